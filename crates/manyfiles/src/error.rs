@@ -1,0 +1,129 @@
+//! The one error type: which operation, on which path, and what the operating system said.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `std`'s result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What was being done when an [`Error`] happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Opening something that exists.
+    Open,
+    /// Creating a file.
+    Create,
+    /// Reading content that was to be written.
+    Read,
+    /// Writing to a file.
+    Write,
+    /// Closing a file: where NFS, quotas and full disks report what an earlier write could not.
+    Close,
+    /// Creating a folder.
+    CreateFolder,
+    /// Making a symbolic link.
+    Symlink,
+    /// Making a hard link.
+    HardLink,
+    /// Making a device node or a FIFO.
+    CreateNode,
+    /// Setting permissions, times or ownership.
+    SetMetadata,
+    /// Renaming.
+    Rename,
+    /// Removing.
+    Remove,
+}
+
+impl Operation {
+    /// The operation as a verb: "cannot *open* …".
+    pub fn verb(self) -> &'static str {
+        match self {
+            Operation::Open => "open",
+            Operation::Create => "create",
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Close => "close",
+            Operation::CreateFolder => "create the folder",
+            Operation::Symlink => "make the symbolic link",
+            Operation::HardLink => "make the hard link",
+            Operation::CreateNode => "make the device or FIFO",
+            Operation::SetMetadata => "set permissions, times or owner of",
+            Operation::Rename => "rename",
+            Operation::Remove => "remove",
+        }
+    }
+}
+
+/// Something that did not happen: the operation, the path, and the cause.
+///
+/// [`raw_os_error`](Error::raw_os_error) is what the operating system said, however often the error was wrapped or cloned.
+#[derive(Clone, Debug)]
+pub struct Error {
+    operation: Operation,
+    path: Option<Arc<Path>>,
+    cause: Arc<io::Error>,
+}
+
+impl Error {
+    /// An error of `operation` on `path`.
+    pub fn new(operation: Operation, path: impl Into<PathBuf>, cause: io::Error) -> Error {
+        let path: PathBuf = path.into();
+        Error { operation, path: Some(path.into()), cause: Arc::new(cause) }
+    }
+
+    /// An error of `operation` on a file whose path nobody gave.
+    pub fn without_path(operation: Operation, cause: io::Error) -> Error {
+        Error { operation, path: None, cause: Arc::new(cause) }
+    }
+
+    /// What was being done.
+    pub fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// The path it was done on, where it is known.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The operating system's error number (`errno`, `GetLastError`), if that is where it came from.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.cause.raw_os_error()
+    }
+
+    /// The kind of the cause.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.cause.kind()
+    }
+
+    /// The cause as it came.
+    pub fn io_error(&self) -> &io::Error {
+        &self.cause
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "cannot {} {}: {}", self.operation.verb(), path.display(), self.cause),
+            None => write!(f, "cannot {} a file: {}", self.operation.verb(), self.cause),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.cause)
+    }
+}
+
+impl From<Error> for io::Error {
+    /// Keeps the kind and carries the whole error as the payload: [`io::Error::get_ref`] finds it, and its raw error number.
+    fn from(error: Error) -> io::Error {
+        io::Error::new(error.kind(), error)
+    }
+}

@@ -1,0 +1,33 @@
+//! Many files into one folder: fast, bounded, and with a report that loses nothing.
+//!
+//! [`TreeWriter`] takes (relative path, content, metadata) in any order, from any thread.
+//!
+//! - **Fast**: folders are spread over threads, each made once and kept open, files opened relative to it. A file system whose
+//!   calls wait gets more threads; a fast one does not.
+//! - **Bounded**: bytes in flight and open handles. Memory does not grow with the number of files; it does with folders
+//!   (some 300 bytes each).
+//! - **Safe**: a path cannot leave the root. No absolute path, no `..`, and no symbolic link is followed on the way down, not
+//!   even one that another process makes meanwhile (Linux: `openat2`; elsewhere each component is opened without following).
+//! - **Honest**: [`finish`](TreeWriter::finish) names every entry that did not arrive.
+//!
+//! A crash of the process may leave a file that was being written incomplete; a crash of the machine may lose the last
+//! seconds, as with [`std::fs::write`].
+
+mod content;
+mod engine;
+mod mapped;
+mod metadata;
+mod options;
+mod path;
+mod report;
+mod stream;
+mod writer;
+
+pub use content::Content;
+pub use mapped::MappedFile;
+pub use metadata::{Metadata, Node};
+pub use options::{Answer, OnConflict, Options};
+pub use path::{Refusal, check};
+pub use report::{Canceller, Incomplete, Observer, Progress, Report, Times};
+pub use stream::TreeFile;
+pub use writer::TreeWriter;

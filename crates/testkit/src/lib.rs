@@ -1,0 +1,1 @@
+//! What tests and benchmarks stand on.
