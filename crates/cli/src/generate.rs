@@ -42,26 +42,33 @@ fn write_man(page: &mut Vec<u8>) -> io::Result<()> {
     for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
         write_subcommand(subcommand, page)?;
     }
-    man.render_extra_section(page)?;
+    let mut examples = Vec::new();
+    man.render_extra_section(&mut examples)?;
+    retitle(&examples, ".SH", page);
     man.render_version_section(page)
 }
 
 fn write_subcommand(subcommand: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     let man = Man::new(subcommand.clone());
     page.extend(format!(".SH \"MANYFILES {}\"\n", subcommand.get_name().to_uppercase()).bytes());
-    // The sections of a subcommand are subsections here.
     let mut sections = Vec::new();
     man.render_synopsis_section(&mut sections)?;
     man.render_description_section(&mut sections)?;
     man.render_options_section(&mut sections)?;
     man.render_extra_section(&mut sections)?;
-    for line in String::from_utf8_lossy(&sections).lines() {
+    retitle(&sections, ".SS", page);
+    Ok(())
+}
+
+/// Makes `heading` of each section's heading, and calls the text after the options what it holds.
+fn retitle(sections: &[u8], heading: &str, page: &mut Vec<u8>) {
+    for line in String::from_utf8_lossy(sections).lines() {
         let line = match line.strip_prefix(".SH ") {
-            Some(title) => format!(".SS {title}"),
+            Some("EXTRA") => format!("{heading} EXAMPLES"),
+            Some(title) => format!("{heading} {title}"),
             None => line.to_string(),
         };
         page.extend(line.bytes());
         page.push(b'\n');
     }
-    Ok(())
 }

@@ -106,56 +106,66 @@ pub struct Man {}
 
 const EXAMPLES: &str = "\
 Examples:
-  manyfiles unpack linux.tar.xz -C src         unpack into src/
-  manyfiles copy photos /mnt/backup            copy the folder to /mnt/backup/photos
-  manyfiles help unpack                        all options of unpack
+  manyfiles unpack linux.tar.xz -C src    unpack into src/
+  manyfiles copy photos /mnt/backup       copy to /mnt/backup/photos
+  manyfiles help unpack                   all that unpack can do
 
-Exit status: 0 all written; 1 some entries failed or were refused, each named on standard error; 2 wrong usage, or an
-archive or source that cannot be read; 130 stopped by Ctrl-C.";
+Exit status:
+  0    all entries are written
+  1    some failed or were refused; each is named on standard error
+  2    wrong usage, or an archive or source that cannot be read
+  130  stopped by Ctrl-C";
 
-const UNPACK_EXAMPLES: &str = "\
+macro_rules! unpack_examples {
+    () => {
+        "\
 Examples:
-  manyfiles unpack linux.tar.xz                          unpack into the current folder
-  manyfiles unpack *.crate -C vendor                     several archives into one folder
-  curl -L https://example.org/x.tgz | manyfiles unpack - -C x --strip-components 1
-  manyfiles unpack photos.zip --include '*.jpg' --exclude 'raw/**' --dry-run
-  manyfiles unpack site.tar.gz -C /srv/www --on-conflict newer";
-
-const UNPACK_EXAMPLES_AND_EXIT: &str = "\
-Examples:
-  manyfiles unpack linux.tar.xz                          unpack into the current folder
-  manyfiles unpack *.crate -C vendor                     several archives into one folder
-  curl -L https://example.org/x.tgz | manyfiles unpack - -C x --strip-components 1
-  manyfiles unpack photos.zip --include '*.jpg' --exclude 'raw/**' --dry-run
+  manyfiles unpack linux.tar.xz              into the current folder
+  manyfiles unpack *.crate -C vendor         several archives into one folder
+  curl -L https://example.org/x.tgz | manyfiles unpack - --strip-components 1
   manyfiles unpack site.tar.gz -C /srv/www --on-conflict newer
+  manyfiles unpack photos.zip --include '*.jpg' --exclude raw --dry-run"
+    };
+}
 
+macro_rules! copy_examples {
+    () => {
+        "\
+Examples:
+  manyfiles copy photos /mnt/backup          to /mnt/backup/photos
+  manyfiles copy photos/. /mnt/backup        what is in photos, to /mnt/backup
+  manyfiles copy project project.old         project.old becomes the copy
+  manyfiles copy a.txt b.txt notes           two files into the folder notes
+  manyfiles copy src/. mirror --on-conflict skip-identical --exclude target"
+    };
+}
+
+macro_rules! exit_status {
+    ($two:literal) => {
+        concat!(
+            "\n
 Exit status:
   0    all entries are written, or were skipped as asked
   1    some entries failed or were refused; each is named on standard error
-  2    wrong usage, or an archive that cannot be read, or not to its end; what came before the damage stays
-  130  stopped by Ctrl-C or by the answer 'q'; what was half-written is removed (143: by SIGTERM)";
+  2    wrong usage, or ",
+            $two,
+            "
+  130  stopped by Ctrl-C or the answer 'q'; what was half-written is removed
+  143  the same by SIGTERM"
+        )
+    };
+}
 
-const COPY_EXAMPLES: &str = "\
-Examples:
-  manyfiles copy photos /mnt/backup            to /mnt/backup/photos
-  manyfiles copy photos/. /mnt/backup          what is in photos, to /mnt/backup
-  manyfiles copy project project.old           project.old becomes the copy, if it isn't there
-  manyfiles copy a.txt b.txt notes             two files into the folder notes
-  manyfiles copy src/. mirror --on-conflict skip-identical --exclude target";
-
-const COPY_EXAMPLES_AND_EXIT: &str = "\
-Examples:
-  manyfiles copy photos /mnt/backup            to /mnt/backup/photos
-  manyfiles copy photos/. /mnt/backup          what is in photos, to /mnt/backup
-  manyfiles copy project project.old           project.old becomes the copy, if it isn't there
-  manyfiles copy a.txt b.txt notes             two files into the folder notes
-  manyfiles copy src/. mirror --on-conflict skip-identical --exclude target
-
-Exit status:
-  0    all entries are written, or were skipped as asked
-  1    some entries failed or were refused; each is named on standard error
-  2    wrong usage, or a source that cannot be read; nothing is written then, unless a limit stopped the copying
-  130  stopped by Ctrl-C or by the answer 'q'; what was half-written is removed (143: by SIGTERM)";
+const UNPACK_EXAMPLES: &str = unpack_examples!();
+const UNPACK_EXAMPLES_AND_EXIT: &str = concat!(
+    unpack_examples!(),
+    exit_status!("an archive that cannot be read, or not to its end; what came\n       before the damage stays")
+);
+const COPY_EXAMPLES: &str = copy_examples!();
+const COPY_EXAMPLES_AND_EXIT: &str = concat!(
+    copy_examples!(),
+    exit_status!("a source that cannot be read (nothing is written then), or a\n       limit that was reached (what came before stays)")
+);
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
