@@ -54,7 +54,7 @@ fn matches(set: &GlobSet, path: &Path) -> bool {
         _ => path,
     };
     path.ancestors()
-        .filter(|ancestor| !ancestor.as_os_str().is_empty())
+        .filter(|ancestor| !ancestor.as_os_str().is_empty() && *ancestor != Path::new("."))
         .any(|ancestor| set.is_match_candidate(&Candidate::new(ancestor)))
 }
 

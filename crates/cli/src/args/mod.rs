@@ -164,7 +164,9 @@ const UNPACK_EXAMPLES_AND_EXIT: &str = concat!(
 const COPY_EXAMPLES: &str = copy_examples!();
 const COPY_EXAMPLES_AND_EXIT: &str = concat!(
     copy_examples!(),
-    exit_status!("a source that cannot be read (nothing is written then), or a\n       limit that was reached (what came before stays)")
+    exit_status!(
+        "a source that cannot be read (nothing is written then), or a\n       limit that was reached (what came before stays)"
+    )
 );
 
 const COMPLETIONS_EXAMPLES: &str = "\

@@ -198,9 +198,9 @@ fn go_on(flow: ControlFlow<()>) -> ControlFlow<(), bool> {
     }
 }
 
-/// The path without its first `n` parts; `None` if it has no more than those.
+/// The path without its first `n` parts; `None` if it has no more than those. The root stays the root.
 fn strip(path: &Path, n: usize) -> Option<PathBuf> {
-    if n == 0 {
+    if n == 0 || path == Path::new(".") {
         return Some(path.to_path_buf());
     }
     let mut parts = path.components();

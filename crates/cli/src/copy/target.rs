@@ -20,7 +20,7 @@ pub struct Target {
 pub struct Placed {
     /// As it was given.
     pub source: PathBuf,
-    /// Below the root; empty: the source's content goes right into the root.
+    /// Below the root; `.`: the source becomes the root, or its content goes right into it.
     pub path: PathBuf,
 }
 
@@ -81,8 +81,8 @@ fn place(source: &Path, destination: &Path, there: &There) -> Result<(PathBuf, P
     let (from, to) = (source.display(), destination.display());
     let metadata = fs::symlink_metadata(source).map_err(|error| format!("cannot read {from}: {error}"))?;
     let (root, path) = match (there, metadata.is_dir()) {
-        (There::Folder, _) => (destination.to_path_buf(), own_name(source).unwrap_or_default()),
-        (There::Nothing, true) => (destination.to_path_buf(), PathBuf::new()),
+        (There::Folder, _) => (destination.to_path_buf(), own_name(source).unwrap_or_else(|| ".".into())),
+        (There::Nothing, true) => (destination.to_path_buf(), PathBuf::from(".")),
         (There::Other, true) => {
             return Err(format!("{to} is not a folder, and {from} is one; give another destination"));
         }
@@ -95,8 +95,17 @@ fn place(source: &Path, destination: &Path, there: &There) -> Result<(PathBuf, P
             (folder.to_path_buf(), PathBuf::from(name))
         }
     };
-    refuse_self_destruction(source, &metadata, &root.join(&path))?;
+    refuse_self_destruction(source, &metadata, &join(&root, &path))?;
     Ok((root, path))
+}
+
+/// `below` below `path`, `.` being `path` itself.
+pub fn join(path: &Path, below: &Path) -> PathBuf {
+    match (path == Path::new("."), below == Path::new(".")) {
+        (_, true) => path.to_path_buf(),
+        (true, false) => below.to_path_buf(),
+        (false, false) => path.join(below),
+    }
 }
 
 /// The name a source has in a folder it is copied into; none for `.`, `..`, `/`, `x/.` and `x/..`, which stand for their content.
@@ -162,11 +171,11 @@ mod tests {
         fs::create_dir(&source).unwrap();
         fs::create_dir(&there).unwrap();
         let becomes = Target::of(std::slice::from_ref(&source), &missing).unwrap();
-        assert_eq!((becomes.root.as_path(), becomes.sources[0].path.as_path()), (missing.as_path(), Path::new("")));
+        assert_eq!((becomes.root.as_path(), becomes.sources[0].path.as_path()), (missing.as_path(), Path::new(".")));
         let into = Target::of(std::slice::from_ref(&source), &there).unwrap();
         assert_eq!((into.root.as_path(), into.sources[0].path.as_path()), (there.as_path(), Path::new("s")));
         let content = Target::of(&[source.join(".")], &there).unwrap();
-        assert_eq!(content.sources[0].path.as_path(), Path::new(""));
+        assert_eq!(content.sources[0].path.as_path(), Path::new("."));
     }
 
     #[test]

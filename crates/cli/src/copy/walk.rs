@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use manyfiles::{Error, Operation};
 
-use super::target::Placed;
+use super::target::{Placed, join};
 
 /// Something that is to be copied.
 pub struct Found {
@@ -41,13 +41,14 @@ pub fn walk(
     let is_folder = metadata.is_dir();
     let descend = visit(Ok(Found { source: placed.source.clone(), path: placed.path.clone(), metadata }))?;
     if is_folder && descend {
-        folders.push(PathBuf::new());
+        folders.push(PathBuf::from("."));
     }
     while let Some(folder) = folders.pop() {
-        let entries = match fs::read_dir(placed.source.join(&folder)) {
+        let folder_path = join(&placed.source, &folder);
+        let entries = match fs::read_dir(&folder_path) {
             Ok(entries) => entries,
             Err(error) => {
-                visit(Err(cannot_read(placed.source.join(&folder), error)))?;
+                visit(Err(cannot_read(folder_path, error)))?;
                 continue;
             }
         };
@@ -56,12 +57,13 @@ pub fn walk(
                 Ok(entry) => entry,
                 // Nothing more comes after this: see `std::fs::ReadDir`.
                 Err(error) => {
-                    visit(Err(cannot_read(placed.source.join(&folder), error)))?;
+                    visit(Err(cannot_read(folder_path, error)))?;
                     break;
                 }
             };
-            let below = folder.join(entry.file_name());
-            let source = placed.source.join(&below);
+            let name = PathBuf::from(entry.file_name());
+            let below = join(&folder, &name);
+            let source = folder_path.join(&name);
             let metadata = match entry.metadata() {
                 Ok(metadata) => metadata,
                 Err(error) => {
@@ -77,7 +79,7 @@ pub fn walk(
                 continue;
             }
             let is_folder = metadata.is_dir();
-            let descend = visit(Ok(Found { source, path: placed.path.join(&below), metadata }))?;
+            let descend = visit(Ok(Found { source, path: join(&placed.path, &below), metadata }))?;
             if is_folder && descend {
                 folders.push(below);
             }

@@ -1,6 +1,7 @@
 //! The last lines on standard error: how much was written where, how long it took, and what is missing.
 
 use std::path::Path;
+use std::time::Duration;
 
 use signal_hook::consts::SIGTERM;
 
@@ -12,6 +13,15 @@ use crate::human::{bytes, count, duration, entries, per_second};
 pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
     let report = &outcome.report;
     let mut lines = vec![first(outcome)];
+    match outcome.sources.iter().filter(|source| source.error.is_some()).count() {
+        0 => {}
+        n => lines.push(format!(
+            "{} of {} {} could not be read to the end, as said above; what came before stays",
+            count(n as u64),
+            count(outcome.sources.len() as u64),
+            outcome.words.sources
+        )),
+    }
     if report.skipped > 0 {
         lines.push(format!(
             "{} skipped: their names were taken, or their content was there already",
@@ -40,13 +50,9 @@ fn first(outcome: &Outcome) -> String {
     let written = written(outcome);
     let (amount, root) = (format!("{}, {}", entries(written), bytes(outcome.report.bytes)), name(&outcome.root));
     match outcome.signal {
-        None => format!(
-            "{} {amount} in {} ({} entries and {} a second) into {root}",
-            outcome.words.done,
-            duration(outcome.elapsed),
-            count(per_second(written, outcome.elapsed)),
-            bytes(per_second(outcome.report.bytes, outcome.elapsed)),
-        ),
+        None => {
+            format!("{} {amount} in {}{} into {root}", outcome.words.done, duration(outcome.elapsed), rates(outcome))
+        }
         Some(signal) => format!(
             "{} after {}: {amount} are complete in {root}; {} more had been read and not written, the rest was not read",
             if signal == SIGTERM { "terminated" } else { "interrupted" },
@@ -54,6 +60,15 @@ fn first(outcome: &Outcome) -> String {
             count(outcome.report.not_written),
         ),
     }
+}
+
+/// Of runs that are too short to tell: nothing.
+fn rates(outcome: &Outcome) -> String {
+    if outcome.elapsed < Duration::from_millis(10) {
+        return String::new();
+    }
+    let entries = count(per_second(written(outcome), outcome.elapsed));
+    format!(" ({entries} entries and {} a second)", bytes(per_second(outcome.report.bytes, outcome.elapsed)))
 }
 
 fn written(outcome: &Outcome) -> u64 {

@@ -1,15 +1,13 @@
 //! What the tests of the command stand on: running it, archives made on the spot, a look at a whole tree, scratch mounts.
-#![allow(dead_code)] // each test file uses its part
+#![allow(dead_code, unused_imports)] // each test file uses its part
 
 mod pty;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
+use manyfiles_testkit::{Compare, Tree};
 use serde_json::Value;
 
 pub use pty::Pty;
@@ -90,7 +88,7 @@ impl Tar {
         self.file_with(path, content, 0o644, 1_500_000_000)
     }
 
-    pub fn file_with(mut self, path: &str, content: impl AsRef<[u8]>, mode: u32, modified: u64) -> Tar {
+    pub fn file_with(self, path: &str, content: impl AsRef<[u8]>, mode: u32, modified: u64) -> Tar {
         let content = content.as_ref();
         let mut header = header(path, tar::EntryType::Regular, mode);
         header.set_size(content.len() as u64);
@@ -98,24 +96,24 @@ impl Tar {
         self.append(header, content)
     }
 
-    pub fn folder(mut self, path: &str, mode: u32) -> Tar {
+    pub fn folder(self, path: &str, mode: u32) -> Tar {
         let header = header(path, tar::EntryType::Directory, mode);
         self.append(header, &[])
     }
 
-    pub fn symlink(mut self, path: &str, target: &str) -> Tar {
+    pub fn symlink(self, path: &str, target: &str) -> Tar {
         let mut header = header(path, tar::EntryType::Symlink, 0o777);
         header.set_link_name(target).unwrap();
         self.append(header, &[])
     }
 
-    pub fn hard_link(mut self, path: &str, existing: &str) -> Tar {
+    pub fn hard_link(self, path: &str, existing: &str) -> Tar {
         let mut header = header(path, tar::EntryType::Link, 0o644);
         header.set_link_name(existing).unwrap();
         self.append(header, &[])
     }
 
-    pub fn fifo(mut self, path: &str) -> Tar {
+    pub fn fifo(self, path: &str) -> Tar {
         let header = header(path, tar::EntryType::Fifo, 0o644);
         self.append(header, &[])
     }
@@ -148,78 +146,25 @@ fn header(path: &str, kind: tar::EntryType, mode: u32) -> tar::Header {
     header
 }
 
-/// What is below `root`: path → kind, permissions, time, and content or target.
-pub fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
-    let mut tree = BTreeMap::new();
-    let mut folders = vec![root.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let metadata = fs::symlink_metadata(&path).unwrap();
-            let what = match metadata.file_type() {
-                kind if kind.is_dir() => {
-                    folders.push(path.clone());
-                    "folder".into()
-                }
-                kind if kind.is_symlink() => format!("link to {}", fs::read_link(&path).unwrap().display()),
-                kind if kind.is_file() => {
-                    let content = fs::read(&path).unwrap();
-                    match content.len() {
-                        0..100 => format!("file {:?}", String::from_utf8_lossy(&content)),
-                        len => format!("file of {len} bytes, sum {}", content.iter().map(|&byte| u64::from(byte)).sum::<u64>()),
-                    }
-                }
-                _ => "special".into(),
-            };
-            let mode = metadata.permissions().mode() & 0o7777;
-            let (seconds, nanos) = (metadata.mtime(), metadata.mtime_nsec());
-            tree.insert(path.strip_prefix(root).unwrap().into(), format!("{what}, {mode:o}, {seconds}.{nanos:09}"));
-        }
-    }
-    tree
-}
-
 /// The names below `root`, sorted.
 pub fn names(root: &Path) -> Vec<String> {
-    tree(root).into_keys().map(|path| path.to_string_lossy().into_owned()).collect()
+    Tree::read(root).unwrap().entries.into_keys().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
-pub fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+/// Fails the test unless both folders hold the same: names, content, permissions, times, links.
+#[track_caller]
+pub fn assert_same_tree(expected: &Path, actual: &Path) {
+    Tree::read(expected).unwrap().assert_same(&Tree::read(actual).unwrap(), Compare::ALL);
 }
 
-/// A file system of its own, for what a folder cannot do: be full, be read-only.
-pub struct Mount {
-    pub path: PathBuf,
+/// Makes the file, and folders above it.
+pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.as_ref().parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
 }
 
-impl Mount {
-    /// A tmpfs at `path`, which is made. `None`, and a word about it, where that is not possible.
-    pub fn tmpfs(path: PathBuf, options: &str) -> Option<Mount> {
-        fs::create_dir(&path).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&path).output();
-        match mounted {
-            Ok(output) if output.status.success() => Some(Mount { path }),
-            Ok(output) => {
-                eprintln!("skipped: cannot mount a tmpfs: {}", String::from_utf8_lossy(&output.stderr));
-                None
-            }
-            Err(error) => {
-                eprintln!("skipped: cannot run mount: {error}");
-                None
-            }
-        }
-    }
-
-    pub fn make_read_only(&self) {
-        let status = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.path).status().unwrap();
-        assert!(status.success());
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let status = Command::new("umount").arg(&self.path).status().unwrap();
-        assert!(status.success(), "{} stays mounted", self.path.display());
-    }
+/// What is in the file.
+#[track_caller]
+pub fn read(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }

@@ -17,23 +17,17 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Runs the command with `args` (as a shell reads them) in `folder`. `None`, and a word about it, without `script`.
-    pub fn run(folder: &Path, args: &str) -> Option<Pty> {
-        let child = Command::new("script")
+    /// Runs the command with `args` (as a shell reads them) in `folder`. Needs the program `script`.
+    pub fn run(folder: &Path, args: &str) -> Pty {
+        let mut child = Command::new("script")
             .args(["-q", "-e", "-c", &format!("exec {BINARY} {args}"), "/dev/null"])
             .current_dir(folder)
             .env("TERM", "xterm")
             .env("SHELL", "/bin/sh")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn();
-        let mut child = match child {
-            Ok(child) => child,
-            Err(error) => {
-                eprintln!("skipped: cannot run `script` for a pseudo-terminal: {error}");
-                return None;
-            }
-        };
+            .spawn()
+            .unwrap();
         let mut stdout = child.stdout.take().unwrap();
         let (sender, output) = mpsc::channel();
         thread::spawn(move || {
@@ -44,7 +38,7 @@ impl Pty {
                 }
             }
         });
-        Some(Pty { child, output, seen: String::new() })
+        Pty { child, output, seen: String::new() }
     }
 
     /// Waits until the terminal shows `text`, after what was waited for before.
