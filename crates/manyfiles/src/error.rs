@@ -80,6 +80,12 @@ impl Error {
         Error { operation, path: None, cause: Arc::new(cause) }
     }
 
+    /// The same cause, as the reason why `operation` on `path` did not happen either.
+    pub(crate) fn of(self, operation: Operation, path: PathBuf) -> Error {
+        let kind = self.kind();
+        Error::new(operation, path, io::Error::new(kind, self))
+    }
+
     /// What was being done.
     pub fn operation(&self) -> Operation {
         self.operation
@@ -92,7 +98,12 @@ impl Error {
 
     /// The operating system's error number (`errno`, `GetLastError`), if that is where it came from.
     pub fn raw_os_error(&self) -> Option<i32> {
-        self.cause.raw_os_error()
+        self.cause.raw_os_error().or_else(|| self.inner()?.raw_os_error())
+    }
+
+    /// The error of another path that led to this one.
+    pub(crate) fn inner(&self) -> Option<&Error> {
+        self.cause.get_ref()?.downcast_ref()
     }
 
     /// The kind of the cause.

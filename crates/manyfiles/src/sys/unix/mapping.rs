@@ -1,0 +1,56 @@
+//! Mapped files, for the kernel to read from.
+
+use std::fs::File;
+use std::io;
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Some pages of a file. They are only for system calls: reading them here would end the process if the file got shorter.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    address: NonNull<u8>,
+    start: u64,
+    len: usize,
+}
+
+// SAFETY: the pages are read-only, and nothing but `drop` changes the mapping.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Offsets of mappings are multiples of this.
+    pub(crate) fn granularity() -> u64 {
+        rustix::param::page_size() as u64
+    }
+
+    /// `start` is a multiple of the granularity.
+    pub(crate) fn new(file: &File, start: u64, len: usize) -> io::Result<Mapping> {
+        // SAFETY: with a null hint the kernel chooses an address that nothing uses.
+        let address = unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, file, start)? };
+        let address = NonNull::new(address.cast()).expect("the kernel maps nothing at address zero");
+        Ok(Mapping { address, start, len })
+    }
+
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const u8 {
+        self.address.as_ptr()
+    }
+
+    pub(crate) fn covers(&self, offset: u64, len: usize) -> bool {
+        offset >= self.start && offset - self.start + len as u64 <= self.len as u64
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping that `new` made, and whoever used it held the value that is dropped now.
+        if let Err(errno) = unsafe { munmap(self.address.as_ptr().cast(), self.len) } {
+            debug_assert!(false, "unmapping what was mapped failed: {errno}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What comes last: hard links, when the files are there; folders' times and permissions, when nothing changes them any more.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::job::{Folder, Job, Work};
+use super::lane::Lane;
+use super::{Shared, lock};
+use crate::tree::path::Split;
+use crate::tree::{Metadata, Report};
+use crate::{Error, Operation};
+
+/// A hard link that waits for the end.
+pub(in crate::tree) struct Link {
+    pub(in crate::tree) path: std::path::PathBuf,
+    pub(in crate::tree) existing: std::path::PathBuf,
+}
+
+impl Shared {
+    /// Waits until everything that was handed over is done with.
+    pub(in crate::tree) fn wait_until_written(self: &Arc<Shared>) {
+        let mut state = lock(&self.state);
+        state.waiting_callers += 1;
+        while state.queue.unfinished > 0 {
+            self.drop_if_cancelled(&mut state);
+            if state.queue.unfinished > 0 {
+                state = self.wait_in_room(state);
+            }
+        }
+        state.waiting_callers -= 1;
+    }
+
+    /// Does all that is left, ends the threads, and reports.
+    pub(in crate::tree) fn finish(self: &Arc<Shared>, links: Vec<Link>) -> Report {
+        self.wait_until_written();
+        self.make_links(links);
+        self.finish_folders();
+        self.end_threads();
+        self.report()
+    }
+
+    fn make_links(self: &Arc<Shared>, links: Vec<Link>) {
+        if self.is_cancelled() {
+            self.totals.not_written.fetch_add(links.len() as u64, Relaxed);
+            return;
+        }
+        for link in links {
+            let Link { path, existing } = link;
+            let (to, from) = (split_checked(&path), split_checked(&existing));
+            let folder = {
+                let mut state = lock(&self.state);
+                let id = state.queue.folder(&from.folder);
+                state.queue.get(id).clone()
+            };
+            let work = Work::HardLink { folder, existing: from.name.into_owned() };
+            // Its only error is a cancellation, which counts the link as not written.
+            drop(self.submit_accepted(&to.folder, Job { name: to.name.into(), work }));
+        }
+        self.wait_until_written();
+    }
+
+    /// Submits what was counted as accepted when it came.
+    fn submit_accepted(self: &Arc<Shared>, folder: &OsStr, job: Job) -> crate::Result<()> {
+        self.totals.accepted.fetch_sub(1, Relaxed);
+        self.submit(folder, job)
+    }
+
+    fn finish_folders(self: &Arc<Shared>) {
+        if self.is_cancelled() {
+            return;
+        }
+        let folders = lock(&self.state).queue.take_folder_metadata();
+        // Folders that did not come to be have been reported.
+        let folders: Vec<_> = folders.into_iter().filter(|(folder, _)| folder.made.load(Relaxed)).collect();
+        for (folder, metadata) in &folders {
+            let Some(parent) = &folder.parent else { continue };
+            if metadata.modified.is_none() && metadata.owner.is_none() {
+                continue;
+            }
+            let job = Job { name: folder.name().into(), work: Work::FinishFolder { metadata: *metadata } };
+            self.totals.accepted.fetch_add(1, Relaxed);
+            drop(self.submit_accepted(parent.path.as_os_str(), job)); // As above.
+        }
+        self.wait_until_written();
+        let mut lane = Lane::shared(self.clone());
+        for (folder, metadata) in folders {
+            if let Err(error) = self.finish_folder(&mut lane, &folder, metadata) {
+                self.fail(Error::new(Operation::SetMetadata, self.root.join(&folder.path), error));
+            }
+        }
+    }
+
+    /// Permissions that the folder could not be made with, deepest first, since they may close it; and all that the root has.
+    fn finish_folder(&self, lane: &mut Lane, folder: &Arc<Folder>, metadata: Metadata) -> std::io::Result<()> {
+        let is_root = folder.parent.is_none();
+        if is_root {
+            if let Some(owner) = metadata.owner {
+                self.root_dir.set_owner(OsStr::new("."), owner)?;
+            }
+            if let Some(modified) = metadata.modified {
+                self.root_dir.set_modified(OsStr::new("."), modified)?;
+            }
+        }
+        let Some(mode) = metadata.mode else { return Ok(()) };
+        let wanted = mode & !self.masked();
+        if folder.made_with.load(Relaxed) == wanted {
+            return Ok(());
+        }
+        let parent = match &folder.parent {
+            Some(parent) => lane.folder(parent).map_err(std::io::Error::from)?,
+            None => self.root_dir.clone(),
+        };
+        let name = if is_root { OsStr::new(".") } else { folder.name() };
+        let has = parent.stat(name)?.mode;
+        if has != wanted {
+            parent.set_folder_permissions(name, wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Joins every thread: their descriptors are closed in their own tables, and this process has no more threads than before.
+    pub(in crate::tree) fn end_threads(self: &Arc<Shared>) {
+        let handles = {
+            let mut state = lock(&self.state);
+            state.closing = true;
+            self.work.notify_all();
+            std::mem::take(&mut state.handles)
+        };
+        for handle in handles {
+            drop(handle.join()); // A panic was reported where it was caught.
+        }
+        *lock(&self.questions) = None;
+    }
+}
+
+fn split_checked(path: &Path) -> Split<'_> {
+    crate::tree::path::split(path).expect("it was checked when it was handed over")
+}
