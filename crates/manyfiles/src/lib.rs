@@ -30,6 +30,7 @@
 
 pub mod close;
 mod error;
+mod sys;
 #[cfg(unix)]
 pub mod tree;
 
