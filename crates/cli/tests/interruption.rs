@@ -67,13 +67,18 @@ fn ctrl_c_removes_the_half_written_file_and_says_what_is_complete() {
         let output = end(child);
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{err}");
-        assert!(err.contains(word) && err.contains("100 entries, 190 B are complete in out"), "{err}");
         assert!(!err.contains("damaged") && !err.contains("stopped:"), "the archive is not to blame: {err}");
-        let left = names(&temp.path().join("out"));
-        assert_eq!(left.len(), 101, "the hundred files and their folder: {left:?}");
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!((json["status"].as_str(), json["files"].as_u64()), (Some("stopped"), Some(100)));
-        assert_eq!(json["signal"].as_i64(), Some(i64::from(code - 128)));
+        assert_eq!(json["status"], "stopped");
+        assert_eq!(json["signal"], code - 128);
+        // How many were done by then depends on the machine; that they are whole, and that this was all, does not.
+        let small = names(&temp.path().join("out/small"));
+        assert!(small.iter().all(|name| common::read(temp.path().join("out/small").join(name)) == *name), "no halves");
+        assert_eq!(names(&temp.path().join("out")).len(), 1 + small.len(), "the large file is gone");
+        let (written, not_written) = (json["files"].as_u64().unwrap(), json["not_written"].as_u64().unwrap());
+        assert_eq!((written, written + not_written), (small.len() as u64, 101), "{err}");
+        assert!(err.contains(word) && err.contains(&format!("{written} entries, ")), "{err}");
+        assert!(err.contains(" are complete in out"), "{err}");
     }
 }
 
@@ -113,8 +118,7 @@ fn the_second_signal_ends_it_at_once() {
     let temp = tempdir().unwrap();
     write(temp.path().join("src/f"), "x");
     // Its close takes longer than anybody waits.
-    let slow = SlowMount::options().delay(Op::Close, Duration::from_secs(20)).mount().unwrap();
-    let started = Instant::now();
+    let slow = SlowMount::options().delay(Op::Close, Duration::from_secs(5)).mount().unwrap();
     let child = Command::new(BINARY)
         .args(["copy", "src/."])
         .arg(slow.path())
@@ -128,10 +132,5 @@ fn the_second_signal_ends_it_at_once() {
     thread::sleep(Duration::from_millis(300));
     send(&child, Signal::INT);
     let status = end(child).status;
-    assert_eq!(
-        std::os::unix::process::ExitStatusExt::signal(&status),
-        Some(2),
-        "{status} after {:?}",
-        started.elapsed()
-    );
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(2), "{status}");
 }

@@ -96,11 +96,11 @@ fn a_dry_run_on_a_terminal_says_that_it_would_ask() {
 fn the_progress_bar_makes_way_for_messages_and_goes_at_the_end() {
     skip_unless!(Need::Program("script"), Need::Fuse);
     let temp = tempdir().unwrap();
-    for n in 0..60 {
+    for n in 0..10 {
         write(temp.path().join(format!("src/{n}/f")), "x");
     }
     let slow =
-        SlowMount::options().delay(Op::Close, Duration::from_millis(500)).fail(Op::Close, 122, "/7/").mount().unwrap();
+        SlowMount::options().delay(Op::Close, Duration::from_millis(300)).fail(Op::Close, 122, "/7/").mount().unwrap();
     let mut pty = Pty::run(temp.path(), &format!("copy src/. {}", slow.path().display()));
     pty.wait_for("entries").wait_for("cannot close 7/f: ").wait_for("1 failed");
     let (code, rest) = pty.end();
