@@ -10,7 +10,8 @@ pub(crate) type Handle = OwnedFd;
 
 /// Closes a descriptor, once, and says how it went.
 ///
-/// EINTR is reported and not retried: Linux has freed the descriptor by then, and its number may already be another file's.
+/// EINTR is reported and not retried: Linux has freed the descriptor by then, and its number may already be another
+/// file's.
 pub(crate) fn close(handle: Handle) -> io::Result<()> {
     let descriptor = handle.into_raw_fd();
     // SAFETY: `into_raw_fd` gave up the only owner of this descriptor, so nothing else uses it or closes it again.
