@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use manyfiles_testkit::{Corpus, Tree};
+use manyfiles_testkit::{Compare, Corpus, Tree};
 
 use crate::contest::{Check, Plan};
 use crate::report::Book;
@@ -53,9 +53,12 @@ fn holds(corpus: &Corpus) -> Check<'static> {
 
 /// Names, kinds, contents, link targets and hard links.
 fn same(expected: &Tree, actual: &Tree) -> Result<()> {
-    let compare = manyfiles_testkit::Compare { hard_links: true, ..Default::default() };
-    let differences = expected.diff(actual, compare);
-    anyhow::ensure!(differences.is_empty(), "{} differences: {differences}", differences.0.len());
+    alike(expected, actual, Compare { hard_links: true, ..Compare::default() })
+}
+
+fn alike(expected: &Tree, actual: &Tree, compare: Compare) -> Result<()> {
+    let differences = expected.diff(actual, compare).0;
+    anyhow::ensure!(differences.is_empty(), "{} differences, the first: {}", differences.len(), differences[0]);
     Ok(())
 }
 
