@@ -1,6 +1,7 @@
 //! The groups of contests, one file each.
 
 mod create;
+mod fastclose;
 mod scale;
 mod slow;
 mod unpack;
@@ -29,6 +30,8 @@ pub enum Group {
     Create,
     /// The same where a close, or every call, takes milliseconds.
     Slow,
+    /// Whether FastClose costs anything where a close is fast.
+    Fastclose,
     /// Whether 225,000 files cost as much each as 2,300, and memory stays flat.
     Scale,
 }
@@ -40,6 +43,7 @@ impl Group {
             Group::Unpack => unpack::run(plan, cache, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
+            Group::Fastclose => fastclose::run(plan, book),
             Group::Scale => scale::run(plan, book),
         }
     }
