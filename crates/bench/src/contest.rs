@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::place::Place;
-use crate::progress;
+use crate::{process, progress};
 
 /// How many rounds there are.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,9 @@ impl Plan {
 pub struct Sample {
     /// Seconds until all was written and closed.
     pub seconds: f64,
+    /// Processor time, in user space and in the kernel, of the process that did it. It says more than the clock does where
+    /// others use the machine too.
+    pub cpu_seconds: f64,
     /// Peak resident memory of the process that did it, in bytes, where it was a process of its own.
     pub peak_memory: Option<u64>,
 }
@@ -110,9 +113,9 @@ pub struct Score {
 }
 
 impl Score {
-    /// Seconds of each run.
-    pub fn seconds(&self) -> Vec<f64> {
-        self.samples.iter().map(|(_, sample)| sample.seconds).collect()
+    /// One figure of each run.
+    pub fn each(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
+        self.samples.iter().map(|(_, sample)| figure(sample)).collect()
     }
 }
 
@@ -152,9 +155,10 @@ fn run_once(entrant: &mut Entrant<'_>, place: &Place) -> Result<Sample> {
     sample
 }
 
-/// Times `work` on this thread.
+/// Times `work`, on this thread and those it starts.
 pub fn timed(work: impl FnOnce() -> Result<()>) -> Result<Sample> {
-    let start = Instant::now();
+    let (start, cpu_before) = (Instant::now(), process::cpu_seconds());
     work()?;
-    Ok(Sample { seconds: start.elapsed().as_secs_f64(), peak_memory: None })
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Sample { seconds, cpu_seconds: process::cpu_seconds() - cpu_before, peak_memory: None })
 }

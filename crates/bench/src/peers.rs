@@ -1,11 +1,13 @@
 //! The programs that are compared: each writes a corpus below a folder, and returns when every file is closed.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result, bail};
+use manyfiles::close::{self, FastClose};
 use manyfiles::tree::TreeWriter;
 use manyfiles_testkit::Corpus;
 use rayon::prelude::*;
@@ -25,10 +27,12 @@ pub enum Peer {
     Tokio64,
     /// That loop with `tokio::fs`, a task for each file.
     TokioAll,
+    /// The loop over std, with each file in a `manyfiles::close::FastClose`.
+    FastClose,
 }
 
 impl Peer {
-    const ALL: [Peer; 5] = [Peer::TreeWriter, Peer::Std, Peer::Rayon, Peer::Tokio64, Peer::TokioAll];
+    const ALL: [Peer; 6] = [Peer::FastClose, Peer::TreeWriter, Peer::Std, Peer::Rayon, Peer::Tokio64, Peer::TokioAll];
 
     /// As tables show it.
     pub fn name(self) -> &'static str {
@@ -38,6 +42,7 @@ impl Peer {
             Peer::Rayon => "rayon",
             Peer::Tokio64 => "tokio::fs, 64 at a time",
             Peer::TokioAll => "tokio::fs, all at a time",
+            Peer::FastClose => "FastClose loop",
         }
     }
 
@@ -55,6 +60,7 @@ impl Peer {
             Peer::Rayon => corpus.files.par_iter().try_for_each(|(path, bytes)| write_one(root, path, bytes)),
             Peer::Tokio64 => tokio_fs(corpus, root, 64),
             Peer::TokioAll => tokio_fs(corpus, root, corpus.files.len()),
+            Peer::FastClose => fast_close(corpus, root),
         }
     }
 }
@@ -69,6 +75,15 @@ fn tree_writer(corpus: &Corpus, root: &Path) -> Result<()> {
         bail!("the report counts {} files of {}", report.files, corpus.files.len());
     }
     Ok(())
+}
+
+fn fast_close(corpus: &Corpus, root: &Path) -> Result<()> {
+    for (path, bytes) in &corpus.files {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("it is below the root"))?;
+        FastClose::new(File::create(path)?).write_all(bytes)?;
+    }
+    Ok(close::wait()?)
 }
 
 /// What most programs do for each file.

@@ -23,11 +23,12 @@ pub fn measure(command: &[&OsStr]) -> Result<Sample> {
         let lines: Vec<_> = complaint.lines().collect();
         bail!("{command:?}: {}: {}", output.status, lines[lines.len().saturating_sub(3)..].join("; "));
     }
-    let (seconds, memory) = said.trim().split_once(' ').with_context(|| format!("no figures but: {said}"))?;
-    Ok(Sample { seconds: seconds.parse()?, peak_memory: Some(memory.parse()?) })
+    let figures: Vec<f64> = said.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    let [seconds, cpu_seconds, memory] = figures[..] else { bail!("expected three figures, not: {said}") };
+    Ok(Sample { seconds, cpu_seconds, peak_memory: Some(memory as u64) })
 }
 
-/// The small process in the middle: prints seconds and bytes, and exits as the command did.
+/// The small process in the middle: prints seconds, processor seconds and bytes, and exits as the command did.
 pub fn measure_child(command: &[String]) -> Result<ExitStatus> {
     let (program, arguments) = command.split_first().context("no command")?;
     let start = Instant::now();
@@ -44,6 +45,21 @@ pub fn measure_child(command: &[String]) -> Result<ExitStatus> {
             _ => break,
         }
     }
-    println!("{} {}", start.elapsed().as_secs_f64(), usage.ru_maxrss * 1024);
+    println!("{} {} {}", start.elapsed().as_secs_f64(), cpu(&usage), usage.ru_maxrss * 1024);
     Ok(ExitStatus::from_raw(status))
+}
+
+/// Processor time of this process so far.
+pub fn cpu_seconds() -> f64 {
+    // SAFETY: all-zero is a valid rusage, a struct of numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live variable of the right type.
+    let returned = unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    assert_eq!(returned, 0, "a process may ask for its own usage");
+    cpu(&usage)
+}
+
+fn cpu(usage: &libc::rusage) -> f64 {
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }

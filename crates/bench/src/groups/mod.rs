@@ -1,6 +1,7 @@
 //! The groups of contests, one file each.
 
 mod create;
+mod fastclose;
 mod scale;
 mod slow;
 mod unpack;
@@ -9,7 +10,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use manyfiles_testkit::{Corpus, Tree};
+use manyfiles_testkit::{Compare, Corpus, Tree};
 
 use crate::contest::{Check, Plan};
 use crate::report::Book;
@@ -29,6 +30,8 @@ pub enum Group {
     Create,
     /// The same where a close, or every call, takes milliseconds.
     Slow,
+    /// Whether FastClose costs anything where a close is fast.
+    Fastclose,
     /// Whether 225,000 files cost as much each as 2,300, and memory stays flat.
     Scale,
 }
@@ -40,6 +43,7 @@ impl Group {
             Group::Unpack => unpack::run(plan, cache, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
+            Group::Fastclose => fastclose::run(plan, book),
             Group::Scale => scale::run(plan, book),
         }
     }
@@ -53,9 +57,12 @@ fn holds(corpus: &Corpus) -> Check<'static> {
 
 /// Names, kinds, contents, link targets and hard links.
 fn same(expected: &Tree, actual: &Tree) -> Result<()> {
-    let compare = manyfiles_testkit::Compare { hard_links: true, ..Default::default() };
-    let differences = expected.diff(actual, compare);
-    anyhow::ensure!(differences.is_empty(), "{} differences: {differences}", differences.0.len());
+    alike(expected, actual, Compare { hard_links: true, ..Compare::default() })
+}
+
+fn alike(expected: &Tree, actual: &Tree, compare: Compare) -> Result<()> {
+    let differences = expected.diff(actual, compare).0;
+    anyhow::ensure!(differences.is_empty(), "{} differences, the first: {}", differences.len(), differences[0]);
     Ok(())
 }
 

@@ -77,7 +77,8 @@ impl Job {
         command.extend(numbers.iter().map(AsRef::<OsStr>::as_ref));
         command.push(folder.as_ref());
         let sample = process::measure(&command)?;
-        Ok(Sample { seconds: sample.seconds / (self.files * self.repeats) as f64, ..sample })
+        let all = (self.files * self.repeats) as f64;
+        Ok(Sample { seconds: sample.seconds / all, cpu_seconds: sample.cpu_seconds / all, ..sample })
     }
 
     /// Reads the arguments that come after [`ARGUMENT`](Job::ARGUMENT).

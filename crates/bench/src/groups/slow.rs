@@ -9,45 +9,42 @@ use anyhow::{Context, Result, bail};
 use manyfiles_testkit::{Call, Corpus, Need, Op, Preload, Rule};
 
 use super::{SEED, holds};
-use crate::contest::{self, Contest, Entrant, Plan, Run, Sample, Target, timed};
+use crate::contest::{self, Contest, Entrant, Outcome, Plan, Run, Sample, Target, timed};
 use crate::peers::Peer;
 use crate::place::Place;
 use crate::report::Book;
+use Peer::{FastClose, Rayon, Std, Tokio64, TokioAll, TreeWriter};
 use Target::Faster;
 
 /// Rounds of what takes seconds a run.
 const FEW: usize = 3;
 
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
-    let w1 = Arc::new(Corpus::w1(SEED));
-    let spread = Arc::new(Corpus::spread(2_300, 23, SEED));
+    let one_folder = Work { name: "2,300 files, one folder", corpus: Arc::new(Corpus::w1(SEED)) };
+    let folders = Work { name: "2,300 files, 100 folders", corpus: Arc::new(Corpus::spread(2_300, 23, SEED)) };
     if let Err(why) = Need::Fuse.check() {
         book.skip("slow", &why);
     } else {
         for ms in [2, 1, 5] {
             let place = Place::slow(&format!("close {ms} ms"), &[Op::Close], Duration::from_millis(ms))?;
             // The claims are for 2 ms.
-            let claim = |target| if ms == 2 { target } else { Target::None };
-            let claims = [
-                (Peer::Std, claim(Faster(35.0))),
-                (Peer::Rayon, claim(Faster(14.0))),
-                (Peer::Tokio64, claim(Faster(1.0))),
-                (Peer::TokioAll, claim(Faster(1.0))),
-            ];
-            enter("2,300 files, one folder", &w1, &place, &claims, plan, book, &in_this_process);
+            let claim = |least| if ms == 2 { Faster(least) } else { Target::None };
+            let claims = [(Std, claim(35.0)), (Rayon, claim(14.0)), (Tokio64, claim(1.0)), (TokioAll, claim(1.0))];
+            book.enter(one_folder.contest(TreeWriter, &claims, &place, in_this_process, plan));
+            book.enter(one_folder.contest(FastClose, &[(Std, claim(24.0))], &place, in_this_process, plan));
         }
         let place = Place::slow("open, write, close 2 ms", &[Op::Open, Op::Create, Op::Write, Op::Close], MS2)?;
         // The kernel holds the folder's lock while FUSE creates a file, so one folder's creations are one after the other,
         // whoever asks: no more than 3 times is possible there.
-        enter("2,300 files, one folder", &w1, &place, &everybody(Target::None), plan, book, &in_this_process);
-        enter("2,300 files, 100 folders", &spread, &place, &everybody(Faster(30.0)), plan, book, &in_this_process);
+        book.enter(one_folder.contest(TreeWriter, &everybody(Target::None), &place, in_this_process, plan));
+        book.enter(folders.contest(TreeWriter, &everybody(Faster(30.0)), &place, in_this_process, plan));
     }
     match Need::Preload.check() {
         Err(why) => book.skip("slow, calls delayed in the process", &why),
         Ok(()) => {
             let mut place = Place::tmpfs()?;
             place.name = "tmpfs, calls delayed 2 ms".into();
-            enter("2,300 files, one folder", &w1, &place, &everybody(Faster(30.0)), plan, book, &in_a_delayed_process);
+            book.enter(one_folder.contest(TreeWriter, &everybody(Faster(30.0)), &place, in_a_delayed_process, plan));
         }
     }
     Ok(())
@@ -57,29 +54,35 @@ const MS2: Duration = Duration::from_millis(2);
 
 fn everybody(against_std: Target) -> [(Peer, Target); 4] {
     let shown = |peer| (peer, Target::None);
-    [(Peer::Std, against_std), shown(Peer::Rayon), shown(Peer::Tokio64), shown(Peer::TokioAll)]
+    [(Std, against_std), shown(Rayon), shown(Tokio64), shown(TokioAll)]
 }
 
-type How = dyn for<'a> Fn(Peer, &'a Arc<Corpus>) -> Run<'a>;
+struct Work {
+    name: &'static str,
+    corpus: Arc<Corpus>,
+}
 
-fn enter(
-    what: &str,
-    corpus: &Arc<Corpus>,
-    place: &Place,
-    claims: &[(Peer, Target)],
-    plan: Plan,
-    book: &mut Book,
-    how: &How,
-) {
-    let check = holds(corpus);
-    let ours = [(Peer::TreeWriter, Target::None)];
-    let entrants = ours.iter().chain(claims).map(|&(peer, target)| {
-        let few = matches!(peer, Peer::Std | Peer::Rayon).then_some(FEW);
-        Entrant { rounds_at_most: few, ..Entrant::new(peer.name(), target, &check, how(peer, corpus)) }
-    });
-    let entrants = entrants.collect();
-    let contest = Contest { group: "slow", what: what.into(), place, entrants };
-    book.enter(contest::run(contest, plan));
+impl Work {
+    fn contest(
+        &self,
+        ours: Peer,
+        claims: &[(Peer, Target)],
+        place: &Place,
+        how: for<'a> fn(Peer, &'a Arc<Corpus>) -> Run<'a>,
+        plan: Plan,
+    ) -> Outcome {
+        let check = holds(&self.corpus);
+        let entrants = std::iter::once(&(ours, Target::None)).chain(claims).map(|&(peer, target)| {
+            let few = matches!(peer, Std | Rayon).then_some(FEW);
+            Entrant { rounds_at_most: few, ..Entrant::new(peer.name(), target, &check, how(peer, &self.corpus)) }
+        });
+        let entrants = entrants.collect();
+        let what = match ours {
+            FastClose => format!("{}, serial loop with FastClose", self.name),
+            _ => self.name.to_owned(),
+        };
+        contest::run(Contest { group: "slow", what, place, entrants }, plan)
+    }
 }
 
 fn in_this_process(peer: Peer, corpus: &Arc<Corpus>) -> Run<'_> {
@@ -99,8 +102,9 @@ fn in_a_delayed_process(peer: Peer, _: &Arc<Corpus>) -> Run<'_> {
         if !output.status.success() {
             bail!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
         }
-        let seconds = String::from_utf8_lossy(&output.stdout).trim().parse().context("the child prints its seconds")?;
-        Ok(Sample { seconds, peak_memory: None })
+        let said = String::from_utf8(output.stdout)?;
+        let (seconds, cpu_seconds) = said.trim().split_once(' ').context("the child prints two figures")?;
+        Ok(Sample { seconds: seconds.parse()?, cpu_seconds: cpu_seconds.parse()?, peak_memory: None })
     })
 }
 
@@ -122,11 +126,11 @@ impl Job {
         }
     }
 
-    /// Writes, and prints the seconds.
+    /// Writes, and prints the seconds and the processor's.
     pub fn run(self) -> Result<()> {
         let corpus = Arc::new(Corpus::w1(SEED));
         let sample = timed(|| self.peer.write(&corpus, &self.folder))?;
-        println!("{}", sample.seconds);
+        println!("{} {}", sample.seconds, sample.cpu_seconds);
         Ok(())
     }
 }

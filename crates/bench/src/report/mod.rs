@@ -34,6 +34,8 @@ pub struct Row {
     pub runs: (usize, usize),
     /// The peer's spread.
     pub spread: f64,
+    /// Median processor time of ours and of the peer's, in seconds, where time is compared.
+    pub cpu: Option<(f64, f64)>,
 }
 
 /// What a row compares.
@@ -107,9 +109,9 @@ impl Book {
     /// Enters a contest: a row for each entrant but ours.
     pub fn enter(&mut self, outcome: Outcome) {
         let (ours, peers) = outcome.entrants.split_first().expect("a contest has entrants");
-        let ours_seconds = ours.seconds();
+        let (ours_seconds, ours_cpu) = (ours.each(|it| it.seconds), ours.each(|it| it.cpu_seconds));
         for peer in peers {
-            let theirs = peer.seconds();
+            let theirs = peer.each(|it| it.seconds);
             let figure = if ours_seconds.is_empty() || theirs.is_empty() {
                 Figure::Nothing
             } else {
@@ -128,6 +130,8 @@ impl Book {
                 target: peer.target,
                 runs: (ours_seconds.len(), theirs.len()),
                 spread: if theirs.is_empty() { 0.0 } else { stats::spread(&theirs) },
+                cpu: (!theirs.is_empty() && !ours_cpu.is_empty())
+                    .then(|| (stats::median(&ours_cpu), stats::median(&peer.each(|it| it.cpu_seconds)))),
             });
         }
         self.keep(outcome);
@@ -160,6 +164,7 @@ impl Book {
             target: score.target,
             runs: (ours.len(), peer.len()),
             spread: if nothing { 0.0 } else { stats::spread(&peer) },
+            cpu: None,
         });
         self.keep(outcome);
     }
@@ -183,6 +188,7 @@ impl Book {
             target: Target::AtMost(1.0),
             runs: (memory.len(), 1),
             spread: 0.0,
+            cpu: None,
         });
     }
 
@@ -243,7 +249,7 @@ impl Book {
             writeln!(text, "- {note}")?;
         }
         text += "\nMedians. “×” is how many times as fast ours is, with the 95 % confidence interval; “times the time” and memory are \
-                 ours against the other's. Spread is the peer's, fastest to slowest.\n";
+                 ours against the other's. CPU is the time of all cores. Spread is the peer's, fastest to slowest.\n";
         text += &table::markdown(&self.rows);
         if !self.problems.is_empty() {
             text += "\n## Warnings\n\n";
@@ -257,14 +263,15 @@ impl Book {
     }
 
     fn raw(&self) -> String {
-        let mut text = String::from("group,work,place,entrant,round,seconds,peak_memory_bytes\n");
+        let mut text = String::from("group,work,place,entrant,round,seconds,cpu_seconds,peak_memory_bytes\n");
         for outcome in &self.outcomes {
             for score in &outcome.entrants {
                 for (round, sample) in &score.samples {
                     let memory = sample.peak_memory.map_or(String::new(), |bytes| bytes.to_string());
                     let Outcome { group, what, place, .. } = outcome;
-                    let (name, seconds) = (&score.name, sample.seconds);
-                    text += &format!("{group},\"{what}\",\"{place}\",\"{name}\",{round},{seconds:.9},{memory}\n");
+                    let (name, seconds, cpu) = (&score.name, sample.seconds, sample.cpu_seconds);
+                    text +=
+                        &format!("{group},\"{what}\",\"{place}\",\"{name}\",{round},{seconds:.9},{cpu:.9},{memory}\n");
                 }
             }
         }

@@ -17,12 +17,13 @@ pub fn markdown(rows: &[Row]) -> String {
         if row.group != group {
             group = row.group;
             text += &format!(
-                "\n## {group}\n\n| work | file system | against | result | medians | target | verdict | runs | spread |\n\
-                 |---|---|---|---|---|---|---|---|---|\n"
+                "\n## {group}\n\n| work | file system | against | result | medians | target | verdict | CPU | runs | spread |\n\
+                 |---|---|---|---|---|---|---|---|---|---|\n"
             );
         }
         let runs = format!("{} / {}", row.runs.0, row.runs.1);
-        text += &format!("| {} | {runs} | {:.0} % |\n", cells(row).join(" | "), row.spread * 100.0);
+        let cpu = row.cpu.map_or(String::new(), |(ours, peer)| format!("{} against {}", time(ours), time(peer)));
+        text += &format!("| {} | {cpu} | {runs} | {:.0} % |\n", cells(row).join(" | "), row.spread * 100.0);
     }
     text
 }
