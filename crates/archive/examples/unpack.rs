@@ -8,8 +8,7 @@ use manyfiles_archive::{Input, Unpacker};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args_os().skip(1);
     let archive = args.next().ok_or("usage: unpack ARCHIVE [FOLDER]")?;
-    let input =
-        if archive == "-" { Input::Stream(Box::new(std::io::stdin())) } else { Input::File(archive.into()) };
+    let input = if archive == "-" { Input::Stream(Box::new(std::io::stdin())) } else { Input::File(archive.into()) };
     let start = Instant::now();
     let summary = match args.next() {
         Some(folder) => {

@@ -39,10 +39,8 @@ fn tar() -> &'static (Vec<u8>, Tree) {
     static TAR: OnceLock<(Vec<u8>, Tree)> = OnceLock::new();
     TAR.get_or_init(|| {
         let sample = sample();
-        let tar = run(
-            Command::new("tar").args(["--format=pax", "-cf", "-", "-C"]).arg(sample.path()).arg("sample"),
-            false,
-        );
+        let tar =
+            run(Command::new("tar").args(["--format=pax", "-cf", "-", "-C"]).arg(sample.path()).arg("sample"), false);
         let (place, ..) = unpack_whole(Unpacker::new(), stream_of(&tar[..]));
         (tar, Tree::read(place.root()).unwrap())
     })
@@ -165,7 +163,10 @@ fn cut_short_anywhere_what_came_before_stays_and_it_is_an_error() {
                 }
             }
             assert_nothing_wrong(&place, &report);
-            if end > len / 2 && !archive.starts_with(b"BZh") {
+            // Some compress in blocks larger than this tar: of those nothing can be had without the end.
+            let has_small_blocks =
+                compressor.name != "bzip2" && (compressor.name != "lz4" || compressor.args.contains(&"-B4"));
+            if end > len - len / 5 && has_small_blocks {
                 assert!(report.files > 20, "only {} files of half the archive", report.files);
             }
         }
@@ -173,7 +174,7 @@ fn cut_short_anywhere_what_came_before_stays_and_it_is_an_error() {
 }
 
 #[test]
-fn a_flipped_bit_is_an_error_and_never_a_wrong_file() {
+fn a_flipped_bit_is_noticed() {
     skip_unless!(Need::Program("tar"));
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1u64);
     println!("SEED={seed}");
@@ -188,13 +189,15 @@ fn a_flipped_bit_is_an_error_and_never_a_wrong_file() {
             let place = Place::new();
             let (result, report) = place.unpack(stream_of(damaged));
             println!("  byte {at} of {}: {:?}", archive.len(), result.as_ref().map_err(ToString::to_string));
-            // lz4's old format and zstd by default have checksums of nothing or of all at the end: then files may be wrong, but
-            // the archive is said to be damaged.
-            if matches!(compressor.name, "lz4") && compressor.args.contains(&"-l") {
-                continue;
-            }
-            assert!(result.is_err(), "byte {at} was not noticed");
-            drop(report);
+            // The old lz4 format has no checksum. The others have one at the end of a block or of all: when it is looked at, files
+            // may have been written that are wrong, so that the whole archive must be said to be damaged.
+            let has_checksum = !compressor.args.contains(&"-l");
+            assert!(result.is_err() || !has_checksum, "the change of byte {at} was not noticed");
+            assert!(
+                report.failures.len() <= 1,
+                "only the entry at the damage can be incomplete: {:?}",
+                report.failures
+            );
         }
     });
 }
@@ -205,7 +208,10 @@ fn what_is_compressed_and_no_tar_is_called_by_its_name() {
         let (_temp, path) = file_of(&compressor.compress(b"These are only words.\n"));
         let (result, _) = Place::new().unpack(Input::File(path));
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotAnArchive { compression: Some(_), looks_like: Some("text") }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::NotAnArchive { compression: Some(_), looks_like: Some("text") }),
+            "{error}"
+        );
         assert!(error.to_string().contains(&format!("a {}-compressed file, but not a tar inside", compressor.name)));
         let (_temp, path) = file_of(&compressor.compress(b""));
         let (result, _) = Place::new().unpack(Input::File(path));

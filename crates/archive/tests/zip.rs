@@ -64,7 +64,9 @@ fn times_are_those_of_the_files() {
     zip(sample.path(), &archive, &[]);
     let (place, ..) = unpack_whole(Unpacker::new(), Input::File(archive));
     let (expected, actual) = (Tree::read(sample.path()).unwrap(), Tree::read(place.root()).unwrap());
-    for (path, entry) in expected.entries.iter().filter(|(_, entry)| !matches!(entry.kind, manyfiles_testkit::Kind::Symlink(_))) {
+    for (path, entry) in
+        expected.entries.iter().filter(|(_, entry)| !matches!(entry.kind, manyfiles_testkit::Kind::Symlink(_)))
+    {
         assert_eq!(actual.entries[path].modified, (entry.modified.0, 0), "{path:?}");
     }
 }
@@ -86,7 +88,11 @@ fn every_method_of_7zz_is_unpacked() {
         let archive = temp.path().join("archive.zip");
         let method = format!("-mm={method}");
         let mut command = Command::new("7zz");
-        command.current_dir(sample.path()).args(["a", "-tzip", "-bso0", "-bsp0", "-snl", &method]).arg(&archive).arg("sample");
+        command
+            .current_dir(sample.path())
+            .args(["a", "-tzip", "-bso0", "-bsp0", "-snl", &method])
+            .arg(&archive)
+            .arg("sample");
         run(&mut command, false);
         assert_is(sample.path(), &archive);
     }
@@ -96,7 +102,10 @@ fn every_method_of_7zz_is_unpacked() {
 fn zips_of_bsdtar_and_python_are_unpacked() {
     skip_unless!(Need::Program("bsdtar"), Need::Program("python3"));
     let (sample, _temp, archive) = sample_and_archive();
-    run(Command::new("bsdtar").args(["--format=zip", "-cf"]).arg(&archive).arg("-C").arg(sample.path()).arg("sample"), false);
+    run(
+        Command::new("bsdtar").args(["--format=zip", "-cf"]).arg(&archive).arg("-C").arg(sample.path()).arg("sample"),
+        false,
+    );
     assert_is(sample.path(), &archive);
     for method in ["ZIP_STORED", "ZIP_DEFLATED", "ZIP_BZIP2", "ZIP_LZMA"] {
         let script = format!(
@@ -154,7 +163,14 @@ fn more_entries_than_zip_counts_without_zip64_are_unpacked() {
 fn an_encrypted_entry_fails_and_the_others_are_unpacked() {
     skip_unless!(Need::Program("zip"));
     let (sample, _temp, archive) = sample_and_archive();
-    run(Command::new("zip").current_dir(sample.path()).args(["-q", "-P", "word"]).arg(&archive).arg("sample/folder/script"), false);
+    run(
+        Command::new("zip")
+            .current_dir(sample.path())
+            .args(["-q", "-P", "word"])
+            .arg(&archive)
+            .arg("sample/folder/script"),
+        false,
+    );
     let archive = archive.with_extension("zip");
     run(Command::new("zip").current_dir(sample.path()).arg("-q").arg(&archive).arg("sample/folder/secret"), false);
     let place = Place::new();
@@ -338,7 +354,9 @@ fn content_that_is_not_what_the_directory_says_is_an_error_of_the_entry() {
     ] {
         zip = zip.entry(name.as_bytes(), 8, &deflated, size, crc, 3, 0, &[]);
     }
-    let small = |zip: Zip, name: &str, method, packed: &[u8], size| zip.entry(name.as_bytes(), method, packed, size, 1, 3, 0, &[]);
+    let small = |zip: Zip, name: &str, method, packed: &[u8], size| {
+        zip.entry(name.as_bytes(), method, packed, size, 1, 3, 0, &[])
+    };
     zip = small(zip, "small checksum", 0, b"abc", 3);
     zip = small(zip, "small length", 0, b"abc", 4);
     zip = small(zip, "small garbage", 8, b"\xff\xff\xff", 3);
