@@ -61,7 +61,8 @@ fn zip() -> Vec<u8> {
     };
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     let zip64 = [&[1, 0, 8, 0][..], &(content.len() as u64).to_le_bytes()].concat();
-    let entries: [(&[u8], u8, &[u8], &[u8], u32, &[u8]); 4] = [
+    type Entry<'a> = (&'a [u8], u8, &'a [u8], &'a [u8], u32, &'a [u8]);
+    let entries: [Entry<'_>; 4] = [
         (b"stored", 0, b"abc", b"abc", 0o100_644, b""),
         (b"folder/deflated", 8, &deflated, &content, 0o100_755, &zip64),
         (b"folder/link", 0, b"../stored", b"../stored", 0o120_777, b"\x55\x54\x05\0\x01\x01\x02\x03\x04"),

@@ -153,6 +153,15 @@ impl Place {
         TreeWriter::options().exact_permissions(true).open(self.root()).unwrap()
     }
 
+    /// Unpacks in the archive's order, on one thread: so that it can be told which of two entries that exclude each other is
+    /// the one that fails.
+    pub fn unpack_in_order(&self, input: Input) -> (Result<Summary, Error>, Report) {
+        let tree = TreeWriter::options().exact_permissions(true).threads(1).open(self.root()).unwrap();
+        let result = Unpacker::new().threads(1).unpack(input, &tree);
+        let report = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
+        (result, report)
+    }
+
     /// Unpacks with default choices.
     pub fn unpack(&self, input: Input) -> (Result<Summary, Error>, Report) {
         self.unpack_as(Unpacker::new(), input)
