@@ -72,7 +72,8 @@ impl Dir {
             return match rustix::fs::openat2(&self.0, path, FOLDER, Mode::empty(), beneath) {
                 Ok(fd) => Some(Ok(Dir(fd))),
                 Err(Errno::AGAIN) => continue,
-                Err(Errno::NOSYS | Errno::PERM) => None,
+                // NAMETOOLONG: a path may be longer than one call takes.
+                Err(Errno::NOSYS | Errno::PERM | Errno::NAMETOOLONG) => None,
                 Err(errno) => Some(Err(errno.into())),
             };
         }

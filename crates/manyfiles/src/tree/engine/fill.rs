@@ -101,13 +101,13 @@ impl Lane {
     fn undo(&mut self, opened: Opened, stop: Stop) -> Unfilled {
         let (operation, cause) = match stop {
             Stop::Cancelled if opened.target.old.is_none() => {
-                let error = opened.error(Operation::Write, io::ErrorKind::Interrupted.into());
+                let error = opened.error(Operation::Write, io::Error::other(crate::error::Cancelled));
                 self.take_away(opened, error);
                 return Unfilled::Cancelled;
             }
             Stop::Cancelled => {
                 let why = "cancelled while it was being written over; it has old and new bytes";
-                (Operation::Write, io::Error::new(io::ErrorKind::Interrupted, why))
+                (Operation::Write, io::Error::other(why))
             }
             Stop::Read(cause) => (Operation::Read, cause),
             Stop::Write(cause) => (Operation::Write, cause),

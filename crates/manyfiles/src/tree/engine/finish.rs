@@ -131,7 +131,11 @@ impl Shared {
         for handle in handles {
             drop(handle.join()); // A panic was reported where it was caught.
         }
-        *lock(&self.questions) = None;
+        let asking = lock(&self.questions).take();
+        if let Some((questions, thread)) = asking {
+            drop(questions);
+            drop(thread.join()); // A panic of the one who answers was the program's own; each question got an answer.
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl<'a> FileInHand<'a> {
     /// Writes `bytes` after leaving `gap` bytes out.
     pub(in crate::tree) fn write(&mut self, gap: u64, bytes: &[u8]) -> Result<()> {
         if self.tree.shared.is_cancelled() {
-            return Err(self.opened.error(Operation::Write, io::Error::new(io::ErrorKind::Interrupted, "cancelled")));
+            return Err(self.opened.error(Operation::Write, io::Error::other(crate::error::Cancelled)));
         }
         self.watch.lap();
         let result = self.write_all(gap, bytes);

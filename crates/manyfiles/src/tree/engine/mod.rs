@@ -56,7 +56,8 @@ pub(super) struct Shared {
     slow: AtomicBool,
     totals: Totals,
     outcome: Mutex<Outcome>,
-    questions: Mutex<Option<Sender<Question>>>,
+    /// Where to ask, and the thread that answers.
+    questions: Mutex<Option<(Sender<Question>, JoinHandle<()>)>>,
 }
 
 struct State {
@@ -140,15 +141,15 @@ impl Shared {
             }
         };
         let thread = std::thread::Builder::new().name("manyfiles-ask".into()).spawn(move || answering(receive));
-        thread.map_err(|error| Error::new(Operation::Open, &self.root, error))?;
-        *lock(&self.questions) = Some(send);
+        let thread = thread.map_err(|error| Error::new(Operation::Open, &self.root, error))?;
+        *lock(&self.questions) = Some((send, thread));
         Ok(())
     }
 
     /// Asks what to do about a name that is taken. Where nobody answers any more, the answer is the one that changes nothing.
     fn ask(&self, path: PathBuf) -> Answer {
         let (reply, answer) = channel();
-        let asked = lock(&self.questions).as_ref().is_some_and(|questions| questions.send((path, reply)).is_ok());
+        let asked = lock(&self.questions).as_ref().is_some_and(|(questions, _)| questions.send((path, reply)).is_ok());
         if asked { answer.recv().unwrap_or(Answer::Error) } else { Answer::Error }
     }
 
@@ -241,7 +242,7 @@ impl Shared {
 
     pub(super) fn cancelled(&self, path: &Path) -> Error {
         self.totals.not_written.fetch_add(1, Relaxed);
-        Error::new(Operation::Create, path, std::io::Error::new(std::io::ErrorKind::Interrupted, "cancelled"))
+        Error::new(Operation::Create, path, std::io::Error::other(crate::error::Cancelled))
     }
 
     fn wait_for_room(self: &Arc<Shared>, weight: usize) -> MutexGuard<'_, State> {

@@ -1,0 +1,206 @@
+//! Every order in which the threads of a small scene can run, by loom:
+//! `RUSTFLAGS="--cfg loom" cargo test -p manyfiles --release --lib close::tests::orders`
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+
+use crate::close::policy::Policy;
+use crate::close::pool::{Pool, Spawn, Threads};
+
+/// Threads leave as soon as there is nothing to do: each look at an empty queue is a timeout.
+const AT_ONCE: Duration = Duration::ZERO;
+/// Threads stay until the pool is shut down; loom knows no timeouts.
+const FOR_EVER: Duration = Duration::MAX;
+
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// One scene: what has been closed, and the pool.
+#[derive(Clone)]
+struct Scene {
+    closed: Arc<AtomicUsize>,
+    pool: std::sync::Arc<Pool>,
+}
+
+impl Scene {
+    fn new(capacity: usize, threads: usize, idle: Duration, spawn: impl Spawn + 'static) -> Scene {
+        let pool = Pool::new(Policy::Always, capacity, threads, None, Box::new(spawn), idle);
+        Scene { closed: Arc::new(AtomicUsize::new(0)), pool }
+    }
+
+    fn close(&self) {
+        self.pool.close(Counted(Arc::clone(&self.closed)), None::<&Path>);
+    }
+
+    fn closed(&self) -> usize {
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
+/// Bounded to three preemptions a run, the number within which loom's authors found nearly all bugs; what would take hours takes seconds.
+fn in_every_order(scene: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(scene);
+}
+
+#[test]
+fn a_close_handed_over_while_the_last_thread_leaves_is_not_lost() {
+    in_every_order(|| {
+        let scene = Scene::new(2, 1, AT_ONCE, Threads);
+        scene.close();
+        scene.close();
+        assert!(scene.pool.wait().is_empty());
+        assert_eq!(scene.closed(), 2);
+        scene.pool.shut_down();
+    });
+}
+
+#[test]
+fn an_idle_thread_is_woken_for_every_close() {
+    in_every_order(|| {
+        let scene = Scene::new(2, 1, FOR_EVER, Threads);
+        scene.close();
+        assert!(scene.pool.wait().is_empty());
+        assert_eq!(scene.closed(), 1);
+        scene.close();
+        assert!(scene.pool.wait().is_empty());
+        assert_eq!(scene.closed(), 2);
+        scene.pool.shut_down();
+    });
+}
+
+#[test]
+fn two_threads_share_the_work_and_both_leave_at_the_shut_down() {
+    in_every_order(|| {
+        let scene = Scene::new(4, 2, FOR_EVER, Threads);
+        scene.close();
+        scene.close();
+        scene.pool.shut_down();
+        assert_eq!(scene.closed(), 2);
+    });
+}
+
+#[test]
+fn a_wait_sees_its_own_closes_while_another_thread_hands_over() {
+    in_every_order(|| {
+        let scene = Scene::new(4, 1, AT_ONCE, Threads);
+        let other = scene.clone();
+        let other = thread::spawn(move || other.close());
+        scene.close();
+        assert!(scene.pool.wait().is_empty());
+        assert!(scene.closed() >= 1);
+        other.join().unwrap();
+        assert!(scene.pool.wait().is_empty());
+        assert_eq!(scene.closed(), 2);
+        scene.pool.shut_down();
+    });
+}
+
+#[test]
+fn two_waits_at_once_both_return() {
+    in_every_order(|| {
+        let scene = Scene::new(4, 1, AT_ONCE, Threads);
+        scene.close();
+        let other = scene.clone();
+        let other = thread::spawn(move || {
+            assert!(other.pool.wait().is_empty());
+            assert_eq!(other.closed(), 1);
+        });
+        assert!(scene.pool.wait().is_empty());
+        assert_eq!(scene.closed(), 1);
+        other.join().unwrap();
+        scene.pool.shut_down();
+    });
+}
+
+#[test]
+fn who_finds_the_queue_full_closes_and_the_bound_holds() {
+    in_every_order(|| {
+        let scene = Scene::new(1, 1, AT_ONCE, Threads);
+        for _ in 0..3 {
+            scene.close();
+            assert!(scene.pool.pending() <= 1);
+        }
+        scene.pool.shut_down();
+        assert_eq!(scene.closed(), 3);
+    });
+}
+
+#[test]
+fn a_thread_of_the_pool_may_hand_over_too() {
+    struct Parent(Scene);
+    impl Drop for Parent {
+        fn drop(&mut self) {
+            self.0.close();
+            self.0.close();
+        }
+    }
+    in_every_order(|| {
+        let scene = Scene::new(2, 1, AT_ONCE, Threads);
+        scene.pool.close(Parent(scene.clone()), None::<&Path>);
+        // The parent hands over before it counts as closed; so its children are pending when the first wait returns, at the latest.
+        scene.pool.wait();
+        scene.pool.wait();
+        assert_eq!(scene.closed(), 2);
+        scene.pool.shut_down();
+    });
+}
+
+#[test]
+fn a_drop_that_waits_for_its_own_pool_does_not_wait_for_itself() {
+    struct Waits(Scene);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            self.0.pool.wait();
+            self.0.closed.fetch_add(1, Ordering::Release);
+        }
+    }
+    in_every_order(|| {
+        let scene = Scene::new(4, 2, AT_ONCE, Threads);
+        scene.pool.close(Waits(scene.clone()), None::<&Path>);
+        scene.close();
+        scene.pool.wait();
+        // It stepped out while it waited and joined again, so the first of these may have come back before it, not the second.
+        scene.pool.wait();
+        scene.pool.shut_down();
+        assert!(scene.closed() >= 1);
+    });
+}
+
+/// Fails to start the first thread.
+struct NotTheFirst(AtomicUsize);
+
+impl Spawn for NotTheFirst {
+    fn spawn(&self, worker: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            _ => Threads.spawn(worker),
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_could_not_be_started_leaves_no_close_behind() {
+    for idle in [AT_ONCE, FOR_EVER] {
+        in_every_order(move || {
+            let scene = Scene::new(4, 1, idle, NotTheFirst(AtomicUsize::new(0)));
+            let other = scene.clone();
+            let other = thread::spawn(move || other.close());
+            scene.close();
+            other.join().unwrap();
+            scene.pool.shut_down();
+            assert_eq!(scene.closed(), 2);
+        });
+    }
+}
