@@ -146,8 +146,7 @@ impl Pool {
                 break;
             } else {
                 queue.goes_idle();
-                let (guard, timeout) =
-                    self.work.wait_timeout(queue, self.idle).unwrap_or_else(PoisonError::into_inner);
+                let (guard, timeout) = self.work.wait_timeout(queue, self.idle).unwrap_or_else(PoisonError::into_inner);
                 queue = guard;
                 queue.is_back();
                 if timeout.timed_out() && queue.is_empty() {
@@ -253,7 +252,10 @@ pub(super) fn print_last_resort<'a>(errors: impl IntoIterator<Item = &'a Error>)
 }
 
 /// `None` when the thread is ending and its locals are gone; then it closes no job.
-fn with<R>(key: &'static LocalKey<Cell<Option<(usize, u64)>>>, f: impl FnOnce(&Cell<Option<(usize, u64)>>) -> R) -> Option<R> {
+fn with<R>(
+    key: &'static LocalKey<Cell<Option<(usize, u64)>>>,
+    f: impl FnOnce(&Cell<Option<(usize, u64)>>) -> R,
+) -> Option<R> {
     key.try_with(f).ok()
 }
 
