@@ -27,10 +27,10 @@ fn assert_unpacked_as_by(tool: &str, archive: &Path) {
     }
 }
 
-fn made_by_tar(args: &[&str], odd_names: bool, sparse: bool) {
+fn made_by_tar(args: &[&str], large_and_odd: bool, sparse: bool) {
     let sample = sample();
-    if odd_names {
-        add_odd_names(sample.path());
+    if large_and_odd {
+        add_large_and_odd(sample.path());
     }
     if sparse {
         add_sparse_files(sample.path());
@@ -75,7 +75,7 @@ fn every_kind_of_sparse_file_is_unpacked_with_its_holes() {
 fn tars_of_other_tools_are_unpacked() {
     skip_unless!(Need::Program("tar"), Need::Program("bsdtar"), Need::Program("python3"));
     let sample = sample();
-    add_odd_names(sample.path());
+    add_large_and_odd(sample.path());
     let archive = sample.path().join("archive");
     for format in ["ustar", "pax", "gnutar", "v7tar"] {
         let mut command = Command::new("bsdtar");
@@ -133,7 +133,7 @@ fn components_are_stripped_from_entries_and_from_hard_links() {
 fn what_is_listed_is_what_is_unpacked() {
     skip_unless!(Need::Program("tar"));
     let sample = sample();
-    add_odd_names(sample.path());
+    add_large_and_odd(sample.path());
     let archive = sample.path().join("archive");
     run(
         Command::new("tar").args(["--format=pax", "-cf"]).arg(&archive).arg("-C").arg(sample.path()).arg("sample"),

@@ -38,7 +38,7 @@ fn completions_are_scripts_that_their_shells_can_read() {
     let temp = tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let script = manyfiles(temp.path(), &["completions", shell]).code(0).out;
-        assert!(script.contains("skip-identical") && script.contains("max-ratio"), "{shell}");
+        assert!(script.contains("special-files") && script.contains("max-ratio"), "{shell}");
     }
     manyfiles(temp.path(), &["completions", "tcsh"]).code(2).says("bash");
     skip_unless!(Need::Program("bash"));

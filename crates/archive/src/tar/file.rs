@@ -128,6 +128,7 @@ impl Source for FileSource {
 
     fn content(&mut self, len: usize) -> Result<Option<Content>> {
         if self.len - self.position < len as u64 {
+            self.position = self.len;
             return Ok(None);
         }
         let mapped = match &self.mapped {

@@ -62,8 +62,14 @@ pub struct Options {
 
     /// Print the report as one JSON object on standard output
     ///
+    /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or sources
+    /// (each with path and error), files, folders, symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to),
+    /// failures (path, operation, error, os_error, refusal), signal, seconds, seconds_by_operation, peak_threads. If nothing
+    /// could be begun: status not_begun, and errors. With --dry-run: status dry_run, actions (how many of each), and entries
+    /// (action, path, kind, bytes, why).
+    ///
     /// Paths are strings. One that is not UTF-8 has U+FFFD for what could not be read, and beside it a key that ends in _hex
-    /// with its bytes in hexadecimal. Times are in seconds, sizes in bytes.
+    /// with its bytes in hexadecimal. Paths of entries are below the destination.
     #[arg(long, help_heading = "What is told")]
     pub json: bool,
 

@@ -2,24 +2,29 @@
 
 use std::fs::{self, Metadata as Stat};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 
 use manyfiles::tree::{Content, Metadata, Node, Refusal, TreeWriter};
 use manyfiles::{Error, Operation};
 
 use super::hard_links::HardLinks;
 use super::walk::Found;
-use crate::args::Options;
+use crate::args::{Conflict, Options};
 
 /// Turns entries into calls of the tree.
 pub struct HandOver<'a> {
     tree: &'a TreeWriter,
     options: &'a Options,
     links: HardLinks,
+    /// Whether a name that is taken is the entry's in the end.
+    overwrites: bool,
 }
 
 impl<'a> HandOver<'a> {
     pub fn new(tree: &'a TreeWriter, options: &'a Options) -> HandOver<'a> {
-        HandOver { tree, options, links: HardLinks::default() }
+        let overwrites =
+            matches!(options.on_conflict, Some(Conflict::Overwrite | Conflict::Replace | Conflict::SkipIdentical));
+        HandOver { tree, options, links: HardLinks::default(), overwrites }
     }
 
     /// Hands one entry over. What the tree says to it is in the tree's report.
@@ -28,7 +33,8 @@ impl<'a> HandOver<'a> {
         let file_type = found.metadata.file_type();
         let node = node(&found.metadata).filter(|_| self.options.special_files);
         let wanted = file_type.is_dir() || file_type.is_file() || file_type.is_symlink() || node.is_some();
-        let handed_over = match self.links.earlier_name(found).filter(|_| wanted) {
+        let stands = |path: &Path| self.overwrites || !is_taken(&self.tree.root().join(path));
+        let handed_over = match self.links.earlier_name(found, stands).filter(|_| wanted) {
             Some(existing) => self.tree.hard_link(&found.path, existing),
             None if file_type.is_dir() => self.tree.folder(&found.path, metadata),
             None if file_type.is_file() => self.tree.file_with(&found.path, Content::copy_of(&found.source), metadata),
@@ -61,6 +67,10 @@ impl<'a> HandOver<'a> {
         }
         metadata
     }
+}
+
+fn is_taken(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
 }
 
 /// The refusal of something that is neither file, folder nor link.

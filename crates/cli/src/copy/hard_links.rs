@@ -15,19 +15,28 @@ pub struct HardLinks {
 }
 
 impl HardLinks {
-    /// The path below the root under which the same file was found before.
-    pub fn earlier_name(&mut self, found: &Found) -> Option<PathBuf> {
+    /// The path below the root under which the same file was found before. `stands` says whether the path of `found`, if it
+    /// is the first, will be that file when all is written: where something else keeps the name, it will not.
+    pub fn earlier_name(&mut self, found: &Found, stands: impl FnOnce(&Path) -> bool) -> Option<PathBuf> {
         let names = found.metadata.nlink();
         if names < 2 || found.metadata.is_dir() {
             return None;
         }
-        self.see((found.metadata.dev(), found.metadata.ino()), names, &found.path)
+        self.see((found.metadata.dev(), found.metadata.ino()), names, &found.path, stands)
     }
 
-    fn see(&mut self, file: (u64, u64), names: u64, path: &Path) -> Option<PathBuf> {
+    fn see(
+        &mut self,
+        file: (u64, u64),
+        names: u64,
+        path: &Path,
+        stands: impl FnOnce(&Path) -> bool,
+    ) -> Option<PathBuf> {
         match self.first.entry(file) {
             Entry::Vacant(vacant) => {
-                vacant.insert((path.to_path_buf(), names - 1));
+                if stands(path) {
+                    vacant.insert((path.to_path_buf(), names - 1));
+                }
                 None
             }
             Entry::Occupied(mut occupied) => {
@@ -49,10 +58,20 @@ mod tests {
     #[test]
     fn every_further_name_leads_to_the_first_and_a_file_seen_whole_is_forgotten() {
         let mut links = HardLinks::default();
-        assert_eq!(links.see((1, 7), 3, Path::new("a")), None);
-        assert_eq!(links.see((1, 7), 3, Path::new("b")), Some("a".into()));
-        assert_eq!(links.see((2, 7), 2, Path::new("other")), None);
-        assert_eq!(links.see((1, 7), 3, Path::new("c")), Some("a".into()));
+        let mut see = |file, path| links.see(file, 3, Path::new(path), |_| true);
+        assert_eq!(see((1, 7), "a"), None);
+        assert_eq!(see((1, 7), "b"), Some("a".into()));
+        assert_eq!(see((2, 7), "other"), None);
+        assert_eq!(see((1, 7), "c"), Some("a".into()));
         assert_eq!(links.first.len(), 1);
+    }
+
+    #[test]
+    fn a_name_that_something_else_keeps_stands_for_nothing() {
+        let mut links = HardLinks::default();
+        let mut see = |path| links.see((1, 7), 3, Path::new(path), |path| path != Path::new("taken"));
+        assert_eq!(see("taken"), None);
+        assert_eq!(see("b"), None);
+        assert_eq!(see("c"), Some("b".into()));
     }
 }

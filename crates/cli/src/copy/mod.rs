@@ -158,7 +158,7 @@ impl Copy {
         let file_type = found.metadata.file_type();
         let kind = match file_type {
             of if of.is_dir() => Kind::Folder,
-            _ if links.earlier_name(found).is_some() => Kind::HardLink,
+            _ if links.earlier_name(found, |_| true).is_some() => Kind::HardLink,
             of if of.is_file() => Kind::File,
             of if of.is_symlink() => Kind::Symlink,
             of if self.args.options.special_files && !of.is_socket() => Kind::Node,

@@ -82,8 +82,8 @@ pub struct Plan<'a> {
     root: PathBuf,
     on_conflict: Option<Conflict>,
     would_ask: bool,
-    /// What the entries so far would make.
-    made: HashMap<PathBuf, Kind>,
+    /// What the entries so far would make, with its time.
+    made: HashMap<PathBuf, (Kind, Option<SystemTime>)>,
     tell: &'a mut dyn FnMut(Line),
 }
 
@@ -105,13 +105,15 @@ impl<'a> Plan<'a> {
             Ok(path) => {
                 let (action, why) = self.decide(&path, kind, modified);
                 if action.writes() || action == Action::Keep {
-                    self.made.insert(path, kind);
+                    self.made.insert(path, (kind, modified));
                 }
                 (action, why)
             }
             Err(refusal) => (Action::Refuse, Some(reason(refusal))),
         };
-        (self.tell)(Line { action, path: path.to_path_buf(), kind: Some(kind), bytes, why });
+        // Put together anew, a path has no slash at its end.
+        let path = path.components().collect();
+        (self.tell)(Line { action, path, kind: Some(kind), bytes, why });
     }
 
     /// An entry that would be refused, or cannot be read.
@@ -155,8 +157,7 @@ impl<'a> Plan<'a> {
             Some(Conflict::Replace) => (Action::Replace, taken),
             Some(Conflict::Rename) => (Action::Rename, taken),
             Some(Conflict::Newer) => {
-                let there = fs::symlink_metadata(self.root.join(path)).and_then(|there| there.modified()).ok(); // made meanwhile by this plan
-                match modified.zip(there).is_none_or(|(entry, there)| entry > there) {
+                match modified.zip(self.time_of_what_is_at(path)).is_none_or(|(new, old)| new > old) {
                     true => (Action::Overwrite, Some("what has its name is older".into())),
                     false => (Action::Skip, Some("what has its name is not older".into())),
                 }
@@ -164,10 +165,18 @@ impl<'a> Plan<'a> {
         }
     }
 
+    fn time_of_what_is_at(&self, path: &Path) -> Option<SystemTime> {
+        match self.made.get(path) {
+            Some(&(_, modified)) => modified,
+            // Gone meanwhile, then: nothing is older than nothing.
+            None => fs::symlink_metadata(self.root.join(path)).and_then(|there| there.modified()).ok(),
+        }
+    }
+
     /// What would be at the path when its turn comes.
     fn what_is_at(&self, path: &Path) -> Option<Kind> {
         let on_disk = || fs::symlink_metadata(self.root.join(path)).ok().map(|there| kind_of(there.file_type()));
-        self.made.get(path).copied().or_else(on_disk) // what cannot be looked at counts as free: trying will tell
+        self.made.get(path).map(|&(kind, _)| kind).or_else(on_disk) // what cannot be looked at counts as free: trying will tell
     }
 }
 

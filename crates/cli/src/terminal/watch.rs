@@ -63,7 +63,8 @@ impl Watch {
     /// Ends it, and says how many failures it has named.
     pub fn end(self) -> usize {
         drop(self.stop);
-        self.thread.join().expect("the watching thread panicked")
+        // Had it panicked, what it named would be unknown: better to name all again than some never.
+        self.thread.join().unwrap_or(0)
     }
 }
 
@@ -158,6 +159,7 @@ impl Seen {
         );
         let left = entries_accepted.saturating_sub(entries_done);
         match self.input {
+            _ if self.handed_over && left == 0 => text += ", finishing folders",
             _ if self.handed_over && closing > 0 => {
                 text += &format!(", closing: {} left, {closing} of {threads} threads are at it", entries(left));
             }
@@ -177,7 +179,7 @@ impl Seen {
 
     /// Only once there is something to judge by.
     fn time_left(&self) -> Option<Duration> {
-        let fraction = self.fraction().filter(|&fraction| fraction >= 0.01)?;
+        let fraction = self.fraction().filter(|&fraction| (0.01..1.0).contains(&fraction))?;
         (self.elapsed >= Duration::from_secs(1)).then(|| self.elapsed.mul_f64(1.0 / fraction - 1.0))
     }
 }

@@ -11,8 +11,8 @@ use crate::{Error, sys};
 
 /// Closes files on threads of its own while closing is slow, and brings every error back.
 ///
-/// Use it from any number of threads. What is handed over is closed even if nobody waits: dropping the `Closer` does, and prints
-/// errors that nobody took to standard error.
+/// Use it from any number of threads. What is handed over is closed even if nobody waits: dropping the `Closer` does,
+/// and prints errors that nobody took to standard error.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -48,10 +48,12 @@ impl Closer {
 
     /// Closes `handle`, here or on another thread, now or soon.
     ///
-    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`) the close's error is kept. Of any other type only a panic in its
-    /// drop can be seen. Flush what buffers first: a `BufWriter` does not tell what became of its last bytes.
+    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`) the close's error is kept. Of any
+    /// other type only a panic in its drop can be seen. Flush what buffers first: a `BufWriter` does not tell what
+    /// became of its last bytes.
     ///
-    /// This never waits for the pool: when as many handles are pending as the [capacity](Options::capacity) allows, `handle` is closed on this thread.
+    /// This never waits for the pool: when as many handles are pending as the [capacity](Options::capacity) allows,
+    /// `handle` is closed on this thread.
     #[inline]
     pub fn close<H: Send + 'static>(&self, handle: H) {
         self.pool.close(handle, None::<PathBuf>);
@@ -63,8 +65,9 @@ impl Closer {
         self.pool.close(handle, Some(path));
     }
 
-    /// Waits until everything that was handed over before this call, by any thread, is closed, and returns the failures that nobody
-    /// has been told yet: those are taken, and never told again. What is handed over during the call is not waited for.
+    /// Waits until everything that was handed over before this call, by any thread, is closed, and returns the failures
+    /// that nobody has been told yet: those are taken, and never told again. What is handed over during the call is not
+    /// waited for.
     ///
     /// A handle whose own drop waits for its closer counts as closed while it does.
     ///
@@ -87,7 +90,8 @@ impl Closer {
         CloseErrors::check(self.pool.wait())
     }
 
-    /// How many handles have been handed over and are not closed yet: what is left of the work when the writing is done.
+    /// How many handles have been handed over and are not closed yet: what is left of the work when the writing is
+    /// done.
     pub fn pending(&self) -> usize {
         self.pool.pending()
     }
@@ -134,7 +138,8 @@ pub struct Options {
 /// More would only move the wait: 64 threads are busy with far fewer.
 const MAX_CAPACITY: usize = 512;
 
-/// A close that sleeps costs no CPU; against closes of 2 ms, 64 threads gain 25 times, 16 gain 16.8 and 4 gain 4.2 (measurements.md).
+/// A close that sleeps costs no CPU; against closes of 2 ms, 64 threads gain 25 times, 16 gain 16.8 and 4 gain 4.2
+/// (measurements.md).
 const THREADS: usize = 64;
 
 impl Default for Options {
@@ -153,23 +158,25 @@ impl Options {
         self
     }
 
-    /// How many handles may be pending, those included that are being closed just now. Whoever comes with one more closes it himself.
-    /// Default: half of the process's limit on open files (the soft limit, read when the options are made), and at most 512. At least 1.
+    /// How many handles may be pending, those included that are being closed just now. Whoever comes with one more
+    /// closes it himself. Default: half of the process's limit on open files (the soft limit, read when the options are
+    /// made), and at most 512. At least 1.
     #[must_use]
     pub fn capacity(mut self, handles: usize) -> Options {
         self.capacity = handles.max(1);
         self
     }
 
-    /// How many threads may close at once. They come as closes pile up and leave when there is nothing to do. Default: 64. At least 1.
+    /// How many threads may close at once. They come as closes pile up and leave when there is nothing to do. Default:
+    /// 64. At least 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Options {
         self.threads = threads.max(1);
         self
     }
 
-    /// Called with each failure in place of keeping it for [`wait`](Closer::wait), on the thread that closed and before the close counts as
-    /// done. If it panics, the failure is kept for `wait` after all.
+    /// Called with each failure in place of keeping it for [`wait`](Closer::wait), on the thread that closed and before
+    /// the close counts as done. If it panics, the failure is kept for `wait` after all.
     #[must_use]
     pub fn on_error(mut self, on_error: impl Fn(Error) + Send + Sync + 'static) -> Options {
         self.on_error = Some(Box::new(on_error));

@@ -6,8 +6,9 @@ use crate::Error;
 
 /// Every close that failed since somebody last asked; never empty.
 ///
-/// Each [`Error`] has the operation ([`Close`](crate::Operation::Close)), the path if it was given, and the number that the
-/// operating system gave, in [`raw_os_error`](Error::raw_os_error). A panic in a handle's drop is one of them, without such a number.
+/// Each [`Error`] has the operation ([`Close`](crate::Operation::Close)), the path if it was given, and the number that
+/// the operating system gave, in [`raw_os_error`](Error::raw_os_error). A panic in a handle's drop is one of them,
+/// without such a number.
 ///
 /// ```
 /// # use manyfiles::close::Closer;

@@ -6,10 +6,12 @@ use std::ops::{Deref, DerefMut};
 
 use super::global::global;
 
-/// A handle whose drop goes to the global [`Closer`](super::Closer); in all else it is the handle itself, and has its size.
+/// A handle whose drop goes to the global [`Closer`](super::Closer); in all else it is the handle itself, and has its
+/// size.
 ///
-/// Where closing is slow it happens on another thread, and where it isn't the wrapper costs next to nothing. A drop can return no error and a
-/// process may end before all is closed: keep a [`guard`](super::guard) to the end of `main`, or call [`wait`](super::wait) when it matters.
+/// Where closing is slow it happens on another thread, and where it isn't the wrapper costs next to nothing. A drop can
+/// return no error and a process may end before all is closed: keep a [`guard`](super::guard) to the end of `main`, or
+/// call [`wait`](super::wait) when it matters.
 ///
 /// Not for handles that are counted (`Arc<File>`): wrap what is inside the `Arc`.
 ///
@@ -46,7 +48,8 @@ impl<H: Send + 'static> FastClose<H> {
     #[inline]
     pub fn into_inner(self) -> H {
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: the handle is taken once: `this` is never used again, and as a `ManuallyDrop` it never runs the drop below.
+        // SAFETY: the handle is taken once: `this` is never used again, and as a `ManuallyDrop` it never runs the drop
+        // below.
         unsafe { ManuallyDrop::take(&mut this.0) }
     }
 }
@@ -54,8 +57,8 @@ impl<H: Send + 'static> FastClose<H> {
 impl<H: Send + 'static> Drop for FastClose<H> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the handle is taken once: a value's drop runs once, nothing uses the value afterwards, and `into_inner`, which takes the
-        // handle too, never lets this drop run.
+        // SAFETY: the handle is taken once: a value's drop runs once, nothing uses the value afterwards, and
+        // `into_inner`, which takes the handle too, never lets this drop run.
         let handle = unsafe { ManuallyDrop::take(&mut self.0) };
         global().close(handle);
     }

@@ -12,8 +12,8 @@ pub(super) fn global() -> &'static Closer {
     GLOBAL.get_or_init(Closer::new)
 }
 
-/// Makes `closer` the one that every [`FastClose`](super::FastClose) goes to. Works once, and only before the first of them is dropped;
-/// otherwise gives `closer` back.
+/// Makes `closer` the one that every [`FastClose`](super::FastClose) goes to. Works once, and only before the first of
+/// them is dropped; otherwise gives `closer` back.
 ///
 /// ```
 /// use manyfiles::close::{self, Closer, Policy};
@@ -25,8 +25,8 @@ pub fn set_global(closer: Closer) -> Result<(), Closer> {
     GLOBAL.set(closer)
 }
 
-/// [`Closer::wait`] of the global closer: returns when every [`FastClose`](super::FastClose) dropped so far is closed, with every
-/// failure that nobody has been told yet.
+/// [`Closer::wait`] of the global closer: returns when every [`FastClose`](super::FastClose) dropped so far is closed,
+/// with every failure that nobody has been told yet.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,8 +47,8 @@ pub fn wait() -> Result<(), CloseErrors> {
 
 /// A guard for the end of `main`: keeps the process from ending before every [`FastClose`](super::FastClose) is closed.
 ///
-/// Call [`finish`](Guard::finish) to get the errors; dropping the guard prints them to standard error. `std::process::exit` runs no drops, so
-/// finish first.
+/// Call [`finish`](Guard::finish) to get the errors; dropping the guard prints them to standard error.
+/// `std::process::exit` runs no drops, so finish first.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;

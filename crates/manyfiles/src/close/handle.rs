@@ -1,4 +1,5 @@
-//! A handle, and how it is closed: with the error number where the type is known, with panics contained where it is not.
+//! A handle, and how it is closed: with the error number where the type is known, with panics contained where it is
+//! not.
 
 use std::any::Any;
 use std::fs::File;

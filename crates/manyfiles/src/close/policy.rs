@@ -7,8 +7,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Policy {
-    /// While closes are slow. Every close is timed (two reads of the clock, some 50 ns); the second one that takes half a
-    /// millisecond starts the handing over, and so do many that take 20 µs or more. Some fifty fast ones end it.
+    /// While closes are slow. Every close is timed (two reads of the clock, some 50 ns); the second one that takes half
+    /// a millisecond starts the handing over, and so do many that take 20 µs or more. Some fifty fast ones end it.
     #[default]
     Adaptive,
     /// Always, however fast closes are: for handles whose drop does more than to close.
@@ -17,23 +17,23 @@ pub enum Policy {
     Never,
 }
 
-/// What a hand-over costs, waking a thread included: 5–10 µs on the thread that hands over and as much on the one that takes.
-/// ext4 closes a rewritten file in 9.5 µs on average, its rare outliers included (measurements.md, "What a small file costs"):
-/// that must stay below.
+/// What a hand-over costs, waking a thread included: 5–10 µs on the thread that hands over and as much on the one that
+/// takes. ext4 closes a rewritten file in 9.5 µs on average, its rare outliers included (measurements.md, "What a small
+/// file costs"): that must stay below.
 const HAND_OVER_NANOS: u32 = 20_000;
 
-/// So much more than hand-overs must closes have cost before handing over begins. ext4's outliers of 194 µs (one in 100) and
-/// 862 µs (one in 1,000) come too rarely to add up to it.
+/// So much more than hand-overs must closes have cost before handing over begins. ext4's outliers of 194 µs (one in
+/// 100) and 862 µs (one in 1,000) come too rarely to add up to it.
 const EXCESS_LIMIT_NANOS: u32 = 1_000_000;
 
-/// What one close counts at most: more than half the limit, so that two closes of 2 ms are enough, and less than the limit, so
-/// that one is not (a thread that loses its core in mid-close is away for milliseconds).
+/// What one close counts at most: more than half the limit, so that two closes of 2 ms are enough, and less than the
+/// limit, so that one is not (a thread that loses its core in mid-close is away for milliseconds).
 const ONE_CLOSE_NANOS: u32 = 600_000;
 
 const HANDING_OVER: u32 = 1 << 31;
 
-/// By how much recent closes cost more than hand-overs would have: a bucket that every close fills with its time and drains
-/// by the price of a hand-over. Full: hand over. Empty: stop. Between: as before.
+/// By how much recent closes cost more than hand-overs would have: a bucket that every close fills with its time and
+/// drains by the price of a hand-over. Full: hand over. Empty: stop. Between: as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Excess {
     nanos: u32,
@@ -63,7 +63,8 @@ impl Excess {
 
 /// The policy and what it has learnt, shared by all threads.
 ///
-/// Relaxed loads and stores: two threads that record at once may lose one of two samples, and nothing else depends on them.
+/// Relaxed loads and stores: two threads that record at once may lose one of two samples, and nothing else depends on
+/// them.
 #[derive(Debug)]
 pub(super) struct Switch {
     adaptive: bool,

@@ -12,12 +12,12 @@ use super::queue::{Job, Need, Queue};
 use super::sync::{Builder, Condvar, LocalKey, Mutex, MutexGuard, thread_local};
 use crate::Error;
 
-/// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a program
-/// that is busy keeps its threads; starting one again costs some 30 µs.
+/// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a
+/// program that is busy keeps its threads; starting one again costs some 30 µs.
 pub(super) const IDLE: Duration = Duration::from_millis(100);
 
-/// Closing takes little stack; a user type's drop, an `on_error` or the printing of a panic's backtrace take some. Untouched stack costs
-/// address space only.
+/// Closing takes little stack; a user type's drop, an `on_error` or the printing of a panic's backtrace take some.
+/// Untouched stack costs address space only.
 const STACK: usize = 256 << 10;
 
 /// What receives failures in place of [`wait`](super::Closer::wait).
@@ -53,7 +53,7 @@ pub(super) struct Pool {
 
 thread_local! {
     /// The job that this thread is closing: its pool's address and its generation.
-    static CLOSING: Cell<Option<(usize, u64)>> = Cell::new(None);
+    static CLOSING: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
 }
 
 impl Pool {
@@ -121,7 +121,8 @@ impl Pool {
         }
     }
 
-    /// No thread could be started. As long as there is none at all, this one closes what waits. The next hand-over tries again.
+    /// No thread could be started. As long as there is none at all, this one closes what waits. The next hand-over
+    /// tries again.
     #[cold]
     fn do_without_a_thread(self: &Arc<Pool>) {
         let mut queue = self.lock();
@@ -205,7 +206,8 @@ impl Pool {
     pub(super) fn wait(&self) -> Vec<Error> {
         let mut queue = self.lock();
         let own = with(&CLOSING, Cell::get).flatten().filter(|(pool, _)| *pool == self.address());
-        // A job that waits for its own pool would wait for itself. It counts as closed meanwhile, and joins again afterwards.
+        // A job that waits for its own pool would wait for itself. It counts as closed meanwhile, and joins again
+        // afterwards.
         if let Some((_, generation)) = own
             && queue.leave(generation)
         {
@@ -238,7 +240,8 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // Empty after `shut_down`, unless it ran in the drop of a handle that this pool closed, and that handle failed afterwards.
+        // Empty after `shut_down`, unless it ran in the drop of a handle that this pool closed, and that handle failed
+        // afterwards.
         print_last_resort(&self.lock().take_errors());
     }
 }

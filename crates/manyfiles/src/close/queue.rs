@@ -1,5 +1,5 @@
-//! The queue of pending closes as plain data: what to do next is decided here, under a lock that its owner holds, and done
-//! elsewhere, without the lock.
+//! The queue of pending closes as plain data: what to do next is decided here, under a lock that its owner holds, and
+//! done elsewhere, without the lock.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -27,11 +27,12 @@ pub(super) enum Need {
 
 /// Pending closes, the threads that make them, and the errors that nobody has taken yet.
 ///
-/// Every pending close belongs to a generation. A wait ends the newest generation and then waits until it and those before it
-/// are empty, whatever others hand over meanwhile.
+/// Every pending close belongs to a generation. A wait ends the newest generation and then waits until it and those
+/// before it are empty, whatever others hand over meanwhile.
 ///
-/// A thread is starting, idle, woken (and not there yet) or closing. Starting and woken threads will look at the queue, and closing
-/// ones will when they are done; so if no more jobs wait than threads are starting or woken, each job has its thread.
+/// A thread is starting, idle, woken (and not there yet) or closing. Starting and woken threads will look at the queue,
+/// and closing ones will when they are done; so if no more jobs wait than threads are starting or woken, each job has
+/// its thread.
 pub(super) struct Queue {
     jobs: VecDeque<Job>,
     capacity: usize,
@@ -89,9 +90,9 @@ impl Queue {
     fn need(&mut self) -> Need {
         let coming = self.starting + self.woken;
         let closing = self.threads - coming - self.idle;
-        // While many close, one of them is free again sooner than a sleeper is awake: letting a few jobs wait for that makes a hand-over three
-        // times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: those look at the queue by themselves
-        // when their time is up, so that no job waits for closes that hang.
+        // While many close, one of them is free again sooner than a sleeper is awake: letting a few jobs wait for that
+        // makes a hand-over three times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: those look at
+        // the queue by themselves when their time is up, so that no job waits for closes that hang.
         let soon_free = if self.idle > 0 { closing / 8 } else { 0 };
         if self.jobs.len() <= coming + soon_free {
             Need::Nothing
@@ -138,7 +139,8 @@ impl Queue {
         self.oldest != before
     }
 
-    /// Ends the newest generation and returns it; it is [finished](Queue::is_finished) when all closes pending now are done.
+    /// Ends the newest generation and returns it; it is [finished](Queue::is_finished) when all closes pending now are
+    /// done.
     pub(super) fn end_generation(&mut self) -> u64 {
         let newest = self.oldest + self.generations.len() as u64 - 1;
         self.generations.push_back(0);
@@ -165,8 +167,8 @@ impl Queue {
 
     /// A thread could not be started.
     ///
-    /// Others may have counted on it. If there is an idle thread, it must be woken; if there is no thread at all, the caller
-    /// has to close what waits.
+    /// Others may have counted on it. If there is an idle thread, it must be woken; if there is no thread at all, the
+    /// caller has to close what waits.
     pub(super) fn not_started(&mut self) -> Need {
         self.starting -= 1;
         self.threads -= 1;
@@ -181,8 +183,8 @@ impl Queue {
         self.idle += 1;
     }
 
-    /// An idle thread is back, for whatever reason. If a wake-up is on its way to any of them, this one takes it, so that the
-    /// counts stay right when a timeout and a wake-up cross.
+    /// An idle thread is back, for whatever reason. If a wake-up is on its way to any of them, this one takes it, so
+    /// that the counts stay right when a timeout and a wake-up cross.
     pub(super) fn is_back(&mut self) {
         if self.woken > 0 {
             self.woken -= 1;

@@ -175,7 +175,7 @@ impl TreeWriter {
     }
 
     pub(super) fn submit(&self, folder: &OsStr, name: &OsStr, work: Work) -> Result<()> {
-        self.shared.submit(folder, Job { name: name.into(), work })
+        self.shared.submit(folder, Job::new(name, work))
     }
 
     pub(super) fn take_lane(&self) -> Lane {

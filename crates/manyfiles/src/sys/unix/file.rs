@@ -182,8 +182,8 @@ mod tests {
     fn times_before_1970_round_towards_the_past_as_the_system_counts_them() {
         for (seconds, nanoseconds) in [(0, 0), (1, 5), (-1, 0), (-1, 999_999_999), (-86_400, 1)] {
             let stamps = timestamps(system_time(seconds, nanoseconds));
-            assert_eq!(stamps.last_modification.tv_sec as i64, seconds);
-            assert_eq!(stamps.last_modification.tv_nsec as u32, nanoseconds);
+            assert_eq!(i128::from(stamps.last_modification.tv_sec), i128::from(seconds));
+            assert_eq!(i128::from(stamps.last_modification.tv_nsec), i128::from(nanoseconds));
         }
     }
 }

@@ -1,7 +1,5 @@
 //! What a thread can have to itself: a descriptor table, a umask, a count of its sleeps.
 
-use std::os::fd::{AsFd, AsRawFd};
-
 use super::Dir;
 
 /// How many handles this process may have open.
@@ -19,6 +17,7 @@ pub(crate) fn handle_limit() -> usize {
 /// Returns false, and changes nothing, where it cannot.
 #[cfg(target_os = "linux")]
 pub(crate) fn own_descriptors(keep: &Dir) -> bool {
+    use std::os::fd::{AsFd, AsRawFd};
     // Copies of others' descriptors below `keep` are made and closed again, which flushes files on NFS and FUSE. Past this
     // many, sharing is the lesser evil.
     const MOST_COPIES: i32 = 64;

@@ -56,7 +56,7 @@ impl Shared {
             };
             let work = Work::HardLink { folder, existing: from.name.into_owned() };
             // Its only error is a cancellation, which counts the link as not written.
-            drop(self.submit_accepted(&to.folder, Job { name: to.name.into(), work }));
+            drop(self.submit_accepted(&to.folder, Job::new(&to.name, work)));
         }
         self.wait_until_written();
     }
@@ -79,7 +79,7 @@ impl Shared {
             if metadata.modified.is_none() && metadata.owner.is_none() {
                 continue;
             }
-            let job = Job { name: folder.name().into(), work: Work::FinishFolder { metadata: *metadata } };
+            let job = Job::new(folder.name(), Work::FinishFolder { metadata: *metadata });
             self.totals.accepted.fetch_add(1, Relaxed);
             drop(self.submit_accepted(parent.path.as_os_str(), job)); // As above.
         }

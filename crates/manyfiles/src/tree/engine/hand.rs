@@ -48,7 +48,7 @@ impl<'a> FileInHand<'a> {
         lane.in_place = false;
         let mut watch = Stopwatch::start();
         let work = Work::File { content: Content::from_static(b""), metadata };
-        let job = Job { name: name.into(), work };
+        let job = Job::new(name, work);
         let opened = lane
             .folder(&folder)
             .map_err(|cause| cause.of(Operation::Create, Lane::path_of(&folder, name)))

@@ -41,8 +41,10 @@ impl Folder {
 #[derive(Debug)]
 pub(in crate::tree) struct Job {
     /// Its name in the folder. Empty: the folder itself.
-    pub(in crate::tree) name: Box<OsStr>,
-    pub(in crate::tree) work: Work,
+    pub(super) name: Box<OsStr>,
+    /// [`name_key`] of the name.
+    pub(super) key: u64,
+    pub(super) work: Work,
 }
 
 #[derive(Debug)]
@@ -72,6 +74,10 @@ pub(in crate::tree) enum Work {
 }
 
 impl Job {
+    pub(in crate::tree) fn new(name: &OsStr, work: Work) -> Job {
+        Job { name: name.into(), key: name_key(name), work }
+    }
+
     /// What it counts for in the bound on bytes in flight: its content, and itself.
     pub(super) fn weight(&self) -> usize {
         const OWN: usize = 128;
@@ -80,14 +86,9 @@ impl Job {
             _ => 0,
         }
     }
-
-    /// A number that two names share if any file system holds them as one (or, rarely, by chance: it only delays them).
-    pub(super) fn name_key(&self) -> u64 {
-        name_key(&self.name)
-    }
 }
 
-/// FNV-1a over the name, upper-case ASCII folded, and bytes beyond ASCII left out: what folds there is any pair of them.
+/// A number that two names share if any file system holds them as one (or, rarely, by chance: it only delays them). FNV-1a over the name, upper-case ASCII folded, and bytes beyond ASCII left out: what folds there is any pair of them.
 pub(super) fn name_key(name: &OsStr) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for &byte in name.as_encoded_bytes() {

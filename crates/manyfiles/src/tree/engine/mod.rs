@@ -206,7 +206,7 @@ impl Shared {
 
     /// Takes an entry for a folder itself.
     pub(super) fn submit_folder(self: &Arc<Shared>, path: &OsStr, metadata: Metadata) -> Result<()> {
-        let job = Job { name: OsStr::new("").into(), work: Work::MakeFolder };
+        let job = Job::new(OsStr::new(""), Work::MakeFolder);
         {
             let mut state = lock(&self.state);
             let id = state.queue.folder(path);

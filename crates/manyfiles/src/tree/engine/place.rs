@@ -64,7 +64,7 @@ impl Opened {
 impl Lane {
     /// Does the first half of `job`. `None` if that was all.
     pub(super) fn begin(&mut self, folder: &Arc<Folder>, dir: &Arc<Dir>, job: Job) -> Result<Option<Opened>> {
-        let Job { name, work } = job;
+        let Job { name, work, .. } = job;
         let failed = |operation| {
             let path = Lane::path_of(folder, &name);
             move |cause| Error::new(operation, path, cause)

@@ -33,7 +33,7 @@ const WORTH_A_PIPELINE: usize = 96;
 struct Pending {
     folder: Arc<Folder>,
     jobs: VecDeque<Job>,
-    /// Names being written now, by [`name_key`](super::job::name_key).
+    /// Names being written now, by their keys.
     in_flight: HashSet<u64, std::hash::BuildHasherDefault<Identity>>,
     /// Threads at work in it.
     threads: u32,
@@ -41,6 +41,23 @@ struct Pending {
     listed: bool,
     /// What an entry for the folder itself asked for.
     metadata: Option<Metadata>,
+}
+
+impl Pending {
+    /// The first entries, up to `most` of them, and their weight. A name that is being written, or is among them already, ends
+    /// them: the second waits for the first.
+    fn take(&mut self, most: usize) -> (VecDeque<Job>, usize) {
+        let mut jobs = VecDeque::with_capacity(most.min(self.jobs.len()));
+        let mut weight = 0;
+        while jobs.len() < most
+            && let Some(job) = self.jobs.front()
+            && self.in_flight.insert(job.key)
+        {
+            weight += job.weight();
+            jobs.extend(self.jobs.pop_front());
+        }
+        (jobs, weight)
+    }
 }
 
 /// What a thread takes: entries of one folder.
@@ -236,16 +253,7 @@ impl Queue {
             let others_wait = !self.ready.is_empty();
             let pending = &mut self.folders[id as usize];
             pending.listed = false;
-            let mut jobs = VecDeque::with_capacity(most.min(pending.jobs.len()));
-            let mut weight = 0;
-            // A name that is being written, or is in this batch already, ends it: the second waits for the first.
-            while jobs.len() < most
-                && let Some(job) = pending.jobs.front()
-                && pending.in_flight.insert(job.name_key())
-            {
-                weight += job.weight();
-                jobs.extend(pending.jobs.pop_front());
-            }
+            let (jobs, weight) = pending.take(most);
             if jobs.is_empty() {
                 continue; // Listed again when that name is done.
             }
@@ -273,15 +281,7 @@ impl Queue {
         if self.target > self.cores || !self.ready.is_empty() || pending.jobs.len() < most {
             return None;
         }
-        let mut jobs = VecDeque::with_capacity(most);
-        let mut weight = 0;
-        while jobs.len() < most
-            && let Some(job) = pending.jobs.front()
-            && pending.in_flight.insert(job.name_key())
-        {
-            weight += job.weight();
-            jobs.extend(pending.jobs.pop_front());
-        }
+        let (jobs, weight) = pending.take(most);
         self.waiting -= jobs.len();
         self.waiting_weight -= weight;
         (!jobs.is_empty()).then_some(jobs)
@@ -291,7 +291,7 @@ impl Queue {
     pub(super) fn put_back(&mut self, id: FolderId, jobs: VecDeque<Job>) {
         let pending = &mut self.folders[id as usize];
         for job in jobs.into_iter().rev() {
-            pending.in_flight.remove(&job.name_key());
+            pending.in_flight.remove(&job.key);
             self.waiting += 1;
             self.waiting_weight += job.weight();
             pending.jobs.push_front(job);
@@ -318,7 +318,7 @@ impl Queue {
     /// Whether a name in this folder is waiting or being written.
     pub(super) fn is_unfinished(&self, id: FolderId, name: u64) -> bool {
         let pending = &self.folders[id as usize];
-        pending.in_flight.contains(&name) || pending.jobs.iter().any(|job| job.name_key() == name)
+        pending.in_flight.contains(&name) || pending.jobs.iter().any(|job| job.key == name)
     }
 
     /// Takes a name for a thread of the caller's own, which writes it without a job.

@@ -179,7 +179,7 @@ pub(super) fn is_telling(job: &Job) -> bool {
 
 impl Done {
     pub(super) fn count(&mut self, job: &Job) {
-        self.names.push(job.name_key());
+        self.names.push(job.key);
         self.jobs += 1;
         self.weight += job.weight();
     }

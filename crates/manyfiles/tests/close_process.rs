@@ -1,0 +1,152 @@
+//! What needs a process of its own: its limits, its standard error, its end.
+#![cfg(unix)]
+
+#[path = "support/again.rs"]
+mod again;
+
+use std::fs::File;
+use std::thread;
+use std::time::Duration;
+
+use again::{again, is_again};
+use manyfiles::close::{self, Closer, FastClose, FastCloseable, Policy};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+/// A file whose close takes a while.
+struct Slow(#[expect(dead_code, reason = "held open")] File);
+
+impl FastCloseable for Slow {}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        thread::sleep(Duration::from_micros(200));
+    }
+}
+
+#[test]
+fn with_64_handles_allowed_a_program_of_slow_closes_runs() {
+    if !is_again() {
+        again("with_64_handles_allowed_a_program_of_slow_closes_runs", |_| {});
+        return;
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) }).unwrap();
+    let open = || File::open("/dev/null").expect("more handles are pending than the process may have open");
+    {
+        let closer = Closer::options().policy(Policy::Always).build();
+        let mut most = 0;
+        for _ in 0..5_000 {
+            closer.close(Slow(open()));
+            most = most.max(closer.pending());
+        }
+        closer.wait().unwrap();
+        assert!((16..=32).contains(&most), "{most}");
+    }
+    for _ in 0..5_000 {
+        drop(FastClose::new(Slow(open())));
+    }
+    close::wait().unwrap();
+}
+
+struct Breaks;
+
+impl FastCloseable for Breaks {}
+
+impl Drop for Breaks {
+    fn drop(&mut self) {
+        // Without the panic's own message on standard error, which the tests below read.
+        std::panic::resume_unwind(Box::new("the handle broke"));
+    }
+}
+
+#[test]
+fn errors_that_nobody_took_are_printed_once() {
+    if !is_again() {
+        let output = again("errors_that_nobody_took_are_printed_once", |_| {});
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let told: Vec<_> = stderr.lines().filter(|line| line.starts_with("manyfiles: ")).collect();
+        assert_eq!(told, ["manyfiles: cannot close not-taken: its drop panicked: the handle broke"], "{stderr}");
+        return;
+    }
+    let closer = Closer::options().policy(Policy::Always).build();
+    closer.close_at(Breaks, "taken");
+    assert_eq!(closer.wait().unwrap_err().len(), 1);
+    closer.close_at(Breaks, "not-taken");
+}
+
+#[test]
+fn the_guard_prints_what_nobody_took_when_it_is_dropped() {
+    if !is_again() {
+        let output = again("the_guard_prints_what_nobody_took_when_it_is_dropped", |_| {});
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let told: Vec<_> = stderr.lines().filter(|line| line.starts_with("manyfiles: ")).collect();
+        assert_eq!(told, ["manyfiles: cannot close a file: its drop panicked: the handle broke"], "{stderr}");
+        return;
+    }
+    let _guard = close::guard();
+    drop(FastClose::new(Breaks));
+}
+
+#[test]
+fn a_drop_does_not_panic_where_standard_error_takes_nothing() {
+    if !is_again() {
+        // It refuses every byte.
+        let Ok(full) = File::options().write(true).open("/dev/full") else {
+            println!("skipped: no /dev/full");
+            return;
+        };
+        again("a_drop_does_not_panic_where_standard_error_takes_nothing", |command| {
+            command.stderr(full);
+        });
+        return;
+    }
+    let closer = Closer::options().policy(Policy::Always).build();
+    closer.close_at(Breaks, "told to nobody");
+    drop(closer);
+}
+
+#[test]
+fn the_guard_keeps_the_process_until_all_is_closed() {
+    if !is_again() {
+        let temp = tempfile::tempdir().unwrap();
+        again("the_guard_keeps_the_process_until_all_is_closed", |command| {
+            command.env("FOLDER", temp.path());
+        });
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 500);
+        return;
+    }
+    /// Leaves a file behind when it is closed.
+    struct Leaves(std::path::PathBuf);
+    impl FastCloseable for Leaves {}
+    impl Drop for Leaves {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_millis(2));
+            File::create(&self.0).unwrap();
+        }
+    }
+    let folder = std::path::PathBuf::from(std::env::var_os("FOLDER").unwrap());
+    let guard = close::guard();
+    for n in 0..500 {
+        drop(Leaves(folder.join(n.to_string())).fast_close());
+    }
+    guard.finish().unwrap();
+    // As if main had returned: threads that still close would be cut off. The harness would say so too, so say it here.
+    println!("test result: ok. 1 passed");
+    std::process::exit(0);
+}
+
+#[test]
+fn the_global_closer_is_chosen_once_and_before_its_first_use() {
+    if !is_again() {
+        again("the_global_closer_is_chosen_once_and_before_its_first_use", |_| {});
+        return;
+    }
+    close::wait().expect("looking makes none");
+    let (told, is_told) = std::sync::mpsc::channel();
+    let closer = Closer::options().policy(Policy::Never).on_error(move |error| told.send(error).unwrap()).build();
+    close::set_global(closer).expect("nothing was closed yet");
+    drop(FastClose::new(Breaks));
+    assert_eq!(is_told.try_recv().expect("closed here, so told already").to_string(), {
+        "cannot close a file: its drop panicked: the handle broke"
+    });
+    close::set_global(Closer::new()).expect_err("there is one");
+}
