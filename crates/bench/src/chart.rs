@@ -43,7 +43,9 @@ fn items(rows: &[Row]) -> Vec<Item<'_>> {
     let mut items = Vec::new();
     let mut heading = String::new();
     for row in rows {
-        let (Figure::Time { ratio, .. }, Target::Faster(_) | Target::None) = (row.figure, row.target) else { continue };
+        let (Figure::Time { ratio, .. }, Target::Faster(_) | Target::Shown) = (row.figure, row.target) else {
+            continue;
+        };
         if row.group == "scale" {
             continue;
         }

@@ -46,8 +46,17 @@ pub enum Target {
     Faster(f64),
     /// This many times the entrant's time, at most.
     AtMost(f64),
-    /// Shown for comparison.
-    None,
+    /// How many times as fast, and nothing claimed.
+    Shown,
+    /// How many times the entrant's time, and nothing claimed.
+    ShownTime,
+}
+
+impl Target {
+    /// Whether it is about our time as a multiple of the entrant's, and not about how many times as fast ours is.
+    pub fn is_of_time(self) -> bool {
+        matches!(self, Target::AtMost(_) | Target::ShownTime)
+    }
 }
 
 /// One of those compared.

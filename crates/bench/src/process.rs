@@ -20,8 +20,9 @@ pub fn measure(command: &[&OsStr]) -> Result<Sample> {
     let output = Command::new(std::env::current_exe()?).arg(MEASURE).args(command).stdin(Stdio::null()).output()?;
     let (said, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
-        let lines: Vec<_> = complaint.lines().collect();
-        bail!("{command:?}: {}: {}", output.status, lines[lines.len().saturating_sub(3)..].join("; "));
+        let lines: Vec<_> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(3)..].join("; ");
+        bail!("{} of {:?}: {last}", output.status, command[0]);
     }
     let figures: Vec<f64> = said.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
     let [seconds, cpu_seconds, memory] = figures[..] else { bail!("expected three figures, not: {said}") };

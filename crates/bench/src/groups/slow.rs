@@ -28,7 +28,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
         for ms in [2, 1, 5] {
             let place = Place::slow(&format!("close {ms} ms"), &[Op::Close], Duration::from_millis(ms))?;
             // The claims are for 2 ms.
-            let claim = |least| if ms == 2 { Faster(least) } else { Target::None };
+            let claim = |least| if ms == 2 { Faster(least) } else { Target::Shown };
             let claims = [(Std, claim(35.0)), (Rayon, claim(14.0)), (Tokio64, claim(1.0)), (TokioAll, claim(1.0))];
             book.enter(one_folder.contest(TreeWriter, &claims, &place, in_this_process, plan));
             book.enter(one_folder.contest(FastClose, &[(Std, claim(24.0))], &place, in_this_process, plan));
@@ -36,7 +36,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
         let place = Place::slow("open, write, close 2 ms", &[Op::Open, Op::Create, Op::Write, Op::Close], MS2)?;
         // The kernel holds the folder's lock while FUSE creates a file, so one folder's creations are one after the other,
         // whoever asks: no more than 3 times is possible there.
-        book.enter(one_folder.contest(TreeWriter, &everybody(Target::None), &place, in_this_process, plan));
+        book.enter(one_folder.contest(TreeWriter, &everybody(Target::Shown), &place, in_this_process, plan));
         book.enter(folders.contest(TreeWriter, &everybody(Faster(30.0)), &place, in_this_process, plan));
     }
     match Need::Preload.check() {
@@ -53,7 +53,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
 const MS2: Duration = Duration::from_millis(2);
 
 fn everybody(against_std: Target) -> [(Peer, Target); 4] {
-    let shown = |peer| (peer, Target::None);
+    let shown = |peer| (peer, Target::Shown);
     [(Std, against_std), shown(Rayon), shown(Tokio64), shown(TokioAll)]
 }
 
@@ -72,7 +72,7 @@ impl Work {
         plan: Plan,
     ) -> Outcome {
         let check = holds(&self.corpus);
-        let entrants = std::iter::once(&(ours, Target::None)).chain(claims).map(|&(peer, target)| {
+        let entrants = std::iter::once((ours, Target::Shown)).chain(claims.iter().copied()).map(|(peer, target)| {
             let few = matches!(peer, Std | Rayon).then_some(FEW);
             Entrant { rounds_at_most: few, ..Entrant::new(peer.name(), target, &check, how(peer, &self.corpus)) }
         });

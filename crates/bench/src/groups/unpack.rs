@@ -35,7 +35,7 @@ struct Tool {
 const TOOLS: [Tool; 5] = [
     Tool {
         name: "manyfiles",
-        target: Target::None,
+        target: Target::Shown,
         program: "manyfiles",
         before_archive: &["unpack", "-q"],
         before_folder: "-C",
@@ -43,7 +43,7 @@ const TOOLS: [Tool; 5] = [
     tool("tar", "GNU tar, no owners", Faster(1.9), &["--no-same-owner", "-xf"], "-C"),
     tool("bsdtar", "bsdtar, no owners", Faster(2.5), &["--no-same-owner", "-xf"], "-C"),
     tool("7zz", "7zz", Faster(2.5), &["x", "-y", "-bd", "-snld"], "-o"),
-    tool("tar", "GNU tar", Target::None, &["-xf"], "-C"),
+    tool("tar", "GNU tar", Target::Shown, &["-xf"], "-C"),
 ];
 
 const fn tool(

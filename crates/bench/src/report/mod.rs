@@ -61,6 +61,8 @@ pub enum Verdict {
     Lost,
     /// Ours wins; nothing was claimed.
     Won,
+    /// Shown for comparison.
+    Shown,
     /// A run failed, or its output was wrong.
     Wrong,
 }
@@ -76,8 +78,9 @@ impl Row {
             Target::Faster(least) if value >= least => Verdict::Pass,
             Target::AtMost(most) if value <= most => Verdict::Pass,
             Target::AtMost(_) => Verdict::Short,
+            Target::ShownTime => Verdict::Shown,
             Target::Faster(_) if value > 1.0 => Verdict::Short,
-            Target::None if value > 1.0 => Verdict::Won,
+            Target::Shown if value > 1.0 => Verdict::Won,
             _ => Verdict::Lost,
         }
     }
@@ -90,6 +93,7 @@ impl fmt::Display for Verdict {
             Verdict::Short => "FALLS SHORT",
             Verdict::Lost => "LOST",
             Verdict::Won => "faster",
+            Verdict::Shown => "–",
             Verdict::Wrong => "WRONG",
         })
     }
@@ -115,9 +119,10 @@ impl Book {
             let figure = if ours_seconds.is_empty() || theirs.is_empty() {
                 Figure::Nothing
             } else {
-                let ratio = match peer.target {
-                    Target::AtMost(_) => stats::ratio(&ours_seconds, &theirs),
-                    _ => stats::ratio(&theirs, &ours_seconds),
+                let ratio = if peer.target.is_of_time() {
+                    stats::ratio(&ours_seconds, &theirs)
+                } else {
+                    stats::ratio(&theirs, &ours_seconds)
                 };
                 Figure::Time { ours: stats::median(&ours_seconds), peer: stats::median(&theirs), ratio }
             };

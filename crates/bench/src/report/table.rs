@@ -31,7 +31,7 @@ pub fn markdown(rows: &[Row]) -> String {
 fn cells(row: &Row) -> [String; 7] {
     let (figure, detail) = match row.figure {
         Figure::Time { ours, peer, ratio } => {
-            let unit = if matches!(row.target, Target::AtMost(_)) { "times the time" } else { "×" };
+            let unit = if row.target.is_of_time() { "times the time" } else { "×" };
             let interval = format!("{} {unit} ({}–{})", short(ratio.value), short(ratio.low), short(ratio.high));
             (interval, format!("{} against {}", time(ours), time(peer)))
         }
@@ -43,7 +43,7 @@ fn cells(row: &Row) -> [String; 7] {
     let target = match row.target {
         Target::Faster(least) => format!("≥ {least}"),
         Target::AtMost(most) => format!("≤ {most}"),
-        Target::None => "–".into(),
+        Target::Shown | Target::ShownTime => "–".into(),
     };
     [row.what.clone(), row.place.clone(), row.peer.clone(), figure, detail, target, row.verdict().to_string()]
 }
