@@ -75,6 +75,7 @@ pub(crate) fn read(
                     visit(entry);
                 });
             }
+            archive.progress.advance(jobs.packed.min(archive.stamp.len));
         }
     }
     archive.progress.advance(archive.stamp.len - jobs.packed.min(archive.stamp.len));
