@@ -1,61 +1,49 @@
-//! Unpacks tar and zip archives into a [`TreeWriter`].
+//! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`].
+//!
+//! - [`Unpacker::unpack`] reads an archive from a file or a stream and hands every entry to a tree, which writes them on many
+//!   threads; [`Unpacker::list`] shows what that would do.
+//! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64; stored,
+//!   deflate, deflate64, bzip2, lzma, zstd, xz). Recognised by content, never by name.
+//! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed tar is
+//!   decoded on a thread of its own, the entries of a zip on several.
+//!
+//! # What an archive may try, and what stops it
+//! An archive is taken to be written by an enemy, and to be changed by another process while it is read.
+//!
+//! - *Leave the root*, by `..`, absolute paths, symbolic links and files "through" them, hard links to outside: the tree refuses
+//!   it, and its report names the entry. This crate never repairs such a path into another one, [`strip_components`]
+//!   included.
+//! - *Fill the disk or never end*: [`Limits`] on entries, bytes and ratio, on by default. An entry of a zip yields at most the
+//!   size that its directory says, and that is what the limits are asked about before anything is written.
+//! - *Fill memory*: no allocation follows a size that is only claimed. Headers before an entry may take 16 MiB, a sparse file's
+//!   map as much, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in the file.
+//! - *Crash the reader*: all numbers are checked; content is never read through the mapping in user space, so that cutting the
+//!   archive short is an error and no signal.
+//! - *Give rights away*: set-id bits, owners, devices and FIFOs are dropped or refused unless asked for.
+//! - *Show different content to different programs*: a zip's directory is believed, not what precedes entries; pax sizes are
+//!   believed over header sizes, as GNU tar and libarchive do.
+//!
+//! **Not in scope**: whether content is harmless, signatures, hiding from other processes what is being unpacked.
+//!
+//! Extended attributes, access control lists and names of users are not unpacked.
+//!
+//! [`strip_components`]: Unpacker::strip_components
+#![forbid(unsafe_code)]
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod decode;
+mod entry;
+mod error;
+mod format;
+mod gate;
+mod limits;
+mod progress;
+mod tar;
+mod unpacker;
+mod zip;
 
-use manyfiles::tree::TreeWriter;
-
-/// Where an archive comes from.
-pub enum Input {
-    /// A file, recognised by its content.
-    File(PathBuf),
-    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, whose directory is at the end.
-    Stream(Box<dyn Read + Send>),
-}
-
-/// What stops a bomb and not the Linux kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The most entries.
-    pub entries: u64,
-    /// The most bytes of content.
-    pub bytes: u64,
-    /// The most times larger than its compressed form the content may be.
-    pub ratio: u64,
-}
-
-/// How archives are unpacked.
-pub struct Unpacker {}
-
-impl Unpacker {
-    /// Reads `input` to its end and hands every entry to `tree`. Entries that are refused or damaged are in the tree's
-    /// report; an `Err` says that the archive could not be read, or not to its end.
-    pub fn unpack(&self, input: Input, tree: &TreeWriter) -> Result<Summary, Error> {
-        let _ = (input, tree);
-        todo!()
-    }
-
-    /// Reads `input` to its end and shows every entry that [`unpack`](Unpacker::unpack) would hand over, or refuse.
-    pub fn list(&self, input: Input, visit: &mut dyn FnMut(&Entry<'_>)) -> Result<Summary, Error> {
-        let _ = (input, visit);
-        todo!()
-    }
-}
-
-/// An entry as [`Unpacker::list`] shows it.
-pub struct Entry<'a> {
-    /// Its path after stripping.
-    pub path: &'a Path,
-}
-
-/// What was read.
-pub struct Summary {}
-
-/// The archive could not be read.
-#[derive(Debug)]
-pub struct Error {}
-
-/// How much of the input has been read, for a progress bar. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct InputProgress(Arc<()>);
+pub use entry::{Entry, Kind};
+pub use error::{Error, ErrorKind, Position};
+pub use format::{Compression, Format};
+pub use limits::{Limit, Limits};
+pub use progress::InputProgress;
+pub use unpacker::{Input, Summary, Unpacker};

@@ -1,1 +1,114 @@
-fn main() {}
+//! manyfiles against its peers, side by side: every group interleaves its entrants round by round, checks every output,
+//! and keeps all that was measured, lost rows included.
+
+mod chart;
+mod contest;
+mod groups;
+mod peers;
+mod place;
+mod process;
+mod progress;
+mod report;
+mod stats;
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use clap::{Parser, ValueEnum};
+
+use contest::Plan;
+use groups::{Group, ScaleJob, SlowJob};
+use report::Book;
+
+/// Measures manyfiles against its peers. Needs root for the file systems that it makes.
+#[derive(Parser)]
+struct Arguments {
+    /// What to measure; everything if none is named
+    groups: Vec<Group>,
+    /// Counted rounds of each contest (short ones get five times as many)
+    #[arg(long, value_name = "N", default_value_t = 9)]
+    rounds: usize,
+    /// Three rounds of each: to see that all works, not to cite
+    #[arg(long)]
+    quick: bool,
+    /// Where results are kept, each run in a folder of its own
+    #[arg(long, value_name = "DIR", default_value = "bench-results")]
+    out: PathBuf,
+    /// Where downloads are kept; by default in cargo's target folder
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+fn main() -> Result<ExitCode> {
+    // What this program starts itself as comes before the arguments of a person.
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some(process::MEASURE) => {
+            let status = process::measure_child(&arguments[1..])?;
+            return Ok(ExitCode::from(status.code().unwrap_or(128 + status.signal().unwrap_or(0)) as u8));
+        }
+        Some(ScaleJob::ARGUMENT) => {
+            let (job, folder) = ScaleJob::from_args(&arguments[1..])?;
+            return job.run(&folder).map(|()| ExitCode::SUCCESS);
+        }
+        Some(SlowJob::ARGUMENT) => return SlowJob::from_args(&arguments[1..])?.run().map(|()| ExitCode::SUCCESS),
+        _ => measure(Arguments::parse()),
+    }
+}
+
+fn measure(arguments: Arguments) -> Result<ExitCode> {
+    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    // Made first, so that a bad path fails before the long run.
+    let folder = arguments.out.join(started.replace(':', "-"));
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let cache = match arguments.cache {
+        Some(cache) => cache,
+        None => groups::target_folder().unwrap_or_else(std::env::temp_dir).join("bench-cache"),
+    };
+    let cache = std::path::absolute(cache)?;
+
+    let rounds = if arguments.quick { 3 } else { arguments.rounds.max(1) };
+    let plan = Plan { rounds, quick: arguments.quick };
+    let header = header(&started, plan);
+    println!("{header}");
+    let mut book = Book::default();
+    let groups = if arguments.groups.is_empty() { Group::value_variants() } else { &arguments.groups };
+    for group in groups {
+        group.run(plan, &cache, &mut book)?;
+        // After each group, so that an interrupted run keeps what it has.
+        save(&book, &folder, &header)?;
+    }
+    println!("kept in {}", folder.display());
+    Ok(if book.has_wrong_output() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn save(book: &Book, folder: &Path, header: &str) -> Result<()> {
+    book.save(folder, header)?;
+    chart::draw(&book.rows, &folder.join("chart.svg"))
+}
+
+/// What the figures were taken on.
+fn header(started: &str, plan: Plan) -> String {
+    let said = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
+        String::from_utf8_lossy(&output.stdout).lines().find(|line| !line.is_empty()).map(str::to_owned)
+    };
+    let unknown = || "unknown".to_owned();
+    let commit = said("git", &["describe", "--always", "--dirty"]).unwrap_or_else(unknown);
+    let kernel = said("uname", &["-sr"]).unwrap_or_else(unknown);
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let tools: Vec<String> = [("tar", "--version"), ("bsdtar", "--version"), ("7zz", "--help")]
+        .iter()
+        .filter_map(|(tool, flag)| said(tool, &[flag]))
+        .collect();
+    let quick = if plan.quick { "; quick: not to be cited" } else { "" };
+    format!(
+        "{started}, commit {commit}, {kernel}, {cores} cores, {} rounds{quick}\n\n- {}\n- seed {}",
+        plan.rounds,
+        tools.join("; "),
+        groups::SEED
+    )
+}

@@ -1,1 +1,54 @@
-fn main() {}
+//! The command `manyfiles`: arguments, checked, become a job; the job is done and told.
+
+#[cfg(not(unix))]
+compile_error!("the command needs the library's `tree`, which so far is there for Unix systems only");
+
+mod args;
+mod copy;
+mod dry_run;
+mod filter;
+mod generate;
+mod human;
+mod job;
+mod report;
+mod session;
+mod stop;
+mod terminal;
+mod unpack;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command, Options};
+use copy::Copy;
+use job::{CannotBegin, Job, Words};
+use session::Session;
+use unpack::Unpack;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return report::tell_usage(&error),
+    };
+    match cli.command {
+        Command::Unpack(args) => run(unpack::WORDS, args.options.clone(), Unpack::check(args)),
+        Command::Copy(args) => run(copy::WORDS, args.options.clone(), Copy::check(args)),
+        Command::Completions(args) => generate::completions(args.shell),
+        Command::Man(_) => generate::man(),
+    }
+}
+
+fn run<J: Job>(words: Words, options: Options, checked: Result<J, CannotBegin>) -> ExitCode {
+    let job = match checked {
+        Ok(job) if options.dry_run => return dry_run::dry_run(&job, &options),
+        Ok(job) => job,
+        Err(why) => return report::tell_cannot_begin(words, &why, &options),
+    };
+    let session = match Session::begin(&job, &options) {
+        Ok(session) => session,
+        Err(why) => return report::tell_cannot_begin(words, &why, &options),
+    };
+    let sources = job.write(&session);
+    session.finish(sources).tell(&options)
+}

@@ -58,6 +58,19 @@ impl Operation {
     }
 }
 
+/// The cause of what did not happen because the caller cancelled it. (Not `ErrorKind::Interrupted`: `write_all` and its like
+/// would try again for ever.)
+#[derive(Debug)]
+pub(crate) struct Cancelled;
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cancelled")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
 /// Something that did not happen: the operation, the path, and the cause.
 ///
 /// [`raw_os_error`](Error::raw_os_error) is what the operating system said, however often the error was wrapped or cloned.
@@ -80,6 +93,12 @@ impl Error {
         Error { operation, path: None, cause: Arc::new(cause) }
     }
 
+    /// The same cause, as the reason why `operation` on `path` did not happen either.
+    pub(crate) fn of(self, operation: Operation, path: PathBuf) -> Error {
+        let kind = self.kind();
+        Error::new(operation, path, io::Error::new(kind, self))
+    }
+
     /// What was being done.
     pub fn operation(&self) -> Operation {
         self.operation
@@ -92,7 +111,17 @@ impl Error {
 
     /// The operating system's error number (`errno`, `GetLastError`), if that is where it came from.
     pub fn raw_os_error(&self) -> Option<i32> {
-        self.cause.raw_os_error()
+        self.cause.raw_os_error().or_else(|| self.inner()?.raw_os_error())
+    }
+
+    /// The error of another path that led to this one.
+    pub(crate) fn inner(&self) -> Option<&Error> {
+        self.cause.get_ref()?.downcast_ref()
+    }
+
+    /// Whether it did not happen because the caller cancelled it.
+    pub fn is_cancelled(&self) -> bool {
+        self.cause.get_ref().is_some_and(|cause| cause.is::<Cancelled>())
     }
 
     /// The kind of the cause.

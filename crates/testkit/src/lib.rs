@@ -1,1 +1,43 @@
-//! What tests and benchmarks stand on.
+//! What the project's tests and benchmarks stand on. Linux only; most of it needs root.
+//!
+//! - [`SlowMount`]: a FUSE mount whose operations take as long, or fail, as the test says.
+//! - [`Preload`]: the same for system calls of one child process, by `LD_PRELOAD`; needs no privileges.
+//! - [`Disk`]: an ext4, XFS, btrfs or tmpfs of its own, of any size, full, read-only or with a quota.
+//! - [`Tree`]: what a folder holds, and a readable difference between two of them.
+//! - [`Corpus`]: the same many files every time.
+//! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
+//! - [`nofile_limit`]: a child process that may have few open files.
+//!
+//! What is mounted is unmounted on drop, and if the process is killed, by the next process that mounts something.
+
+#[cfg(target_os = "linux")]
+mod cc;
+mod corpus;
+#[cfg(target_os = "linux")]
+mod disk;
+#[cfg(target_os = "linux")]
+mod limit;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod preload;
+#[cfg(target_os = "linux")]
+mod skip;
+#[cfg(target_os = "linux")]
+mod slow;
+mod tree;
+
+pub use corpus::Corpus;
+#[cfg(target_os = "linux")]
+pub use disk::{Disk, DiskOptions};
+#[cfg(target_os = "linux")]
+pub use limit::nofile_limit;
+#[cfg(target_os = "linux")]
+pub use mounts::scratch;
+#[cfg(target_os = "linux")]
+pub use preload::{Call, Preload, Rule};
+#[cfg(target_os = "linux")]
+pub use skip::{Need, skip};
+#[cfg(target_os = "linux")]
+pub use slow::{Op, SlowMount, SlowOptions};
+pub use tree::{Compare, Differences, Entry, Kind, Tree};

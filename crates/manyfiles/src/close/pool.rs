@@ -53,7 +53,7 @@ pub(super) struct Pool {
 
 thread_local! {
     /// The job that this thread is closing: its pool's address and its generation.
-    static CLOSING: Cell<Option<(usize, u64)>> = Cell::default();
+    static CLOSING: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
 }
 
 impl Pool {

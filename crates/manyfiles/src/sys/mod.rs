@@ -1,4 +1,4 @@
-//! The operating system's calls: one file per system, the same functions in each, every error number kept.
+//! The operating system: one folder or file for each, with the same functions in all. Errors keep their number.
 
 #[cfg(unix)]
 mod unix;

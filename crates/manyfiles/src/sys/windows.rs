@@ -18,7 +18,7 @@ pub(crate) fn close(handle: Handle) -> io::Result<()> {
     }
 }
 
-/// How many handles this process may have open; `None`: Windows allows millions.
-pub(crate) fn handle_limit() -> Option<u64> {
-    None
+/// How many handles this process may have open: Windows allows millions.
+pub(crate) fn handle_limit() -> usize {
+    usize::MAX
 }

@@ -1,44 +1,128 @@
-//! A file as content without a copy: windows of it are mapped, written from, and unmapped.
+//! A file as content without a copy: windows of it are mapped, written from, and unmapped when nobody needs them.
 
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
-use super::Content;
+use super::content::{Bytes, Content, Kind};
+use crate::sys;
 
-/// A file whose ranges can be the content of others: an archive that is not compressed.
+/// How much is mapped at a time: pages of a mapping count as memory of the process once they have been used, so that what is
+/// mapped must be bounded. With 32 MiB in flight some six windows live at once.
+const WINDOW: u64 = 8 << 20;
+
+/// A file whose ranges can be the content of others: an archive that is not compressed. The bytes go from the page cache of
+/// one file into that of the other with no copy between.
+///
+/// They are never looked at in this process, only handed to system calls, so that a file which another process cuts short
+/// meanwhile is an error of the entries that it hits, not a crash. After the last entry, [`check`](MappedFile::check) tells
+/// whether the file stayed as it was.
+#[derive(Debug)]
 pub struct MappedFile {
-    pub(super) file: File,
+    file: File,
+    len: u64,
+    modified: SystemTime,
+    window: Mutex<Option<Arc<sys::Mapping>>>,
 }
 
-pub(super) struct Window {}
+/// Some bytes of a mapping.
+#[derive(Debug)]
+pub(super) struct Window {
+    mapping: Arc<sys::Mapping>,
+    offset: usize,
+    len: usize,
+}
+
 impl Window {
     pub(super) fn as_raw(&self) -> *const [u8] {
-        todo!()
+        std::ptr::slice_from_raw_parts(self.mapping.as_ptr().wrapping_add(self.offset), self.len)
+    }
+
+    /// Copies what is at `offset` of these bytes into `to`. False if it cannot be read, or not without risk.
+    pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        offset.checked_add(to.len()).is_some_and(|end| end <= self.len)
+            && self.mapping.copy_to(self.offset + offset, to)
     }
 }
 
 impl MappedFile {
-    /// Takes an open file. Fails where it cannot be mapped (a pipe, a device).
-    pub fn new(file: File) -> io::Result<MappedFile> {
-        Ok(MappedFile { file })
-    }
-    /// The length when it was opened.
-    pub fn len(&self) -> u64 {
-        todo!()
-    }
-    /// Whether it was empty when it was opened.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// `len` bytes from `offset` on, as content. At most [`MAX_SLICE`](Self::MAX_SLICE) bytes.
-    pub fn slice(&self, offset: u64, len: usize) -> io::Result<Content> {
-        todo!()
-    }
     /// The longest slice: longer content is written piece by piece through [`create`](super::TreeWriter::create).
     pub const MAX_SLICE: usize = 4 << 20;
-    /// An error if the file was cut short or changed since it was opened: what was written from it may be wrong.
+
+    /// Takes an open file.
+    ///
+    /// # Errors
+    /// Where it is no regular file, or cannot be mapped.
+    pub fn new(file: File) -> io::Result<MappedFile> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "only a regular file can be mapped"));
+        }
+        let mapped = MappedFile { len: metadata.len(), modified: metadata.modified()?, file, window: Mutex::new(None) };
+        if mapped.len > 0 {
+            mapped.slice(0, 1)?;
+        }
+        Ok(mapped)
+    }
+
+    /// The length when it was opened.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it was empty when it was opened.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The file, to be read in other ways.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// `len` bytes from `offset` on, as content.
+    ///
+    /// # Errors
+    /// If the range reaches past the end, or is longer than [`MAX_SLICE`](Self::MAX_SLICE); what the system says if it cannot
+    /// map it.
+    pub fn slice(&self, offset: u64, len: usize) -> io::Result<Content> {
+        let end = offset.checked_add(len as u64);
+        if len > Self::MAX_SLICE || end.is_none_or(|end| end > self.len) {
+            let why =
+                format!("{len} bytes from {offset} on are not in a file of {} bytes, or too many at once", self.len);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        if len == 0 {
+            return Ok(Content::from_static(b""));
+        }
+        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
+        let mapping = match &*window {
+            Some(mapping) if mapping.covers(offset, len) => mapping.clone(),
+            _ => {
+                // The next entries follow behind this one.
+                let start = offset - offset % sys::Mapping::granularity();
+                let mapping = Arc::new(sys::Mapping::new(&self.file, start, WINDOW.min(self.len - start) as usize)?);
+                window.insert(mapping).clone()
+            }
+        };
+        let offset = (offset - mapping.start()) as usize;
+        Ok(Content(Kind::Bytes(Bytes::Mapped(Window { mapping, offset, len }))))
+    }
+
+    /// Whether the file is still what it was when it was opened.
+    ///
+    /// # Errors
+    /// If it was cut short or changed: what was written from it meanwhile may be wrong.
     pub fn check(&self) -> io::Result<()> {
-        todo!()
+        let now = self.file.metadata()?;
+        if now.len() < self.len {
+            let why = format!("it was cut short meanwhile, from {} to {} bytes", self.len, now.len());
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+        }
+        if now.modified()? != self.modified {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed meanwhile"));
+        }
+        Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! Which paths may be written: relative, downward, and by names this system can hold.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::{Error, Operation};
 
@@ -56,7 +57,7 @@ impl Error {
 
     /// Why the entry was refused, if this error is a refusal and not a failed call.
     pub fn refusal(&self) -> Option<Refusal> {
-        self.io_error().get_ref()?.downcast_ref().copied()
+        self.io_error().get_ref()?.downcast_ref().copied().or_else(|| self.inner()?.refusal())
     }
 }
 
@@ -64,10 +65,129 @@ impl Error {
 /// separators. The root itself comes back as an empty path.
 ///
 /// This looks at the path alone. Links that stand on the way down are refused when the entry is written.
+///
+/// ```
+/// use manyfiles::tree::{Refusal, check};
+/// use std::path::Path;
+///
+/// assert_eq!(check(Path::new("./a//b")), Ok("a/b".into()));
+/// assert_eq!(check(Path::new("a/../../b")), Err(Refusal::ParentFolder));
+/// assert_eq!(check(Path::new("C:\\Windows\\x")), Err(Refusal::Absolute)); // on every system: no honest archive has it
+/// ```
 pub fn check(path: &Path) -> Result<PathBuf, Refusal> {
-    split(path).map(|(folder, name)| name.map_or(folder.clone(), |name| folder.join(name)))
+    let split = split(path)?;
+    let folder = Path::new(&*split.folder);
+    Ok(if split.name.is_empty() { folder.to_path_buf() } else { folder.join(&*split.name) })
 }
 
-pub(super) fn split(path: &Path) -> Result<(PathBuf, Option<&OsStr>), Refusal> {
-    todo!()
+/// A checked path: the folder, relative to the root (empty: the root), and the name in it (empty: the folder itself is the
+/// root and the path meant it).
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Split<'a> {
+    pub(super) folder: Cow<'a, OsStr>,
+    pub(super) name: Cow<'a, OsStr>,
+}
+
+pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    refuse_absolute(bytes)?;
+    if bytes.contains(&0) {
+        return Err(Refusal::Nul);
+    }
+    #[cfg(windows)]
+    let normal = windows_names(path)?;
+    #[cfg(not(windows))]
+    let normal = normal_form(path)?;
+    Ok(match normal {
+        Cow::Borrowed(path) => {
+            let folder = path.parent().unwrap_or(Path::new("")).as_os_str();
+            Split { folder: Cow::Borrowed(folder), name: Cow::Borrowed(path.file_name().unwrap_or_default()) }
+        }
+        Cow::Owned(path) => {
+            let folder = path.parent().unwrap_or(Path::new("")).as_os_str().to_owned();
+            Split { folder: Cow::Owned(folder), name: Cow::Owned(path.file_name().unwrap_or_default().to_owned()) }
+        }
+    })
+}
+
+/// Roots of every system are refused on every system, so that an archive means the same everywhere.
+fn refuse_absolute(bytes: &[u8]) -> Result<(), Refusal> {
+    match bytes {
+        [] => Err(Refusal::Empty),
+        [b'/', ..] | [b'\\', b'\\', ..] => Err(Refusal::Absolute),
+        [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic() => Err(Refusal::Absolute),
+        _ => Ok(()),
+    }
+}
+
+/// Most paths are as they should be already and are passed on as they are.
+#[cfg(not(windows))]
+fn normal_form(path: &Path) -> Result<Cow<'_, Path>, Refusal> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let mut normal = true;
+    for name in bytes.split(|&byte| byte == b'/') {
+        match name {
+            b".." => return Err(Refusal::ParentFolder),
+            b"" | b"." => normal = false,
+            _ => {}
+        }
+    }
+    Ok(if normal { Cow::Borrowed(path) } else { Cow::Owned(path.components().filter(is_normal).collect()) })
+}
+
+#[cfg(not(windows))]
+fn is_normal(component: &std::path::Component<'_>) -> bool {
+    matches!(component, std::path::Component::Normal(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(path: &str) -> Result<(String, String), Refusal> {
+        split(Path::new(path))
+            .map(|split| (split.folder.to_str().unwrap().to_owned(), split.name.to_str().unwrap().to_owned()))
+    }
+
+    #[test]
+    fn a_path_is_its_folder_and_its_name() {
+        let parts = |path| parts(path).unwrap();
+        let pair = |folder: &str, name: &str| (folder.to_owned(), name.to_owned());
+        assert_eq!(parts("a"), pair("", "a"));
+        assert_eq!(parts("a/b"), pair("a", "b"));
+        assert_eq!(parts("./a//b/./c/"), pair("a/b", "c"));
+        assert_eq!(parts("."), pair("", ""));
+        assert_eq!(parts("./"), pair("", ""));
+        assert_eq!(parts("..a/b..c/..."), pair("..a/b..c", "..."));
+    }
+
+    #[test]
+    fn a_path_that_could_leave_the_root_is_refused() {
+        for (path, refusal) in [
+            ("", Refusal::Empty),
+            ("/", Refusal::Absolute),
+            ("/etc/passwd", Refusal::Absolute),
+            ("//x", Refusal::Absolute),
+            ("C:\\x", Refusal::Absolute),
+            ("c:/x", Refusal::Absolute),
+            ("\\\\server\\share\\x", Refusal::Absolute),
+            ("..", Refusal::ParentFolder),
+            ("a/..", Refusal::ParentFolder),
+            ("a/../../x", Refusal::ParentFolder),
+            ("./../x", Refusal::ParentFolder),
+            ("a\0b", Refusal::Nul),
+        ] {
+            assert_eq!(parts(path), Err(refusal), "{path:?}");
+        }
+    }
+
+    proptest::proptest! {
+        /// However a path is spelled, joining what comes back to a root names something below that root.
+        #[test]
+        fn what_is_accepted_stays_below_the_root(path in "[a./\\\\:\\x00-]{0,12}") {
+            if let Ok(path) = check(Path::new(&path)) {
+                assert!(path.components().all(|it| matches!(it, std::path::Component::Normal(_))), "{path:?}");
+            }
+        }
+    }
 }

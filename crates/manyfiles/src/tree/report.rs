@@ -1,7 +1,7 @@
 //! What came of it: counts, failures, and where the time went.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Error;
@@ -173,8 +173,4 @@ impl fmt::Debug for Canceller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Canceller").field(&self.is_cancelled()).finish()
     }
-}
-
-pub(super) fn joined(root: &Path, path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() { root.to_path_buf() } else { root.join(path) }
 }

@@ -1,0 +1,145 @@
+//! Compressed tars: decoded on a thread of their own, which hands blocks to the thread that looks for entries.
+//!
+//! Blocks are bounded in number and used again. The thread ends with the input, or when nobody wants its blocks any more; one
+//! that waits for a stream that neither ends nor sends is left behind.
+
+mod input;
+mod lz4;
+mod members;
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
+
+pub(crate) use input::Input;
+use input::State;
+use members::Members;
+
+use crate::error::{ErrorKind, Position, Result};
+use crate::format::Compression;
+use crate::tar::Cancel;
+
+/// A multiple of the tar block, so that headers never lie across two.
+const BLOCK: usize = 256 << 10;
+/// Blocks that are decoded and not yet looked at.
+const AHEAD: usize = 4;
+/// How often a wait for input looks whether it was cancelled.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A decoded block, and how much of the input it took until then.
+pub(crate) struct Taken {
+    pub block: Vec<u8>,
+    pub input: u64,
+}
+
+enum Message {
+    Block(Taken),
+    End,
+    Failed(io::Error),
+}
+
+/// The receiving end of a decoding thread.
+pub(crate) struct Blocks {
+    full: Receiver<Message>,
+    empty: Sender<Vec<u8>>,
+    state: Arc<State>,
+    ended: bool,
+}
+
+impl Blocks {
+    /// Starts to decode `input`.
+    pub fn start(input: Input, compression: Option<Compression>) -> io::Result<Blocks> {
+        let (to, full) = sync_channel(AHEAD);
+        let (empty, used) = channel();
+        let state = Arc::clone(&input.state);
+        let seen = Arc::clone(&state);
+        std::thread::Builder::new().name("decode".into()).spawn(move || {
+            let end = match decoder(input, compression).and_then(|decoder| pump(decoder, &to, &used, &seen)) {
+                Ok(()) => Message::End,
+                Err(error) => Message::Failed(error),
+            };
+            // An error here says that the receiver has seen enough.
+            drop(to.send(end));
+        })?;
+        Ok(Blocks { full, empty, state, ended: false })
+    }
+
+    /// The next block, in exchange for one that was used. `None`: that was all, and it was whole.
+    pub fn next(&mut self, used: Vec<u8>, cancel: &Cancel) -> Result<Option<Taken>> {
+        if self.ended {
+            return Ok(None);
+        }
+        // An error here says that the thread has nothing more to decode.
+        drop(self.empty.send(used));
+        loop {
+            cancel.check()?;
+            match self.full.recv_timeout(PATIENCE) {
+                Ok(Message::Block(taken)) => return Ok(Some(taken)),
+                Ok(Message::End) => {
+                    self.ended = true;
+                    return Ok(None);
+                }
+                Ok(Message::Failed(error)) if self.state.failed.load(Relaxed) => return Err(ErrorKind::Read(error)),
+                Ok(Message::Failed(error)) => {
+                    let cause = match error.kind() {
+                        io::ErrorKind::UnexpectedEof => "it is cut short".into(),
+                        _ => error.to_string(),
+                    };
+                    return Err(ErrorKind::damaged(Position::Archive(self.state.used.load(Relaxed)), cause));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(ErrorKind::damaged(
+                        Position::Archive(self.state.used.load(Relaxed)),
+                        "the decoder panicked",
+                    ));
+                }
+            }
+        }
+    }
+
+    pub fn trailing_garbage(&self) -> bool {
+        self.state.trailing_garbage.load(Relaxed)
+    }
+}
+
+fn decoder(input: Input, compression: Option<Compression>) -> io::Result<Box<dyn Read>> {
+    Ok(match compression {
+        None => Box::new(input),
+        Some(Compression::Zstd) => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
+        Some(other) => Box::new(Members::new(other, input)?),
+    })
+}
+
+/// Fills blocks until the input ends or nobody wants more of them.
+fn pump(
+    mut decoder: Box<dyn Read>,
+    to: &SyncSender<Message>,
+    used: &Receiver<Vec<u8>>,
+    state: &State,
+) -> io::Result<()> {
+    loop {
+        let mut block = used.try_recv().unwrap_or_default();
+        block.resize(BLOCK, 0);
+        let mut len = 0;
+        let filled = loop {
+            if len == BLOCK {
+                break Ok(true);
+            }
+            match decoder.read(&mut block[len..]) {
+                Ok(0) => break Ok(false),
+                Ok(more) => len += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        block.truncate(len);
+        let wanted = len == 0 || to.send(Message::Block(Taken { block, input: state.used.load(Relaxed) })).is_ok();
+        // What was decoded before an error is handed over before it.
+        if !filled? || !wanted {
+            return Ok(());
+        }
+    }
+}

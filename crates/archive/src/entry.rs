@@ -1,0 +1,115 @@
+//! [`Entry`]: one entry of an archive, and what is made of it before it is handed over.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use manyfiles::tree::{Metadata, Node, Refusal, check};
+use manyfiles::{Error, Operation};
+
+/// An entry as [`Unpacker::list`](crate::Unpacker::list) shows it: as it would be written.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Entry<'a> {
+    /// Its path, after stripping.
+    pub path: &'a Path,
+    /// What it is.
+    pub kind: Kind<'a>,
+    /// How many bytes of content it has, holes included. Zero for what is no file.
+    pub size: u64,
+    /// Permission bits, as far as they are kept.
+    pub mode: Option<u32>,
+    /// Time of the last modification, if it is one that this system can express.
+    pub modified: Option<SystemTime>,
+    /// User and group number, if they are kept.
+    pub owner: Option<(u32, u32)>,
+    /// Why it would not be written. Reasons that depend on what is in the folder (a name that is taken, a symbolic link in
+    /// the way) are found only when it is written.
+    pub refusal: Option<Error>,
+}
+
+/// What an [`Entry`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind<'a> {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link that says this.
+    Symlink(&'a Path),
+    /// A second name for the file at this path, which is below the same root (after stripping).
+    HardLink(&'a Path),
+    /// A device or a FIFO.
+    Node(Node),
+    /// Something that has no place in a folder: a socket, say.
+    Other,
+}
+
+impl Entry<'_> {
+    /// What making it is called in an error.
+    pub(crate) fn operation(&self) -> Operation {
+        match self.kind {
+            Kind::File => Operation::Create,
+            Kind::Folder => Operation::CreateFolder,
+            Kind::Symlink(_) => Operation::Symlink,
+            Kind::HardLink(_) => Operation::HardLink,
+            Kind::Node(_) | Kind::Other => Operation::CreateNode,
+        }
+    }
+
+    pub(crate) fn metadata(&self) -> Metadata {
+        let mut metadata = Metadata::default();
+        metadata.mode = self.mode;
+        metadata.modified = self.modified;
+        metadata.owner = self.owner;
+        metadata
+    }
+
+    pub(crate) fn refuse(&mut self, refusal: Refusal) {
+        self.refusal = Some(Error::refused(self.operation(), self.path, refusal));
+    }
+
+    /// Looks for the refusals that a tree would find by itself from the paths alone.
+    pub(crate) fn check_paths(&mut self) {
+        if self.refusal.is_some() {
+            return;
+        }
+        let checked = match check(self.path) {
+            Ok(path) if path.as_os_str().is_empty() && self.kind != Kind::Folder => Err(Refusal::Empty),
+            Ok(_) => match self.kind {
+                Kind::HardLink(existing) => check(existing).map(drop),
+                _ => Ok(()),
+            },
+            Err(refusal) => Err(refusal),
+        };
+        if let Err(refusal) = checked {
+            self.refuse(refusal);
+        }
+    }
+}
+
+/// The time `seconds` and `nanos` after (or, with negative seconds, before and after) 1970. `None` if this system's clock type
+/// cannot hold it.
+pub(crate) fn time(seconds: i64, nanos: u32) -> Option<SystemTime> {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let time =
+        if seconds < 0 { SystemTime::UNIX_EPOCH.checked_sub(whole) } else { SystemTime::UNIX_EPOCH.checked_add(whole) };
+    time?.checked_add(Duration::from_nanos(nanos.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_before_1970_and_beyond_all_clocks_do_not_panic() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        assert_eq!(time(-2, 500_000_000), Some(epoch - Duration::from_millis(1500)));
+        assert_eq!(time(1, 5), Some(epoch + Duration::new(1, 5)));
+        for seconds in [i64::MIN, i64::MIN + 1, i64::MAX] {
+            if let Some(time) = time(seconds, 999_999_999) {
+                assert_eq!(time > epoch, seconds > 0);
+            }
+        }
+    }
+}

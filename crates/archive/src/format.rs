@@ -1,0 +1,161 @@
+//! Which kind of archive a file is, by its first bytes alone: names lie.
+
+use std::fmt;
+
+use crate::tar::header::Header;
+
+/// What a tar is compressed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Compression {
+    /// gzip.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+    /// xz.
+    Xz,
+    /// bzip2.
+    Bzip2,
+    /// LZ4 frames.
+    Lz4,
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Xz => "xz",
+            Compression::Bzip2 => "bzip2",
+            Compression::Lz4 => "lz4",
+        })
+    }
+}
+
+/// The format of an archive; shown as the usual name ending: `tar`, `tar.gz`, `zip`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// A tar, compressed or not.
+    Tar(Option<Compression>),
+    /// A zip.
+    Zip,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Tar(None) => "tar",
+            Format::Tar(Some(Compression::Gzip)) => "tar.gz",
+            Format::Tar(Some(Compression::Zstd)) => "tar.zst",
+            Format::Tar(Some(Compression::Xz)) => "tar.xz",
+            Format::Tar(Some(Compression::Bzip2)) => "tar.bz2",
+            Format::Tar(Some(Compression::Lz4)) => "tar.lz4",
+            Format::Zip => "zip",
+        })
+    }
+}
+
+/// How many first bytes [`detect`] looks at.
+pub(crate) const HEAD: usize = 1024;
+
+/// The format that `head`, a file's first [`HEAD`] bytes or all it has, begins. `None` may still be a zip behind a program
+/// that unpacks it.
+pub(crate) fn detect(head: &[u8]) -> Option<Format> {
+    let compression = match head {
+        [0x1f, 0x8b, ..] => Compression::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+        // A frame to be skipped, with which both zstd and lz4 files may begin: pzstd writes them, lz4 tools do not.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
+        [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Compression::Lz4,
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => return Some(Format::Zip),
+        _ => return is_tar(head).then_some(Format::Tar(None)),
+    };
+    Some(Format::Tar(Some(compression)))
+}
+
+/// A header with the right checksum, a damaged one that says it is one, or the zeros of an archive without entries.
+fn is_tar(head: &[u8]) -> bool {
+    let Some((block, rest)) = head.split_first_chunk() else { return false };
+    let header = Header::new(block);
+    if header.is_zero() {
+        return rest.len() == HEAD - block.len() && rest.iter().all(|&byte| byte == 0);
+    }
+    header.checksum_matches() || header.has_magic()
+}
+
+/// What a file that is no archive looks like, with an article.
+pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
+    const KNOWN: &[(&[u8], &str)] = &[
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (b"Rar!\x1a\x07", "a rar archive"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"PK\x05\x06", "a zip archive"),
+        (b"070701", "a cpio archive"),
+        (b"070702", "a cpio archive"),
+        (b"070707", "a cpio archive"),
+        (b"\xc7\x71", "a cpio archive"),
+        (b"!<arch>\n", "an ar archive (a .deb package or a static library)"),
+        (b"\xed\xab\xee\xdb", "an rpm package"),
+        (b"MSCF", "a cabinet"),
+        (b"ISc(", "an InstallShield cabinet"),
+        (b"xar!", "a xar archive"),
+        (b"hsqs", "a squashfs image"),
+        (b"\x1f\x9d", "a compress(1) file"),
+        (b"\x1f\x8b", "a gzip-compressed file"),
+        (b"\xfd7zXZ\0", "an xz-compressed file"),
+        (b"\x28\xb5\x2f\xfd", "a zstd-compressed file"),
+        (b"BZh", "a bzip2-compressed file"),
+        (b"LZIP", "an lzip-compressed file"),
+        (b"\x5d\0\0", "an lzma-compressed file"),
+        (b"\x89LZO", "an lzop-compressed file"),
+        (b"%PDF", "a PDF document"),
+        (b"\x7fELF", "a program or a library"),
+        (b"MZ", "a Windows program"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"version https://git-lfs", "a Git LFS pointer: fetch the file itself with `git lfs pull`"),
+    ];
+    if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)) {
+        return Some(what);
+    }
+    let text = head.trim_ascii_start();
+    let begins = |tag: &[u8]| text.len() >= tag.len() && text[..tag.len()].eq_ignore_ascii_case(tag);
+    if begins(b"<!doctype html") || begins(b"<html") {
+        return Some("a web page: the download may have ended at a log-in or an error page");
+    }
+    if begins(b"<?xml") {
+        return Some("an XML document");
+    }
+    let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..);
+    (!head.is_empty() && head.iter().all(is_text)).then_some("text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_known_by_their_first_bytes() {
+        assert_eq!(detect(b"\x1f\x8b\x08\0").unwrap().to_string(), "tar.gz");
+        assert_eq!(detect(b"\x28\xb5\x2f\xfd").unwrap().to_string(), "tar.zst");
+        assert_eq!(detect(b"BZh91AY&SY").unwrap().to_string(), "tar.bz2");
+        assert_eq!(detect(b"PK\x03\x04").unwrap(), Format::Zip);
+        assert_eq!(detect(&[0; HEAD]).unwrap(), Format::Tar(None));
+        assert_eq!(detect(&[0; 600]), None, "zeros that are no whole end of an archive");
+        assert_eq!(detect(b""), None);
+        assert_eq!(detect(b"hello"), None);
+    }
+
+    #[test]
+    fn what_is_no_archive_is_called_by_its_name() {
+        assert_eq!(looks_like(b"\n <!DOCTYPE HTML>").map(|what| &what[..10]), Some("a web page"));
+        assert_eq!(looks_like(b"7z\xbc\xaf\x27\x1c\0\x04"), Some("a 7z archive"));
+        assert_eq!(looks_like(b"just words\n"), Some("text"));
+        assert_eq!(looks_like(&[1, 2, 3]), None);
+        assert_eq!(looks_like(b""), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! What becomes of an entry between the archive and the tree: selected or not, stripped, its rights reduced.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use manyfiles::tree::Refusal;
+
+use crate::entry::{Entry, Kind};
+
+/// Decides by an entry's path whether it is wanted.
+pub(crate) type Select = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+
+#[derive(Clone, Default)]
+pub(crate) struct Gate {
+    pub strip: usize,
+    pub select: Option<Select>,
+    pub special_files: bool,
+    pub ownership: bool,
+    pub set_id: bool,
+}
+
+impl Gate {
+    /// The entry as it is to be written, or `None` if it is not wanted.
+    pub fn admit<'a>(&self, mut entry: Entry<'a>) -> Option<Entry<'a>> {
+        if let Some(select) = &self.select
+            && !select(as_matched(entry.path))
+        {
+            return None;
+        }
+        if self.strip > 0 {
+            entry.path = strip(entry.path, self.strip);
+            if entry.path.as_os_str().is_empty() {
+                return None;
+            }
+            if let Kind::HardLink(existing) = &mut entry.kind {
+                *existing = strip(existing, self.strip);
+            }
+        }
+        entry.mode = entry.mode.map(|mode| mode & if self.set_id { 0o7777 } else { 0o777 });
+        if !self.ownership {
+            entry.owner = None;
+        }
+        if matches!(entry.kind, Kind::Other) || (matches!(entry.kind, Kind::Node(_)) && !self.special_files) {
+            entry.refuse(Refusal::UnwantedKind);
+        }
+        Some(entry)
+    }
+}
+
+pub(crate) fn path(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+/// A path as patterns are matched with it: `./src/` is `src`, whichever way the archive's maker named its folder.
+fn as_matched(entry: &Path) -> &Path {
+    let mut bytes = entry.as_os_str().as_bytes();
+    while let Some(rest) = bytes.strip_prefix(b"./") {
+        bytes = rest;
+    }
+    while bytes.len() > 1 && bytes.ends_with(b"/") {
+        bytes = &bytes[..bytes.len() - 1];
+    }
+    path(bytes)
+}
+
+/// The path without its first `count` components, counted as tar does (`.` is one). Empty if it has no more than that.
+///
+/// A path that would be refused stays as it is: stripping does not make a good path of `/etc/passwd` or `../../x`.
+fn strip(entry: &Path, count: usize) -> &Path {
+    let whole = entry.as_os_str().as_bytes();
+    if whole.starts_with(b"/") {
+        return entry;
+    }
+    let mut rest = whole;
+    for _ in 0..count {
+        let end = rest.iter().position(|&byte| byte == b'/').unwrap_or(rest.len());
+        if &rest[..end] == b".." {
+            return entry;
+        }
+        rest = without_slashes(&rest[end..]);
+        if rest.is_empty() {
+            break;
+        }
+    }
+    path(rest)
+}
+
+fn without_slashes(bytes: &[u8]) -> &[u8] {
+    let start = bytes.iter().position(|&byte| byte != b'/').unwrap_or(bytes.len());
+    &bytes[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stripping_counts_components_as_tar_does() {
+        for (from, count, to) in [
+            ("a/b/c", 1, "b/c"),
+            ("a//b", 1, "b"),
+            ("./a/b", 1, "a/b"),
+            ("a/b/", 1, "b/"),
+            ("a/", 1, ""),
+            ("a", 1, ""),
+            ("a/b", 5, ""),
+        ] {
+            assert_eq!(strip(Path::new(from), count), Path::new(to), "{from} without {count}");
+            assert_eq!(strip(Path::new(from), 0), Path::new(from));
+        }
+    }
+
+    #[test]
+    fn stripping_does_not_make_a_refused_path_acceptable() {
+        for hostile in ["/etc/passwd", "../../x", "a/../x"] {
+            assert_eq!(strip(Path::new(hostile), 2), Path::new(hostile));
+        }
+        assert_eq!(strip(Path::new("a/../x"), 1), Path::new("../x"), "which the tree refuses");
+    }
+
+    #[test]
+    fn patterns_see_neither_dot_slash_nor_a_last_slash() {
+        for (entry, seen) in [("./src/", "src"), ("src/a", "src/a"), ("./", ""), ("/", "/"), ("././a//", "a")] {
+            assert_eq!(as_matched(Path::new(entry)).as_os_str(), seen);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! One member of a tar goes into the tree.
+
+use std::io::Write;
+
+use manyfiles::Error;
+use manyfiles::tree::{Content, TreeFile, TreeWriter};
+
+use super::scan::{Member, Scanner};
+use super::source::{Cancel, Source, entry_error};
+use super::sparse::Piece;
+use crate::entry::{Entry, Kind};
+use crate::error::{ErrorKind, Result};
+
+/// The most pieces of a sparse file that is handed over whole: each is a mapping or a buffer of its own.
+const MOST_PIECES: usize = 64;
+
+/// Hands `entry` over. What the tree does not take is in the tree's report; an error is the archive's.
+pub(crate) fn deliver<S: Source>(
+    scanner: &mut Scanner<S>,
+    member: &Member,
+    entry: &Entry<'_>,
+    tree: &TreeWriter,
+    cancel: &Cancel,
+) -> Result<()> {
+    if let Some(refusal) = &entry.refusal {
+        tree.fail(refusal.clone());
+        return Ok(());
+    }
+    let (path, metadata) = (entry.path, entry.metadata());
+    match entry.kind {
+        Kind::File => return file(scanner, member, entry, tree, cancel),
+        Kind::Folder => tree.folder(path, metadata),
+        Kind::Symlink(target) => tree.symlink(path, target, metadata),
+        Kind::HardLink(existing) => tree.hard_link(path, existing),
+        Kind::Node(node) => tree.node(path, node, metadata),
+        Kind::Other => Ok(()),
+    }
+    .unwrap_or_else(in_the_report);
+    Ok(())
+}
+
+/// Errors of handing over are in the tree's report as well, where they are read at the end.
+pub(crate) fn in_the_report(error: Error) {
+    drop(error);
+}
+
+fn file<S: Source>(
+    scanner: &mut Scanner<S>,
+    member: &Member,
+    entry: &Entry<'_>,
+    tree: &TreeWriter,
+    cancel: &Cancel,
+) -> Result<()> {
+    let pieces = member.pieces.as_deref();
+    let whole = scanner.left() <= scanner.source().longest_content() as u64
+        && pieces.is_none_or(|pieces| pieces.len() <= MOST_PIECES);
+    if !whole {
+        return piece_by_piece(scanner, member, entry, tree, cancel);
+    }
+    let content = match pieces {
+        None => scanner.content(scanner.left() as usize),
+        Some(pieces) => sparse(scanner, member.size, pieces),
+    };
+    match content {
+        Ok(content) => tree.file_with(entry.path, content, entry.metadata()).unwrap_or_else(in_the_report),
+        Err(error) => {
+            tree.fail(Error::new(entry.operation(), entry.path, entry_error(&error)));
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn sparse<S: Source>(scanner: &mut Scanner<S>, size: u64, pieces: &[Piece]) -> Result<Content> {
+    let pieces: Result<Vec<_>> =
+        pieces.iter().map(|piece| Ok((piece.offset, scanner.content(piece.len as usize)?))).collect();
+    Ok(Content::sparse(size, pieces?))
+}
+
+fn piece_by_piece<S: Source>(
+    scanner: &mut Scanner<S>,
+    member: &Member,
+    entry: &Entry<'_>,
+    tree: &TreeWriter,
+    cancel: &Cancel,
+) -> Result<()> {
+    let mut file = match tree.create(entry.path, entry.metadata()) {
+        Ok(file) => file,
+        Err(error) => {
+            in_the_report(error);
+            return Ok(());
+        }
+    };
+    let all = [Piece { offset: 0, len: member.size }];
+    let pieces = member.pieces.as_deref().unwrap_or(&all);
+    let mut position = 0;
+    for piece in pieces {
+        if let Err(error) = file.skip(piece.offset - position) {
+            file.abandon(error);
+            return Ok(());
+        }
+        match copy(scanner, piece.len, &mut file, cancel) {
+            Ok(()) => {}
+            Err(Failed::Tree(error)) => {
+                file.abandon(error);
+                return Ok(());
+            }
+            Err(Failed::Archive(error)) => {
+                file.abandon(entry_error(&error));
+                return Err(error);
+            }
+        }
+        position = piece.offset + piece.len;
+    }
+    if let Err(error) = file.skip(member.size - position) {
+        file.abandon(error);
+        return Ok(());
+    }
+    file.close().unwrap_or_else(in_the_report);
+    Ok(())
+}
+
+/// Whose failure it was.
+enum Failed {
+    Archive(ErrorKind),
+    Tree(std::io::Error),
+}
+
+fn copy<S: Source>(
+    scanner: &mut Scanner<S>,
+    mut len: u64,
+    file: &mut TreeFile<'_>,
+    cancel: &Cancel,
+) -> std::result::Result<(), Failed> {
+    while len > 0 {
+        cancel.check().map_err(Failed::Archive)?;
+        let chunk = scanner.chunk(len).map_err(Failed::Archive)?;
+        if chunk.is_empty() {
+            return Err(Failed::Archive(scanner.cut_short()));
+        }
+        len -= chunk.len() as u64;
+        file.write_all(chunk).map_err(Failed::Tree)?;
+    }
+    Ok(())
+}

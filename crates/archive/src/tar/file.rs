@@ -1,0 +1,172 @@
+//! A tar that is a file: headers read by position into a small buffer, content handed over from a mapping that only the
+//! kernel reads, so that an archive cut short by another process is an error and not a signal.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use manyfiles::tree::{Content, MappedFile};
+
+use super::source::Source;
+use crate::error::{ErrorKind, Position, Result};
+use crate::progress::InputProgress;
+
+/// How much is read at a header after content was passed over: the header, and the next one if the file is tiny. Copying more
+/// than that costs more than the call it saves.
+const FIRST_READ: usize = 1 << 10;
+/// How much is read where headers follow each other without a gap. Doubles from [`FIRST_READ`] on.
+const MOST_READ: usize = 64 << 10;
+/// How much content is read at a time where the file cannot be mapped, or the content is too long for that.
+const CHUNK: usize = 256 << 10;
+
+pub(crate) struct FileSource {
+    file: File,
+    /// Not for archives on file systems that cannot map files.
+    mapped: Option<MappedFile>,
+    len: u64,
+    modified: (i64, i64),
+    position: u64,
+    /// Bytes of the file from `buffer_start` on.
+    buffer: Vec<u8>,
+    buffer_start: u64,
+    next_read: usize,
+    progress: InputProgress,
+    reported: u64,
+}
+
+impl FileSource {
+    pub fn new(file: File, progress: InputProgress) -> io::Result<FileSource> {
+        let metadata = file.metadata()?;
+        let mapped = file.try_clone().and_then(MappedFile::new);
+        Ok(FileSource {
+            file,
+            // Reading by position does the same with a copy more.
+            mapped: mapped.ok(),
+            len: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            position: 0,
+            buffer: Vec::with_capacity(MOST_READ),
+            buffer_start: 0,
+            next_read: FIRST_READ,
+            progress,
+            reported: 0,
+        })
+    }
+
+    fn buffered(&self) -> &[u8] {
+        match self.position.checked_sub(self.buffer_start) {
+            Some(at) if at < self.buffer.len() as u64 => &self.buffer[at as usize..],
+            _ => &[],
+        }
+    }
+
+    /// Reads `len` bytes or up to the end from the current position on into the buffer.
+    fn fill(&mut self, len: usize) -> Result<()> {
+        let len = (self.len - self.position).min(len as u64) as usize;
+        self.buffer_start = self.position;
+        self.buffer.resize(len, 0);
+        read_at(&self.file, &mut self.buffer, self.position)
+    }
+
+    fn report(&mut self) {
+        self.progress.advance(self.position - self.reported);
+        self.reported = self.position;
+    }
+}
+
+/// Reads what is known to be there: less is a file that was cut short.
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> Result<()> {
+    file.read_exact_at(buffer, position).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            ErrorKind::Changed(io::Error::new(error.kind(), "it is shorter than when it was opened"))
+        }
+        _ => ErrorKind::Read(error),
+    })
+}
+
+impl Source for FileSource {
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn read(&mut self, mut buffer: &mut [u8]) -> Result<usize> {
+        let mut sum = 0;
+        while !buffer.is_empty() && self.position < self.len {
+            if self.buffered().is_empty() {
+                let follows = self.position == self.buffer_start + self.buffer.len() as u64;
+                self.next_read = if follows { (self.next_read * 2).min(MOST_READ) } else { FIRST_READ };
+                self.fill(self.next_read.max(buffer.len().min(CHUNK)))?;
+                self.report();
+            }
+            let bytes = self.buffered();
+            let len = bytes.len().min(buffer.len());
+            buffer[..len].copy_from_slice(&bytes[..len]);
+            buffer = &mut buffer[len..];
+            self.position += len as u64;
+            sum += len;
+        }
+        Ok(sum)
+    }
+
+    fn skip(&mut self, len: u64) -> Result<u64> {
+        let len = len.min(self.len - self.position);
+        self.position += len;
+        Ok(len)
+    }
+
+    fn chunk(&mut self, max: u64) -> Result<&[u8]> {
+        if self.buffered().is_empty() {
+            self.fill(max.min(CHUNK as u64) as usize)?;
+            self.report();
+        }
+        let bytes = self.buffered();
+        let len = max.min(bytes.len() as u64);
+        self.position += len;
+        let start = (self.position - len - self.buffer_start) as usize;
+        Ok(&self.buffer[start..start + len as usize])
+    }
+
+    fn content(&mut self, len: usize) -> Result<Option<Content>> {
+        if self.len - self.position < len as u64 {
+            self.position = self.len;
+            return Ok(None);
+        }
+        let mapped = match &self.mapped {
+            _ if len == 0 => Some(Content::from_static(b"")),
+            // A mapping that fails (too many of them, a limit on memory) is no reason to fail: the file can be read.
+            Some(mapped) => mapped.slice(self.position, len).ok(),
+            None => None,
+        };
+        let content = match mapped {
+            Some(content) => content,
+            None => {
+                let mut bytes = vec![0; len];
+                read_at(&self.file, &mut bytes, self.position)?;
+                bytes.into()
+            }
+        };
+        self.position += len as u64;
+        Ok(Some(content))
+    }
+
+    fn longest_content(&self) -> usize {
+        MappedFile::MAX_SLICE
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.position = self.len;
+        self.report();
+        if let Some(mapped) = &self.mapped {
+            return mapped.check().map_err(ErrorKind::Changed);
+        }
+        let now = self.file.metadata().map_err(ErrorKind::Read)?;
+        if now.len() != self.len || (now.mtime(), now.mtime_nsec()) != self.modified {
+            return Err(ErrorKind::Changed(io::Error::other("its length or time is not what it was")));
+        }
+        Ok(())
+    }
+
+    fn damage(&self, position: u64, cause: &str) -> ErrorKind {
+        ErrorKind::damaged(Position::Archive(position), cause)
+    }
+}

@@ -1,0 +1,379 @@
+//! From member to member: headers, with what extends them, become one [`Member`] each.
+
+use std::time::SystemTime;
+
+use manyfiles::tree::{Content, Node};
+
+use super::header::{BLOCK, Block, Header, text};
+use super::pax::Pax;
+use super::source::Source;
+use super::sparse::{self, ContentMap, Piece, padding};
+use crate::entry::{Entry, Kind, time};
+use crate::error::{ErrorKind, Result};
+use crate::gate;
+
+/// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names end at
+/// 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
+const LONGEST_EXTENSION: u64 = 16 << 20;
+
+/// What an entry is, before its link's target is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Class {
+    #[default]
+    File,
+    Folder,
+    Symlink,
+    HardLink,
+    Node(Node),
+}
+
+/// One entry of a tar.
+#[derive(Debug, Default)]
+pub(crate) struct Member {
+    path: Vec<u8>,
+    link: Vec<u8>,
+    class: Class,
+    mode: Option<u32>,
+    modified: Option<SystemTime>,
+    owner: Option<(u32, u32)>,
+    /// The size of the file, holes included.
+    pub size: u64,
+    /// The pieces of a sparse file.
+    pub pieces: Option<Vec<Piece>>,
+}
+
+impl Member {
+    pub fn entry(&self) -> Entry<'_> {
+        Entry {
+            path: gate::path(&self.path),
+            kind: match self.class {
+                Class::File => Kind::File,
+                Class::Folder => Kind::Folder,
+                Class::Symlink => Kind::Symlink(gate::path(&self.link)),
+                Class::HardLink => Kind::HardLink(gate::path(&self.link)),
+                Class::Node(node) => Kind::Node(node),
+            },
+            size: self.size,
+            mode: self.mode,
+            modified: self.modified,
+            owner: self.owner,
+            refusal: None,
+        }
+    }
+}
+
+/// Headers before an entry's own.
+#[derive(Default)]
+struct Extensions {
+    pax: Pax,
+    /// GNU's long names.
+    name: Option<Vec<u8>>,
+    link: Option<Vec<u8>>,
+    any: bool,
+}
+
+pub(crate) struct Scanner<S> {
+    source: S,
+    global: Pax,
+    /// Whether pax headers were seen: then a hard link's size is that of content behind it.
+    is_pax: bool,
+    /// Content of the current member that was not read, and the padding behind it.
+    left: u64,
+    padding: u64,
+    /// Headers read, those before entries' own included.
+    headers: u64,
+    ended: bool,
+}
+
+impl<S: Source> Scanner<S> {
+    pub fn new(source: S) -> Scanner<S> {
+        Scanner { source, global: Pax::default(), is_pax: false, left: 0, padding: 0, headers: 0, ended: false }
+    }
+
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    pub fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// Reads the next entry's headers into `member`, after what is left of the one before. `false`: the tar has ended.
+    pub fn next(&mut self, member: &mut Member) -> Result<bool> {
+        self.skip_content()?;
+        let mut extensions = Extensions::default();
+        let mut block = [0; BLOCK];
+        while self.header(&mut block, extensions.any)? {
+            let header = Header::new(&block);
+            match header.kind() {
+                b'x' | b'X' => {
+                    let records = self.extension(header)?;
+                    self.is_pax = true;
+                    self.well_formed(extensions.pax.merge(&records))?;
+                }
+                b'g' => {
+                    let records = self.extension(header)?;
+                    self.is_pax = true;
+                    let merged = self.global.merge(&records);
+                    self.well_formed(merged)?;
+                }
+                b'L' => extensions.name = Some(text(&self.extension(header)?).to_vec()),
+                b'K' => extensions.link = Some(text(&self.extension(header)?).to_vec()),
+                // A volume's label and an access control list: nothing to unpack.
+                b'V' | b'A' => {
+                    self.extension(header)?;
+                    continue;
+                }
+                b'M' => {
+                    return Err(ErrorKind::Unsupported(
+                        "this is a later volume of a tar in several volumes; join them first (`tar --extract --multi-volume`)".into(),
+                    ));
+                }
+                b'N' => {
+                    return Err(ErrorKind::Unsupported(
+                        "a tar from before 1990 (GNU's 'N' entries), which GNU tar can still unpack".into(),
+                    ));
+                }
+                _ => {
+                    self.member(header, extensions, member)?;
+                    return Ok(true);
+                }
+            }
+            extensions.any = header.kind() != b'g' || extensions.any;
+        }
+        Ok(false)
+    }
+
+    /// Reads the next header. `false`: the tar has ended.
+    fn header(&mut self, block: &mut Block, entry_expected: bool) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        let start = self.source.position();
+        let mut is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
+        if is_zero && self.source.position() > start {
+            // The end is two blocks of zeros, or one and the end of the file. One alone ends nothing: some archives are joined.
+            is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
+        } else if is_zero && self.headers == 0 {
+            return Err(ErrorKind::Empty);
+        }
+        if is_zero {
+            if entry_expected {
+                return Err(self.source.damage(start, "it ends between an entry's headers"));
+            }
+            self.ended = true;
+            return Ok(false);
+        }
+        let header = Header::new(block);
+        if !header.checksum_matches() {
+            if self.headers == 0 && !header.has_magic() {
+                return Err(ErrorKind::NotAnArchive {
+                    looks_like: crate::format::looks_like(block),
+                    compression: None,
+                });
+            }
+            return Err(self
+                .source
+                .damage(self.source.position() - BLOCK as u64, "no valid header where an entry should begin"));
+        }
+        self.headers += 1;
+        Ok(true)
+    }
+
+    /// Reads a whole block. `None`: the source has ended.
+    fn block(&mut self, block: &mut Block) -> Result<Option<()>> {
+        match self.source.read(block)? {
+            BLOCK => Ok(Some(())),
+            0 => Ok(None),
+            _ if self.headers == 0 => {
+                Err(ErrorKind::NotAnArchive { looks_like: crate::format::looks_like(text(block)), compression: None })
+            }
+            _ => Err(self.cut_short()),
+        }
+    }
+
+    /// That the archive ends where more should be.
+    pub fn cut_short(&self) -> ErrorKind {
+        self.source.damage(self.source.position(), "it is cut short")
+    }
+
+    fn well_formed<T>(&self, parsed: std::result::Result<T, &'static str>) -> Result<T> {
+        parsed.map_err(|cause| self.source.damage(self.source.position(), cause))
+    }
+
+    /// The content of a header that extends the next one.
+    fn extension(&mut self, header: Header<'_>) -> Result<Vec<u8>> {
+        let size = self.size(header.size())?;
+        if size > LONGEST_EXTENSION {
+            return Err(self.source.damage(self.source.position(), "a header longer than 16 MiB"));
+        }
+        let whole = size + padding(size);
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) < whole {
+            let chunk = self.source.chunk(whole - bytes.len() as u64)?;
+            if chunk.is_empty() {
+                return Err(self.cut_short());
+            }
+            bytes.extend_from_slice(chunk);
+        }
+        bytes.truncate(size as usize);
+        Ok(bytes)
+    }
+
+    fn size(&self, field: Option<u64>) -> Result<u64> {
+        // Content and padding have to end at a position that can be told.
+        let end = |size: u64| self.source.position().checked_add(size)?.checked_add(BLOCK as u64);
+        match field {
+            Some(size) if end(size).is_some() => Ok(size),
+            _ => Err(self.source.damage(self.source.position(), "an entry's size is no possible number")),
+        }
+    }
+
+    fn member(&mut self, header: Header<'_>, extensions: Extensions, member: &mut Member) -> Result<()> {
+        let Extensions { mut pax, name, link, .. } = extensions;
+        pax.or(&self.global);
+        let mut sparse = std::mem::take(&mut pax.sparse);
+
+        member.path.clear();
+        match sparse.name.take().or(pax.path).or(name) {
+            Some(path) => member.path = path,
+            None => {
+                let prefix = header.prefix();
+                if !prefix.is_empty() {
+                    member.path.extend_from_slice(prefix);
+                    member.path.push(b'/');
+                }
+                member.path.extend_from_slice(header.name());
+            }
+        }
+        member.link.clear();
+        match pax.link_path.or(link) {
+            Some(link) => member.link = link,
+            None => member.link.extend_from_slice(header.link_name()),
+        }
+        member.mode = header.mode().map(|mode| mode & 0o7777);
+        member.modified =
+            pax.modified.or(header.modified().map(|seconds| (seconds, 0))).and_then(|(s, nanos)| time(s, nanos));
+        let owner = header.owner();
+        member.owner = pax.user.or(owner.map(|(user, _)| user)).zip(pax.group.or(owner.map(|(_, group)| group)));
+
+        let device = header.device().unwrap_or((0, 0));
+        member.class = match header.kind() {
+            b'1' => Class::HardLink,
+            b'2' => Class::Symlink,
+            b'3' => Class::Node(Node::CharDevice(device.0, device.1)),
+            b'4' => Class::Node(Node::BlockDevice(device.0, device.1)),
+            b'5' | b'D' => Class::Folder,
+            b'6' => Class::Node(Node::Fifo),
+            // Before there were folders in tar, a slash at the end made one.
+            b'0' | 0 if member.path.ends_with(b"/") => Class::Folder,
+            // Every kind that is not known is a file, says POSIX.
+            _ => Class::File,
+        };
+        let stored = match member.class {
+            // 'D' has a list of names behind it.
+            Class::File => self.size(pax.size.or(header.size()))?,
+            Class::Folder if header.kind() != b'5' => self.size(pax.size.or(header.size()))?,
+            // Old tars gave the size of the file linked to; only pax archives may have its content too.
+            Class::HardLink if self.is_pax => self.size(pax.size.or(header.size()))?,
+            Class::HardLink => self.size(Some(pax.size.unwrap_or(0)))?,
+            _ => 0,
+        };
+        self.left = stored;
+        self.padding = padding(stored);
+        member.pieces = None;
+        member.size = if member.class == Class::File { stored } else { 0 };
+        if member.class == Class::File {
+            let pieces = match sparse.pieces.take() {
+                _ if header.kind() == b'S' => Some(self.gnu_pieces(header, &mut sparse.real_size)?),
+                _ if sparse.map_in_content => Some(self.pieces_in_content()?),
+                pieces => pieces,
+            };
+            if let Some(mut pieces) = pieces {
+                let Some(size) = sparse.real_size else {
+                    return Err(self.source.damage(self.source.position(), "a sparse file has no size"));
+                };
+                self.well_formed(sparse::check(&mut pieces, size, self.left))?;
+                member.size = size;
+                member.pieces = Some(pieces);
+            }
+        }
+        Ok(())
+    }
+
+    /// The pieces that an old GNU header lists, and the blocks after it.
+    fn gnu_pieces(&mut self, header: Header<'_>, real_size: &mut Option<u64>) -> Result<Vec<Piece>> {
+        *real_size = real_size.or(header.sparse_size());
+        let mut pieces = Vec::new();
+        self.well_formed(sparse::add_gnu(&mut pieces, header.sparse_pieces()))?;
+        let mut continues = header.sparse_continues();
+        let mut block = [0; BLOCK];
+        while continues {
+            if self.block(&mut block)?.is_none() {
+                return Err(self.cut_short());
+            }
+            self.well_formed(sparse::add_gnu(&mut pieces, &block[..21 * 24]))?;
+            if pieces.len() > sparse::MAX_PIECES {
+                return Err(self.source.damage(self.source.position(), "a sparse file has too many pieces"));
+            }
+            continues = block[21 * 24] != 0;
+        }
+        Ok(pieces)
+    }
+
+    fn pieces_in_content(&mut self) -> Result<Vec<Piece>> {
+        let mut map = ContentMap::default();
+        let mut block = [0; BLOCK];
+        loop {
+            if self.left < BLOCK as u64 {
+                return Err(self
+                    .source
+                    .damage(self.source.position(), "a sparse map is longer than the content it is in"));
+            }
+            self.left -= BLOCK as u64;
+            if self.block(&mut block)?.is_none() {
+                return Err(self.cut_short());
+            }
+            let added = map.add(&block);
+            if let Some(pieces) = self.well_formed(added)? {
+                return Ok(pieces);
+            }
+        }
+    }
+
+    /// How much of the member's content has not been read.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// The next `len` bytes of the member's content in one piece.
+    pub fn content(&mut self, len: usize) -> Result<Content> {
+        match self.source.content(len)? {
+            Some(content) => {
+                self.left -= len as u64;
+                Ok(content)
+            }
+            None => Err(self.cut_short()),
+        }
+    }
+
+    /// Some next bytes of the member's content, at most `max`. None at all: the archive is [`cut_short`](Self::cut_short).
+    pub fn chunk(&mut self, max: u64) -> Result<&[u8]> {
+        let chunk = self.source.chunk(max.min(self.left))?;
+        self.left -= chunk.len() as u64;
+        Ok(chunk)
+    }
+
+    fn skip_content(&mut self) -> Result<()> {
+        let rest = self.left + self.padding;
+        if self.source.skip(rest)? < rest {
+            return Err(self.cut_short());
+        }
+        (self.left, self.padding) = (0, 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! A tar that comes as blocks from the thread that decodes it.
+
+use manyfiles::tree::Content;
+
+use super::source::{Cancel, Source};
+use crate::decode::{Blocks, Taken};
+use crate::error::{ErrorKind, Position, Result};
+use crate::limits::{Limits, check_ratio};
+
+/// Content up to this length is handed over, and written by the tree's threads; longer content is written as it comes.
+const LONGEST_CONTENT: usize = 512 << 10;
+
+pub(crate) struct StreamSource {
+    blocks: Blocks,
+    /// The block being read, and how much of it has been.
+    block: Vec<u8>,
+    at: usize,
+    position: u64,
+    received: u64,
+    /// Whether the stream is compressed: then its size is limited by what it comes from.
+    limits: Option<Limits>,
+    cancel: Cancel,
+}
+
+impl StreamSource {
+    pub fn new(blocks: Blocks, limits: Option<Limits>, cancel: Cancel) -> StreamSource {
+        StreamSource { blocks, block: Vec::new(), at: 0, position: 0, received: 0, limits, cancel }
+    }
+
+    /// Whether bytes behind the compressed data were ignored. Known at the end.
+    pub fn trailing_garbage(&self) -> bool {
+        self.blocks.trailing_garbage()
+    }
+
+    /// Gets the next block if this one is used up. `false`: there is none.
+    fn fill(&mut self) -> Result<bool> {
+        while self.at == self.block.len() {
+            let used = std::mem::take(&mut self.block);
+            self.at = 0;
+            let Taken { block, input } = match self.blocks.next(used, &self.cancel)? {
+                Some(taken) => taken,
+                None => return Ok(false),
+            };
+            self.received += block.len() as u64;
+            if let Some(limits) = &self.limits {
+                check_ratio(limits, self.received, input)?;
+            }
+            self.block = block;
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, max: u64) -> &[u8] {
+        let len = max.min((self.block.len() - self.at) as u64) as usize;
+        self.position += len as u64;
+        self.at += len;
+        &self.block[self.at - len..self.at]
+    }
+}
+
+impl Source for StreamSource {
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn read(&mut self, mut buffer: &mut [u8]) -> Result<usize> {
+        let mut sum = 0;
+        while !buffer.is_empty() && self.fill()? {
+            let bytes = self.take(buffer.len() as u64);
+            let (filled, rest) = buffer.split_at_mut(bytes.len());
+            filled.copy_from_slice(bytes);
+            sum += filled.len();
+            buffer = rest;
+        }
+        Ok(sum)
+    }
+
+    fn skip(&mut self, len: u64) -> Result<u64> {
+        let mut skipped = 0;
+        while skipped < len && self.fill()? {
+            skipped += self.take(len - skipped).len() as u64;
+        }
+        Ok(skipped)
+    }
+
+    fn chunk(&mut self, max: u64) -> Result<&[u8]> {
+        self.fill()?;
+        Ok(self.take(max))
+    }
+
+    fn content(&mut self, len: usize) -> Result<Option<Content>> {
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            if !self.fill()? {
+                return Ok(None);
+            }
+            let missing = len - bytes.len();
+            bytes.extend_from_slice(self.take(missing as u64));
+        }
+        Ok(Some(bytes.into()))
+    }
+
+    fn longest_content(&self) -> usize {
+        LONGEST_CONTENT
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        // What follows the end of the tar is padding, but a checksum may follow that; and who writes into a pipe wants it read.
+        while self.fill()? {
+            self.take(u64::MAX);
+        }
+        Ok(())
+    }
+
+    fn damage(&self, position: u64, cause: &str) -> ErrorKind {
+        let position = if self.limits.is_some() { Position::Unpacked(position) } else { Position::Archive(position) };
+        ErrorKind::damaged(position, cause)
+    }
+}

@@ -1,0 +1,271 @@
+//! [`Unpacker`]: opens an archive, finds out what it is, and has it read.
+
+use std::fs::File;
+use std::io::Read;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use manyfiles::tree::TreeWriter;
+
+use crate::decode::{self, Blocks};
+use crate::entry::Entry;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Compression, Format, HEAD};
+use crate::gate::Gate;
+use crate::limits::{Limits, Meter};
+use crate::progress::InputProgress;
+use crate::tar::{self, Cancel, FileSource, StreamSource, Target};
+use crate::zip;
+
+/// Where an archive comes from.
+pub enum Input {
+    /// A file, recognised by its content. A pipe or a device is read as a stream.
+    File(PathBuf),
+    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, whose directory is at the end.
+    /// It is read on a thread of its own, which a stream that neither ends nor sends may outlive the call on.
+    Stream(Box<dyn Read + Send>),
+}
+
+/// How archives are unpacked: choices, to be followed by [`unpack`](Unpacker::unpack) or [`list`](Unpacker::list), once per
+/// archive.
+///
+/// ```no_run
+/// use manyfiles::tree::TreeWriter;
+/// use manyfiles_archive::{Input, Unpacker};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let tree = TreeWriter::new("linux")?;
+/// let summary = Unpacker::new().strip_components(1).unpack(Input::File("linux-6.1.tar.xz".into()), &tree)?;
+/// let report = tree.finish()?;
+/// println!("{}: {} entries, {} files written", summary.format, summary.entries, report.files);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Unpacker {
+    gate: Gate,
+    limits: Limits,
+    threads: usize,
+    progress: InputProgress,
+}
+
+/// What was read of an archive that was read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// What it is.
+    pub format: Format,
+    /// Entries that were read, those that were left out included.
+    pub entries: u64,
+    /// Entries that were left out: not selected, or without a name after stripping.
+    pub left_out: u64,
+    /// Bytes of content in the others, holes of sparse files included.
+    pub bytes: u64,
+    /// Whether bytes behind the end of the compressed data were ignored, as gzip and bzip2 do with a warning.
+    pub trailing_garbage: bool,
+}
+
+impl Default for Unpacker {
+    fn default() -> Self {
+        Unpacker {
+            gate: Gate::default(),
+            limits: Limits::default(),
+            threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            progress: InputProgress::default(),
+        }
+    }
+}
+
+impl Unpacker {
+    /// Default choices: everything is unpacked but ownership, set-id bits, devices and FIFOs, within default [`Limits`].
+    pub fn new() -> Unpacker {
+        Unpacker::default()
+    }
+
+    /// Leaves the first `count` components of each path away, as tar's option of this name does. Entries that have no more than
+    /// that are left out. A path that is absolute, or has a `..` among these components, is refused, not mended. Default: 0.
+    #[must_use]
+    pub fn strip_components(mut self, count: usize) -> Self {
+        self.gate.strip = count;
+        self
+    }
+
+    /// Unpacks only entries for whose path `select` says `true`. The path is the archive's, before stripping, but without `./`
+    /// before it and slashes behind it. May be called from several threads. Default: all.
+    #[must_use]
+    pub fn select(mut self, select: Arc<dyn Fn(&Path) -> bool + Send + Sync>) -> Self {
+        self.gate.select = Some(select);
+        self
+    }
+
+    /// What stops a bomb.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How many threads decode the entries of a zip. Default: one per core. (A compressed tar is decoded by one thread; an xz
+    /// of several blocks by one per core.)
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Makes device nodes and FIFOs instead of refusing them. Default: no.
+    #[must_use]
+    pub fn special_files(mut self, special_files: bool) -> Self {
+        self.gate.special_files = special_files;
+        self
+    }
+
+    /// Gives entries the user and group numbers that the archive has for them. (Names of users are not looked at.) Default: no.
+    #[must_use]
+    pub fn ownership(mut self, ownership: bool) -> Self {
+        self.gate.ownership = ownership;
+        self
+    }
+
+    /// Keeps set-user-id, set-group-id and sticky bits. Default: no.
+    #[must_use]
+    pub fn set_id(mut self, set_id: bool) -> Self {
+        self.gate.set_id = set_id;
+        self
+    }
+
+    /// Counts into `progress` what is read.
+    #[must_use]
+    pub fn progress(mut self, progress: InputProgress) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Reads `input` to its end and hands every entry to `tree`, as long as that is not cancelled.
+    ///
+    /// Entries that are refused or damaged are in the tree's report, with those that could not be written; an `Err` says that the
+    /// archive could not be read, or not to its end. What was handed over before stays.
+    ///
+    /// Entries with the same path are handed over in the archive's order, so that what becomes of the later is up to
+    /// [`OnConflict`](manyfiles::tree::OnConflict).
+    pub fn unpack(&self, input: Input, tree: &TreeWriter) -> std::result::Result<Summary, Error> {
+        self.read(input, Target::Tree(tree), Cancel(Some(tree.canceller())))
+    }
+
+    /// Reads `input` to its end and shows every entry that [`unpack`](Unpacker::unpack) would hand over or refuse. Of a zip only
+    /// the directory is read, so that damaged content is not noticed.
+    pub fn list(&self, input: Input, visit: &mut dyn FnMut(&Entry<'_>)) -> std::result::Result<Summary, Error> {
+        self.read(input, Target::List(visit), Cancel::default())
+    }
+
+    fn read(&self, input: Input, target: Target<'_>, cancel: Cancel) -> std::result::Result<Summary, Error> {
+        let name = match &input {
+            Input::File(path) => path.clone(),
+            Input::Stream(_) => "-".into(),
+        };
+        match input {
+            Input::File(path) => self.read_file(&path, target, cancel),
+            Input::Stream(stream) => self.read_stream(stream, target, cancel),
+        }
+        .map_err(|kind| Error::new(name, kind))
+    }
+
+    fn read_file(&self, path: &Path, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
+        let file = File::open(path).map_err(ErrorKind::Open)?;
+        let metadata = file.metadata().map_err(ErrorKind::Open)?;
+        if metadata.is_dir() {
+            return Err(ErrorKind::Folder);
+        }
+        if !metadata.is_file() {
+            return self.read_stream(Box::new(file), target, cancel);
+        }
+        let len = metadata.len();
+        if len == 0 {
+            return Err(ErrorKind::Empty);
+        }
+        let mut head = vec![0; len.min(HEAD as u64) as usize];
+        tar::read_at(&file, &mut head, 0)?;
+        self.progress.opened(Some(len));
+        match format::detect(&head) {
+            Some(Format::Tar(None)) => {
+                let source = FileSource::new(file, self.progress.clone()).map_err(ErrorKind::Open)?;
+                self.read_tar(source, None, target, &cancel).1
+            }
+            Some(Format::Tar(compression)) => {
+                let input = decode::Input::new(Box::new(file), self.progress.clone());
+                self.read_blocks(input, compression, target, cancel)
+            }
+            Some(Format::Zip) => self.read_zip(file, len, target, &cancel),
+            // A zip may have anything before it, a program that unpacks it for one.
+            None if zip::has_end(&file, len)? => self.read_zip(file, len, target, &cancel),
+            None => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None }),
+        }
+    }
+
+    fn read_stream(&self, stream: Box<dyn Read + Send>, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
+        self.progress.opened(None);
+        let mut input = decode::Input::new(stream, self.progress.clone());
+        let head = input.peek(HEAD).map_err(ErrorKind::Read)?;
+        match format::detect(head) {
+            Some(Format::Tar(compression)) => self.read_blocks(input, compression, target, cancel),
+            Some(Format::Zip) => Err(ErrorKind::ZipStream),
+            None if head.is_empty() => Err(ErrorKind::Empty),
+            None => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(head), compression: None }),
+        }
+    }
+
+    fn read_blocks(
+        &self,
+        input: decode::Input,
+        compression: Option<Compression>,
+        target: Target<'_>,
+        cancel: Cancel,
+    ) -> Result<Summary> {
+        let blocks = Blocks::start(input, compression).map_err(ErrorKind::Read)?;
+        let source = StreamSource::new(blocks, compression.map(|_| self.limits), cancel.clone());
+        let (source, summary) = self.read_tar(source, compression, target, &cancel);
+        let mut summary = summary.map_err(|kind| match kind {
+            ErrorKind::NotAnArchive { looks_like, .. } => ErrorKind::NotAnArchive { looks_like, compression },
+            other => other,
+        })?;
+        summary.trailing_garbage = source.trailing_garbage();
+        Ok(summary)
+    }
+
+    fn read_tar<S: tar::Source>(
+        &self,
+        source: S,
+        compression: Option<Compression>,
+        mut target: Target<'_>,
+        cancel: &Cancel,
+    ) -> (S, Result<Summary>) {
+        let mut meter = Meter::new(self.limits);
+        let mut left_out = 0;
+        let (source, read) = tar::read(source, &self.gate, &mut meter, &mut left_out, &mut target, cancel);
+        let summary = self.summary(Format::Tar(compression), &meter, left_out);
+        (source, read.map(|()| summary).map_err(|kind| kind.after(meter.entries)))
+    }
+
+    fn read_zip(&self, file: File, len: u64, mut target: Target<'_>, cancel: &Cancel) -> Result<Summary> {
+        let mut meter = Meter::new(self.limits);
+        let mut left_out = 0;
+        let archive =
+            zip::Archive { file: &file, len, limits: &self.limits, gate: &self.gate, progress: &self.progress };
+        zip::read(&archive, self.threads, &mut meter, &mut left_out, &mut target, cancel)
+            .map_err(|kind| kind.after(meter.entries))?;
+        Ok(self.summary(Format::Zip, &meter, left_out))
+    }
+
+    fn summary(&self, format: Format, meter: &Meter, left_out: u64) -> Summary {
+        Summary { format, entries: meter.entries, left_out, bytes: meter.bytes, trailing_garbage: false }
+    }
+}
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Input::File(path) => f.debug_tuple("File").field(path).finish(),
+            Input::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}

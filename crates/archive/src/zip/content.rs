@@ -1,0 +1,218 @@
+//! The content of an entry of a zip: found, decoded, its length and checksum compared with the directory.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::{Filters, Stream};
+
+use super::directory::Record;
+use super::field::{u16_at, u32_at};
+
+const LOCAL: usize = 30;
+/// Extra fields before the content are usually this short: then one read gets header and content.
+const USUAL_EXTRA: usize = 64;
+/// Content up to this length, compressed and not, is decoded in memory, so that it is written only if its checksum is right.
+pub(crate) const SMALL: u64 = 512 << 10;
+const BUFFER: usize = 128 << 10;
+
+/// More memory than this is not spent on a dictionary.
+const LZMA_MEMORY: u64 = 1 << 30;
+
+/// Decodes entries one after the other, with buffers that are used again.
+pub(crate) struct Decoder<'a> {
+    file: &'a File,
+    len: u64,
+    packed: Vec<u8>,
+    inflate: Decompress,
+}
+
+fn damaged(cause: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the archive is damaged here: {cause}"))
+}
+
+impl<'a> Decoder<'a> {
+    pub fn new(file: &'a File, len: u64) -> Decoder<'a> {
+        Decoder { file, len, packed: Vec::new(), inflate: Decompress::new(false) }
+    }
+
+    /// The content of an entry that is [`SMALL`], checked.
+    pub fn whole(&mut self, record: &Record<'_>) -> io::Result<Vec<u8>> {
+        let guess = LOCAL + record.raw_name.len() + USUAL_EXTRA + record.packed as usize;
+        self.read_packed(record.start, guess)?;
+        let header = local_header_len(&self.packed)?;
+        let end = header + record.packed as usize;
+        if end > self.packed.len() {
+            self.read_packed(record.start, end)?;
+        }
+        let packed =
+            self.packed.get(header..end).ok_or_else(|| damaged("its content reaches past the end of the archive"))?;
+        let size = record.size as usize;
+        let content = match record.method {
+            0 => packed.to_vec(),
+            8 => {
+                self.inflate.reset(false);
+                // A byte more than there should be, so that the decoder does not stop before the end of its stream.
+                let mut content = Vec::with_capacity(size + 1);
+                match self.inflate.decompress_vec(packed, &mut content, FlushDecompress::Finish) {
+                    Ok(Status::StreamEnd) => content,
+                    Ok(_) if content.len() > size => content,
+                    Ok(_) => return Err(damaged("its compressed content is cut short")),
+                    Err(error) => return Err(damaged(&error.to_string())),
+                }
+            }
+            _ => {
+                let mut content = Vec::new();
+                decoder(record, packed)?.read_to_end(&mut content)?;
+                content
+            }
+        };
+        let mut check = Check::new(record);
+        check.add(&content)?;
+        check.finish()?;
+        Ok(content)
+    }
+
+    /// Reads `len` bytes, or up to the end of the archive, from `start` on.
+    fn read_packed(&mut self, start: u64, len: usize) -> io::Result<()> {
+        let there = self.len.checked_sub(start).ok_or_else(|| damaged("it begins past the end of the archive"))?;
+        self.packed.resize(there.min(len as u64) as usize, 0);
+        self.file.read_exact_at(&mut self.packed, start)
+    }
+
+    /// The content of any entry, piece by piece into `write`. Checked at the end only.
+    pub fn pieces<E: From<io::Error>>(
+        &self,
+        record: &Record<'_>,
+        mut write: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut header = [0; LOCAL];
+        self.file.read_exact_at(&mut header, record.start)?;
+        let start = record.start + local_header_len(&header)? as u64;
+        if start.checked_add(record.packed).is_none_or(|end| end > self.len) {
+            return Err(damaged("its content reaches past the end of the archive").into());
+        }
+        let range = Range { file: self.file, at: start, left: record.packed };
+        let mut decoder = decoder(record, BufReader::with_capacity(BUFFER, range))?;
+        let mut buffer = vec![0; BUFFER];
+        let mut check = Check::new(record);
+        loop {
+            let len = match decoder.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(len) => len,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.raw_os_error().is_some() => return Err(error.into()),
+                Err(error) => return Err(damaged(&error.to_string()).into()),
+            };
+            check.add(&buffer[..len])?;
+            write(&buffer[..len])?;
+        }
+        Ok(check.finish()?)
+    }
+}
+
+/// The length of the header before an entry's content, with the name and the extra fields that it has again.
+fn local_header_len(bytes: &[u8]) -> io::Result<usize> {
+    if bytes.len() < LOCAL || !bytes.starts_with(b"PK\x03\x04") {
+        return Err(damaged("it does not begin where the directory says"));
+    }
+    Ok(LOCAL + usize::from(u16_at(bytes, 26)) + usize::from(u16_at(bytes, 28)))
+}
+
+/// Holds content to the length and checksum that the directory has.
+struct Check {
+    crc: Crc,
+    expected: u32,
+    left: u64,
+}
+
+impl Check {
+    fn new(record: &Record<'_>) -> Check {
+        Check { crc: Crc::new(), expected: record.crc, left: record.size }
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let left = self.left.checked_sub(bytes.len() as u64);
+        self.left = left.ok_or_else(|| damaged("its content is longer than the directory says"))?;
+        self.crc.update(bytes);
+        Ok(())
+    }
+
+    fn finish(self) -> io::Result<()> {
+        if self.left > 0 {
+            return Err(damaged("its content is shorter than the directory says"));
+        }
+        if self.crc.sum() != self.expected {
+            return Err(damaged("its content has another checksum than the directory says"));
+        }
+        Ok(())
+    }
+}
+
+/// A range of a file.
+struct Range<'a> {
+    file: &'a File,
+    at: u64,
+    left: u64,
+}
+
+impl Read for Range<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let max = self.left.min(into.len() as u64) as usize;
+        let len = self.file.read_at(&mut into[..max], self.at)?;
+        self.at += len as u64;
+        self.left -= len as u64;
+        Ok(len)
+    }
+}
+
+/// Yields at most one byte more than the entry should have.
+fn decoder<'a>(record: &Record<'_>, packed: impl BufRead + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    let most = record.size.saturating_add(1);
+    Ok(match record.method {
+        0 => Box::new(packed.take(most)),
+        8 => Box::new(flate2::bufread::DeflateDecoder::new(packed).take(most)),
+        9 => Box::new(deflate64::Deflate64Decoder::with_buffer(packed).take(most)),
+        12 => Box::new(bzip2::bufread::MultiBzDecoder::new(packed).take(most)),
+        // Such a stream need not have an end of its own.
+        14 => Box::new(lzma(record, packed)?.take(record.size)),
+        20 | 93 => Box::new(zstd::stream::read::Decoder::with_buffer(packed)?.take(most)),
+        95 => {
+            let stream = Stream::new_stream_decoder(LZMA_MEMORY, 0).map_err(io::Error::from)?;
+            Box::new(XzDecoder::new_stream(packed, stream).take(most))
+        }
+        other => {
+            let name = match other {
+                1 => " (shrink)",
+                2..=5 => " (reduce)",
+                6 => " (implode)",
+                97 => " (WavPack)",
+                98 => " (PPMd)",
+                99 => " (AES encryption)",
+                _ => "",
+            };
+            let message = format!("compression method {other}{name} is not supported; `7zz x` may know it");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+        }
+    })
+}
+
+/// LZMA with zip's own header: two bytes of version, two of the length of the properties, and those.
+fn lzma<'a>(record: &Record<'_>, mut packed: impl BufRead + 'a) -> io::Result<impl Read + 'a> {
+    let mut header = [0; 9];
+    packed.read_exact(&mut header)?;
+    if u16_at(&header, 2) != 5 {
+        return Err(damaged("its LZMA properties have an unknown length"));
+    }
+    let mut properties = [0; 5];
+    properties.copy_from_slice(&header[4..]);
+    // No dictionary is larger than what it is used for.
+    let dictionary = u64::from(u32_at(&properties, 1)).min(record.size.max(4096)).min(LZMA_MEMORY) as u32;
+    properties[1..].copy_from_slice(&dictionary.to_le_bytes());
+    let mut filters = Filters::new();
+    filters.lzma1_properties(&properties).map_err(io::Error::from)?;
+    let stream = Stream::new_raw_decoder(&filters).map_err(io::Error::from)?;
+    Ok(XzDecoder::new_stream(packed, stream))
+}

@@ -1,0 +1,208 @@
+//! Archives changed at random: reading them ends, without a panic, and nothing gets out of the root.
+//!
+//! proptest prints the input of a failure and keeps its seed beside this file.
+
+mod common;
+
+use std::sync::OnceLock;
+
+use common::*;
+use manyfiles_archive::{Input, Unpacker};
+use proptest::prelude::*;
+
+/// One archive of each kind, small enough to be hit where it matters.
+fn originals() -> &'static [Vec<u8>] {
+    static ORIGINALS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    ORIGINALS.get_or_init(|| {
+        let tar = Tar::default()
+            .file("a", &noise(700))
+            .entry(b'5', "folder/", "", b"")
+            .entry(b'2', "folder/link", "../a", b"")
+            .entry(b'1', "folder/other", "a", b"")
+            .entry(b'L', "long", "", b"a name that is long\0")
+            .file("short", b"x")
+            .pax(&[("path", b"folder/p\xc3\xa4x"), ("mtime", b"1.5"), ("size", b"3")])
+            .file("b", b"abc")
+            .pax(&[("GNU.sparse.map", b"0,5,10,5"), ("GNU.sparse.size", b"20"), ("GNU.sparse.name", b"sparse")])
+            .file("c", b"0123456789")
+            .pax(&[("GNU.sparse.major", b"1"), ("GNU.sparse.minor", b"0"), ("GNU.sparse.realsize", b"20")])
+            .file("d", &[&b"1\n10\n3\n"[..], &[0; 504], b"abc"].concat())
+            .end();
+        let gzip = {
+            let mut packed = Vec::new();
+            flate2::read::GzEncoder::new(&tar[..], flate2::Compression::fast()).read_to_end(&mut packed).unwrap();
+            packed
+        };
+        let lz4 = {
+            let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+            encoder.write_all(&tar).unwrap();
+            encoder.finish().unwrap()
+        };
+        let bzip2 = {
+            let mut packed = Vec::new();
+            bzip2::read::BzEncoder::new(&tar[..], bzip2::Compression::fast()).read_to_end(&mut packed).unwrap();
+            packed
+        };
+        let xz = liblzma::encode_all(&tar[..], 1).unwrap();
+        let zstd = zstd::encode_all(&tar[..], 1).unwrap();
+        vec![tar, gzip, zstd, xz, bzip2, lz4, zip()]
+    })
+}
+
+/// A zip with a stored, a deflated and a linked entry, and a zip64 field.
+fn zip() -> Vec<u8> {
+    let content = noise(3000);
+    let mut deflated = Vec::new();
+    flate2::read::DeflateEncoder::new(&content[..], flate2::Compression::fast()).read_to_end(&mut deflated).unwrap();
+    let crc = |bytes: &[u8]| {
+        let mut crc = flate2::Crc::new();
+        crc.update(bytes);
+        crc.sum()
+    };
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    let zip64 = [&[1, 0, 8, 0][..], &(content.len() as u64).to_le_bytes()].concat();
+    type Entry<'a> = (&'a [u8], u8, &'a [u8], &'a [u8], u32, &'a [u8]);
+    let entries: [Entry<'_>; 4] = [
+        (b"stored", 0, b"abc", b"abc", 0o100_644, b""),
+        (b"folder/deflated", 8, &deflated, &content, 0o100_755, &zip64),
+        (b"folder/link", 0, b"../stored", b"../stored", 0o120_777, b"\x55\x54\x05\0\x01\x01\x02\x03\x04"),
+        (b"empty/", 0, b"", b"", 0o040_755, b""),
+    ];
+    let count = entries.len() as u8;
+    for (name, method, packed, content, mode, extra) in entries {
+        let start = bytes.len() as u32;
+        let size = if extra == zip64 { u32::MAX } else { content.len() as u32 };
+        let common = [
+            &[45, 0, 0, 0, method, 0, 0, 0, 0x21, 0x52][..],
+            &crc(content).to_le_bytes(),
+            &(packed.len() as u32).to_le_bytes(),
+            &size.to_le_bytes(),
+            &[name.len() as u8, 0],
+        ]
+        .concat();
+        bytes.extend([b"PK\x03\x04", &common[..], &[0, 0], name, packed].concat());
+        let attributes = mode << 16;
+        directory.extend([b"PK\x01\x02\x2d\x03", &common[..], &[extra.len() as u8, 0], &[0; 6]].concat());
+        directory.extend([&attributes.to_le_bytes()[..], &start.to_le_bytes(), name, extra].concat());
+    }
+    let start = bytes.len() as u32;
+    bytes.extend(&directory);
+    bytes.extend([b"PK\x05\x06\0\0\0\0", &[count, 0, count, 0][..], &(directory.len() as u32).to_le_bytes()].concat());
+    bytes.extend([&start.to_le_bytes()[..], &[0, 0]].concat());
+    bytes
+}
+
+use std::io::{Read, Write};
+
+/// A change of an archive: at a place, in per mille of its length.
+#[derive(Clone, Debug)]
+enum Change {
+    Set(u16, u8),
+    Number(u16, &'static [u8]),
+    Cut(u16),
+    Remove(u16, u16),
+    Repeat(u16, u16),
+    Zeros(u16, u16),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let place = 0..1000u16;
+    let numbers = prop::sample::select(vec![
+        &b"\xff\xff\xff\xff"[..],
+        b"\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\0\0\0\0",
+        b"77777777777",
+        b"-1",
+        b"18446744073709551615",
+        b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff",
+        b"../../../../outside/file",
+        b"PK\x05\x06",
+    ]);
+    prop_oneof![
+        4 => (place.clone(), any::<u8>()).prop_map(|(at, byte)| Change::Set(at, byte)),
+        3 => (place.clone(), numbers).prop_map(|(at, bytes)| Change::Number(at, bytes)),
+        1 => place.clone().prop_map(Change::Cut),
+        1 => (place.clone(), 1..600u16).prop_map(|(at, len)| Change::Remove(at, len)),
+        1 => (place.clone(), 1..600u16).prop_map(|(at, len)| Change::Repeat(at, len)),
+        1 => (place, 1..600u16).prop_map(|(at, len)| Change::Zeros(at, len)),
+    ]
+}
+
+fn apply(bytes: &mut Vec<u8>, change: &Change) {
+    let len = bytes.len();
+    let place = |at: u16| usize::from(at) * len / 1000;
+    match *change {
+        Change::Set(at, byte) => bytes.iter_mut().skip(place(at)).take(1).for_each(|it| *it = byte),
+        Change::Number(at, number) => bytes.iter_mut().skip(place(at)).zip(number).for_each(|(it, byte)| *it = *byte),
+        Change::Cut(at) => bytes.truncate(place(at)),
+        Change::Remove(at, count) => drop(bytes.drain(place(at)..len.min(place(at) + usize::from(count)))),
+        Change::Repeat(at, count) => {
+            let part = bytes[place(at)..len.min(place(at) + usize::from(count))].to_vec();
+            bytes.splice(place(at)..place(at), part);
+        }
+        Change::Zeros(at, count) => {
+            bytes.splice(place(at)..place(at), std::iter::repeat_n(0, usize::from(count)));
+        }
+    }
+}
+
+/// Makes headers' checksums right again, so that changes get past them.
+fn seal(tar: &mut [u8]) {
+    for block in tar.chunks_exact_mut(512).filter(|block| block[257..].starts_with(b"ustar")) {
+        Tar::seal(block.try_into().unwrap());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn listing_a_changed_archive_ends(
+        original in 0..7usize,
+        sealed in any::<bool>(),
+        changes in prop::collection::vec(change(), 1..5),
+    ) {
+        let mut bytes = originals()[original].clone();
+        changes.iter().for_each(|change| apply(&mut bytes, change));
+        if original == 0 && sealed {
+            seal(&mut bytes);
+        }
+        let count = |input| {
+            let mut entries = 0u64;
+            let result = Unpacker::new().list(input, &mut |_| entries += 1);
+            if let Ok(summary) = &result {
+                assert_eq!(summary.entries, entries);
+            }
+            (entries, result.is_ok())
+        };
+        let (_temp, path) = file_of(&bytes);
+        let from_file = count(Input::File(path));
+        if original < 6 {
+            prop_assert_eq!(from_file, count(stream_of(bytes)), "a file and a stream differ");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn unpacking_a_changed_archive_stays_in_the_root(
+        original in prop::sample::select(vec![0, 0, 0, 1, 6, 6]),
+        changes in prop::collection::vec(change(), 1..4),
+    ) {
+        let mut bytes = originals()[original].clone();
+        changes.iter().for_each(|change| apply(&mut bytes, change));
+        if original == 0 {
+            seal(&mut bytes);
+        }
+        let (_temp, path) = file_of(&bytes);
+        let place = Place::new();
+        let (result, report) = place.unpack(Input::File(path));
+        place.assert_nothing_outside();
+        if result.is_ok() && report.is_complete() {
+            let files = place.files().len() as u64;
+            prop_assert_eq!(files, report.files + report.hard_links);
+        }
+    }
+}

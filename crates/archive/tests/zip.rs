@@ -1,0 +1,457 @@
+//! Zips of several tools and every method, and zips that are damaged or lie.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use common::*;
+use manyfiles::tree::OnConflict;
+use manyfiles_archive::{ErrorKind, Input, Limits, Unpacker};
+use manyfiles_testkit::{Compare, Need, Tree, skip_unless};
+
+/// Permissions and links, not hard links, which zip does not have, nor times, which it has in steps of a second or two.
+const COMPARE: Compare = Compare { modes: true, times: false, hard_links: false };
+
+#[track_caller]
+fn assert_is(expected: &Path, archive: &Path) {
+    let mut summaries = Vec::new();
+    for threads in [1, 4] {
+        let (place, summary, _) = unpack_whole(Unpacker::new().threads(threads), Input::File(archive.into()));
+        Tree::read(expected).unwrap().assert_same(&Tree::read(place.root()).unwrap(), COMPARE);
+        assert_eq!(summary.format.to_string(), "zip");
+        summaries.push(summary);
+    }
+    let mut listed = 0;
+    let list = Unpacker::new().list(Input::File(archive.into()), &mut |entry| {
+        assert!(entry.refusal.is_none(), "{entry:?}");
+        listed += 1;
+    });
+    assert_eq!(list.unwrap(), summaries[0]);
+    assert_eq!(listed, summaries[1].entries);
+}
+
+/// The sample in a folder of its own, and where an archive can be put.
+fn sample_and_archive() -> (tempfile::TempDir, tempfile::TempDir, std::path::PathBuf) {
+    let sample = sample();
+    let temp = manyfiles_testkit::scratch().unwrap();
+    let archive = temp.path().join("archive");
+    (sample, temp, archive)
+}
+
+fn zip(sample: &Path, archive: &Path, args: &[&str]) {
+    let with_ending = archive.with_extension("zip");
+    run(Command::new("zip").current_dir(sample).arg("-qry").args(args).arg(&with_ending).arg("sample"), false);
+    fs::rename(with_ending, archive).unwrap();
+}
+
+#[test]
+fn zips_of_info_zip_are_unpacked_with_permissions_and_links() {
+    skip_unless!(Need::Program("zip"));
+    for args in [&["-9"][..], &["-0"], &["-Z", "bzip2"], &["-fz"]] {
+        let (sample, _temp, archive) = sample_and_archive();
+        zip(sample.path(), &archive, args);
+        assert_is(sample.path(), &archive);
+    }
+}
+
+#[test]
+fn times_are_those_of_the_files() {
+    skip_unless!(Need::Program("zip"));
+    let (sample, _temp, archive) = sample_and_archive();
+    zip(sample.path(), &archive, &[]);
+    let (place, ..) = unpack_whole(Unpacker::new(), Input::File(archive));
+    let (expected, actual) = (Tree::read(sample.path()).unwrap(), Tree::read(place.root()).unwrap());
+    for (path, entry) in
+        expected.entries.iter().filter(|(_, entry)| !matches!(entry.kind, manyfiles_testkit::Kind::Symlink(_)))
+    {
+        assert_eq!(actual.entries[path].modified, (entry.modified.0, 0), "{path:?}");
+    }
+}
+
+#[test]
+fn a_zip_from_a_pipe_has_its_sizes_behind_the_content() {
+    skip_unless!(Need::Program("zip"));
+    let (sample, _temp, archive) = sample_and_archive();
+    let bytes = run(Command::new("zip").current_dir(sample.path()).args(["-qry", "-", "sample"]), false);
+    fs::write(&archive, bytes).unwrap();
+    assert_is(sample.path(), &archive);
+}
+
+#[test]
+fn every_method_of_7zz_is_unpacked() {
+    skip_unless!(Need::Program("7zz"));
+    for method in ["Copy", "Deflate", "Deflate64", "BZip2", "LZMA"] {
+        let (sample, temp, _) = sample_and_archive();
+        let archive = temp.path().join("archive.zip");
+        let method = format!("-mm={method}");
+        let mut command = Command::new("7zz");
+        command
+            .current_dir(sample.path())
+            .args(["a", "-tzip", "-bso0", "-bsp0", "-snl", &method])
+            .arg(&archive)
+            .arg("sample");
+        run(&mut command, false);
+        assert_is(sample.path(), &archive);
+    }
+}
+
+#[test]
+fn zips_of_bsdtar_and_python_are_unpacked() {
+    skip_unless!(Need::Program("bsdtar"), Need::Program("python3"));
+    let (sample, _temp, archive) = sample_and_archive();
+    run(
+        Command::new("bsdtar").args(["--format=zip", "-cf"]).arg(&archive).arg("-C").arg(sample.path()).arg("sample"),
+        false,
+    );
+    assert_is(sample.path(), &archive);
+    for method in ["ZIP_STORED", "ZIP_DEFLATED", "ZIP_BZIP2", "ZIP_LZMA"] {
+        let script = format!(
+            "import sys, zipfile, os\n\
+             archive = zipfile.ZipFile(sys.argv[1], 'w', zipfile.{method})\n\
+             for size in (0, 1, 5000, 600000, 3000000):\n\
+             \x20   with archive.open(f'sizes/{{size}} ü', 'w', force_zip64=True) as file: file.write(b'abcdefgh' * (size // 8))\n"
+        );
+        run(Command::new("python3").args(["-c", &script]).arg(&archive), false);
+        let (place, summary, _) = unpack_whole(Unpacker::new(), Input::File(archive.clone()));
+        assert_eq!(summary.entries, 5);
+        assert_eq!(fs::read(place.root().join("sizes/3000000 ü")).unwrap(), b"abcdefgh".repeat(375_000));
+    }
+}
+
+#[test]
+fn zstd_inside_zip_is_unpacked() {
+    let content = b"some words ".repeat(1000);
+    let packed = zstd::encode_all(&content[..], 3).unwrap();
+    let archive = Zip::default().packed("a", 93, &packed, &content).end();
+    assert_unpacks_to(&archive, &[("a", &content)]);
+}
+
+#[test]
+fn a_program_before_a_zip_is_not_looked_at() {
+    skip_unless!(Need::Program("zip"));
+    let (sample, _temp, archive) = sample_and_archive();
+    zip(sample.path(), &archive, &[]);
+    let whole = [b"#!/bin/sh\nexit 1\n".repeat(1000), fs::read(&archive).unwrap()].concat();
+    fs::write(&archive, &whole).unwrap();
+    assert_is(sample.path(), &archive);
+    fs::write(&archive, [&whole[..], b"and something behind it"].concat()).unwrap();
+    assert_is(sample.path(), &archive);
+    // `zip -A` makes its offsets count the program.
+    let named = archive.with_extension("zip");
+    fs::write(&named, &whole).unwrap();
+    run(Command::new("zip").arg("-qA").arg(&named), false);
+    assert_is(sample.path(), &named);
+}
+
+#[test]
+fn more_entries_than_zip_counts_without_zip64_are_unpacked() {
+    skip_unless!(Need::Program("python3"));
+    let (_sample, _temp, archive) = sample_and_archive();
+    let script = "import sys, zipfile\n\
+                  archive = zipfile.ZipFile(sys.argv[1], 'w')\n\
+                  for n in range(70000): archive.writestr(f'{n % 100}/{n}', str(n))\n";
+    run(Command::new("python3").args(["-c", script]).arg(&archive), false);
+    let (place, summary, report) = unpack_whole(Unpacker::new(), Input::File(archive));
+    assert_eq!((summary.entries, report.files), (70_000, 70_000));
+    assert_eq!(fs::read(place.root().join("99/69999")).unwrap(), b"69999");
+}
+
+#[test]
+fn an_encrypted_entry_fails_and_the_others_are_unpacked() {
+    skip_unless!(Need::Program("zip"));
+    let (sample, _temp, archive) = sample_and_archive();
+    run(
+        Command::new("zip")
+            .current_dir(sample.path())
+            .args(["-q", "-P", "word"])
+            .arg(&archive)
+            .arg("sample/folder/script"),
+        false,
+    );
+    let archive = archive.with_extension("zip");
+    run(Command::new("zip").current_dir(sample.path()).arg("-q").arg(&archive).arg("sample/folder/secret"), false);
+    let place = Place::new();
+    let (result, report) = place.unpack(Input::File(archive));
+    assert_eq!(result.unwrap().entries, 2);
+    assert_eq!(place.files(), ["sample/folder/secret"]);
+    assert_eq!(report.failures.len(), 1);
+    assert!(report.failures[0].to_string().contains("encrypted"), "{}", report.failures[0]);
+    assert_eq!(report.failures[0].path(), Some(Path::new("sample/folder/script")));
+}
+
+/// A zip, made by hand.
+#[derive(Default)]
+struct Zip {
+    bytes: Vec<u8>,
+    directory: Vec<u8>,
+    entries: u16,
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+impl Zip {
+    fn stored(self, name: impl AsRef<[u8]>, content: &[u8]) -> Zip {
+        self.packed(name, 0, content, content)
+    }
+
+    fn packed(self, name: impl AsRef<[u8]>, method: u16, packed: &[u8], content: &[u8]) -> Zip {
+        self.entry(name.as_ref(), method, packed, content.len() as u32, crc(content), 3, 0o100_644 << 16, &[])
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn entry(
+        mut self,
+        name: &[u8],
+        method: u16,
+        packed: &[u8],
+        size: u32,
+        crc: u32,
+        host: u8,
+        attributes: u32,
+        extra: &[u8],
+    ) -> Zip {
+        let start = self.bytes.len() as u32;
+        let mut common = Vec::new();
+        common.extend([20, 0, 0, 0]);
+        common.extend(method.to_le_bytes());
+        common.extend([0, 0, 0x21, 0x52]);
+        common.extend(crc.to_le_bytes());
+        common.extend((packed.len() as u32).to_le_bytes());
+        common.extend(size.to_le_bytes());
+        common.extend((name.len() as u16).to_le_bytes());
+        self.bytes.extend([b"PK\x03\x04", &common[..], &[0, 0], name, packed].concat());
+        self.directory.extend([b"PK\x01\x02", &[20, host][..], &common].concat());
+        self.directory.extend((extra.len() as u16).to_le_bytes());
+        self.directory.extend([0; 6]);
+        self.directory.extend(attributes.to_le_bytes());
+        self.directory.extend(start.to_le_bytes());
+        self.directory.extend([name, extra].concat());
+        self.entries += 1;
+        self
+    }
+
+    fn end(self) -> Vec<u8> {
+        let Zip { mut bytes, directory, entries } = self;
+        let start = bytes.len() as u32;
+        bytes.extend(&directory);
+        bytes.extend(b"PK\x05\x06\0\0\0\0");
+        bytes.extend(entries.to_le_bytes());
+        bytes.extend(entries.to_le_bytes());
+        bytes.extend((directory.len() as u32).to_le_bytes());
+        bytes.extend(start.to_le_bytes());
+        bytes.extend([0, 0]);
+        bytes
+    }
+}
+
+#[track_caller]
+fn assert_unpacks_to(archive: &[u8], files: &[(&str, &[u8])]) {
+    let (_temp, path) = file_of(archive);
+    let (place, ..) = unpack_whole(Unpacker::new(), Input::File(path));
+    let names: Vec<_> = files.iter().map(|(name, _)| *name).collect();
+    assert_eq!(place.files(), names);
+    for (name, content) in files {
+        assert_eq!(fs::read(place.root().join(name)).unwrap(), *content, "{name}");
+    }
+}
+
+/// Unpacks, and gives what was written and what failed.
+fn unpacked(archive: &[u8]) -> (Place, Vec<String>, Vec<String>) {
+    let (_temp, path) = file_of(archive);
+    let place = Place::new();
+    let (result, report) = place.unpack(Input::File(path));
+    result.unwrap();
+    place.assert_nothing_outside();
+    let (files, failures) = (place.files(), report.failures.iter().map(ToString::to_string).collect());
+    (place, files, failures)
+}
+
+#[test]
+fn names_of_other_systems_become_names_of_this_one() {
+    let unicode = |raw: &[u8], name: &str| {
+        let field = [&[1][..], &crc(raw).to_le_bytes(), name.as_bytes()].concat();
+        [&0x7075u16.to_le_bytes()[..], &(field.len() as u16).to_le_bytes(), &field].concat()
+    };
+    let file = |zip: Zip, name: &[u8], host: u8, extra: &[u8]| zip.entry(name, 0, b"x", 1, crc(b"x"), host, 0, extra);
+    let mut zip = Zip::default();
+    zip = file(zip, b"dos\\folder\\file", 0, &[]);
+    zip = file(zip, b"gr\x81\xe1e", 0, &[]);
+    zip = file(zip, b"back\\slash", 3, &[]);
+    zip = file(zip, b"\x80raw", 0, &unicode(b"\x80raw", "new name"));
+    zip = file(zip, b"kept", 0, &unicode(b"another", "not this"));
+    zip = file(zip, b"malformed extra", 0, b"\x01\0\xff\xff");
+    assert_unpacks_to(
+        &zip.end(),
+        &[
+            ("back\\slash", b"x"),
+            ("dos/folder/file", b"x"),
+            ("grüße", b"x"),
+            ("kept", b"x"),
+            ("malformed extra", b"x"),
+            ("new name", b"x"),
+        ],
+    );
+}
+
+#[test]
+fn hostile_names_are_refused_and_the_others_are_unpacked() {
+    let names = ["../outside/file", "/etc/x", "a/../../outside/file", "C:\\x", "\\\\server\\share\\x", "nul\0byte", ""];
+    let mut zip = Zip::default().stored("good", b"x");
+    for name in names {
+        zip = zip.stored(name, b"hostile");
+    }
+    let archive = zip.stored("good too", b"x").end();
+    let (_place, files, failures) = unpacked(&archive);
+    assert_eq!(files, ["good", "good too"]);
+    assert_eq!(failures.len(), names.len(), "{failures:?}");
+    let (_temp, path) = file_of(&archive);
+    let mut refused = 0;
+    Unpacker::new().list(Input::File(path), &mut |entry| refused += usize::from(entry.refusal.is_some())).unwrap();
+    assert_eq!(refused, names.len(), "listing tells the same");
+}
+
+#[test]
+fn a_link_out_of_the_root_is_not_written_through() {
+    let link = |zip: Zip, name: &str, to: &[u8]| {
+        zip.entry(name.as_bytes(), 0, to, to.len() as u32, crc(to), 3, 0o120_777 << 16, &[])
+    };
+    let zip = link(Zip::default(), "way", b"../outside").stored("way/file", b"hostile");
+    let (_place, _, failures) = unpacked(&zip.end());
+    assert_eq!(failures.len(), 1, "{failures:?}");
+}
+
+#[test]
+fn a_device_in_a_zip_is_refused() {
+    let zip = Zip::default().entry(b"null", 0, b"", 0, 0, 3, 0o020_666 << 16, &[]);
+    let zip = zip.entry(b"fifo", 0, b"", 0, 0, 3, 0o010_666 << 16, &[]);
+    let (_place, files, failures) = unpacked(&zip.end());
+    assert!(files.is_empty());
+    assert_eq!(failures.len(), 2);
+}
+
+#[test]
+fn content_that_is_not_what_the_directory_says_is_an_error_of_the_entry() {
+    let large = noise(2_000_000);
+    let deflated = {
+        let mut encoder = flate2::read::DeflateEncoder::new(&large[..], flate2::Compression::fast());
+        let mut packed = Vec::new();
+        std::io::Read::read_to_end(&mut encoder, &mut packed).unwrap();
+        packed
+    };
+    let mut zip = Zip::default().stored("good", b"x");
+    for (name, size, crc) in [
+        ("checksum", large.len() as u32, crc(&large) ^ 1),
+        ("shorter", large.len() as u32 + 1, crc(&large)),
+        ("longer", large.len() as u32 - 1, crc(&large)),
+        ("much longer", 10, crc(&large)),
+    ] {
+        zip = zip.entry(name.as_bytes(), 8, &deflated, size, crc, 3, 0, &[]);
+    }
+    let small = |zip: Zip, name: &str, method, packed: &[u8], size| {
+        zip.entry(name.as_bytes(), method, packed, size, 1, 3, 0, &[])
+    };
+    zip = small(zip, "small checksum", 0, b"abc", 3);
+    zip = small(zip, "small length", 0, b"abc", 4);
+    zip = small(zip, "small garbage", 8, b"\xff\xff\xff", 3);
+    zip = small(zip, "small cut", 8, &deflated[..100], 10_000);
+    zip = small(zip, "unknown method", 77, b"abc", 3);
+    zip = small(zip, "short lzma", 14, b"abc", 3);
+    let archive = zip.stored("good too", b"x").end();
+    let (_place, files, failures) = unpacked(&archive);
+    assert_eq!(files, ["good", "good too"], "nothing wrong stays");
+    assert_eq!(failures.len(), 10, "{failures:#?}");
+    assert!(failures.iter().any(|failure| failure.contains("compression method 77 is not supported")));
+    assert!(failures.iter().any(|failure| failure.contains("longer than the directory says")));
+}
+
+#[test]
+fn two_entries_with_one_name_are_handed_over_in_order() {
+    let mut zip = Zip::default();
+    for n in 0..200u32 {
+        // What comes later is smaller, and would be done first if nobody waited.
+        zip = zip.stored(if n % 2 == 0 { "twice" } else { "./twice" }, &noise(200_000 - n as usize * 1000));
+        zip = zip.stored(format!("other {n}"), b"x");
+    }
+    let (_temp, path) = file_of(&zip.end());
+    let place = Place::new();
+    let tree = manyfiles::tree::Options::default().on_conflict(OnConflict::Overwrite).open(place.root()).unwrap();
+    Unpacker::new().threads(8).unpack(Input::File(path.clone()), &tree).unwrap();
+    tree.finish().unwrap();
+    assert_eq!(fs::read(place.root().join("twice")).unwrap().len(), 200_000 - 199_000, "the last one wins");
+
+    let place = Place::new();
+    let (result, report) = place.unpack(Input::File(path));
+    result.unwrap();
+    assert_eq!(report.failures.len(), 199, "by default the first one stays and the others are reported");
+    assert_eq!(fs::read(place.root().join("twice")).unwrap().len(), 200_000);
+}
+
+#[test]
+fn cut_short_a_zip_has_no_directory_and_says_so() {
+    let zip = Zip::default().stored("a", &noise(1000)).stored("b", b"x").end();
+    for end in [4, 30, 500, zip.len() - 1] {
+        let (_temp, path) = file_of(&zip[..end]);
+        let (result, _) = Place::new().unpack(Input::File(path));
+        assert_damaged(&result);
+        assert!(result.unwrap_err().to_string().contains("cut short"));
+    }
+}
+
+#[test]
+fn entries_before_damage_in_the_directory_are_unpacked() {
+    let mut zip = Zip::default().stored("a", b"x");
+    let damage = zip.directory.len();
+    zip = zip.stored("b", b"x");
+    zip.directory[damage] = 0;
+    let (_temp, path) = file_of(&zip.end());
+    let place = Place::new();
+    let (result, report) = place.unpack(Input::File(path));
+    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Damaged { entries: 1, .. }));
+    assert_eq!(report.files, 1);
+    assert_eq!(place.files(), ["a"]);
+}
+
+#[test]
+fn limits_are_asked_before_anything_is_written() {
+    let zip = Zip::default().stored("a", &[1; 1000]).stored("b", &[1; 1000]).end();
+    let (_temp, path) = file_of(&zip);
+    for limits in [Limits::default().entries(1), Limits::default().bytes(1999)] {
+        let place = Place::new();
+        let (result, report) = place.unpack_as(Unpacker::new().limits(limits), Input::File(path.clone()));
+        assert!(matches!(result.unwrap_err().kind(), ErrorKind::Limit { .. }));
+        assert_eq!(report.files, 0);
+    }
+    let only_a = Unpacker::new().limits(Limits::default().bytes(1000)).select(Arc::new(|path| path == Path::new("a")));
+    let (place, ..) = unpack_whole(only_a, Input::File(path));
+    assert_eq!(place.files(), ["a"]);
+}
+
+#[test]
+fn a_zip_bomb_is_stopped_by_its_ratio() {
+    // Entries that share their content: the directory is all they cost.
+    let content = vec![0; 10 << 20];
+    let mut encoder = flate2::read::DeflateEncoder::new(&content[..], flate2::Compression::best());
+    let mut packed = Vec::new();
+    std::io::Read::read_to_end(&mut encoder, &mut packed).unwrap();
+    let mut zip = Zip::default().packed("0", 8, &packed, &content);
+    let record = zip.directory.clone();
+    for n in 1..100u8 {
+        let mut again = record.clone();
+        *again.last_mut().unwrap() = b'0' + n;
+        zip.directory.extend(again);
+        zip.entries += 1;
+    }
+    let (_temp, path) = file_of(&zip.end());
+    let place = Place::new();
+    let (result, report) = place.unpack(Input::File(path));
+    let error = result.unwrap_err();
+    assert!(error.to_string().contains("--max-ratio"), "{error}");
+    assert_eq!(report.files, 0);
+}

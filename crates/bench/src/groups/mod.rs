@@ -1,0 +1,73 @@
+//! The groups of contests, one file each.
+
+mod create;
+mod fastclose;
+mod scale;
+mod slow;
+mod unpack;
+
+use std::path::Path;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use manyfiles_testkit::{Compare, Corpus, Tree};
+
+use crate::contest::{Check, Plan};
+use crate::report::Book;
+
+pub use scale::Job as ScaleJob;
+pub use slow::Job as SlowJob;
+
+/// Every corpus of every run is made from this seed.
+pub const SEED: u64 = 20_261_121;
+
+/// What to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Group {
+    /// The Linux source's tar, onto tmpfs, against tar, bsdtar and 7zz.
+    Unpack,
+    /// New files through TreeWriter, against loops over std, rayon and tokio.
+    Create,
+    /// The same where a close, or every call, takes milliseconds.
+    Slow,
+    /// Whether FastClose costs anything where a close is fast.
+    Fastclose,
+    /// Whether 225,000 files cost as much each as 2,300, and memory stays flat.
+    Scale,
+}
+
+impl Group {
+    /// Enters what was measured into the book. `cache` is a folder for downloads.
+    pub fn run(self, plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
+        match self {
+            Group::Unpack => unpack::run(plan, cache, book),
+            Group::Create => create::run(plan, book),
+            Group::Slow => slow::run(plan, book),
+            Group::Fastclose => fastclose::run(plan, book),
+            Group::Scale => scale::run(plan, book),
+        }
+    }
+}
+
+/// Checks that a folder holds the corpus and nothing else.
+fn holds(corpus: &Corpus) -> Check<'static> {
+    let expected = corpus.tree();
+    Box::new(move |folder| same(&expected, &Tree::read(folder)?))
+}
+
+/// Names, kinds, contents, link targets and hard links.
+fn same(expected: &Tree, actual: &Tree) -> Result<()> {
+    alike(expected, actual, Compare { hard_links: true, ..Compare::default() })
+}
+
+fn alike(expected: &Tree, actual: &Tree, compare: Compare) -> Result<()> {
+    let differences = expected.diff(actual, compare).0;
+    anyhow::ensure!(differences.is_empty(), "{} differences, the first: {}", differences.len(), differences[0]);
+    Ok(())
+}
+
+/// The folder that cargo builds into, if this program is from there.
+pub fn target_folder() -> Option<std::path::PathBuf> {
+    let exe = std::env::current_exe().ok()?;
+    exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists()).map(Path::to_owned)
+}

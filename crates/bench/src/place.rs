@@ -1,0 +1,82 @@
+//! Where a contest takes place: a file system of its own, with a fresh folder for every run.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use manyfiles_testkit::{Disk, Op, SlowMount};
+
+/// A file system to write to.
+pub struct Place {
+    /// As tables show it.
+    pub name: String,
+    kind: Kind,
+    runs: Cell<u32>,
+}
+
+enum Kind {
+    Tmpfs(Disk),
+    /// A journaled file system. Nothing is deleted there: blocks and inodes that were just freed make the next run another.
+    Image(Disk),
+    Slow(SlowMount),
+}
+
+impl Place {
+    /// Files in memory.
+    pub fn tmpfs() -> Result<Place> {
+        Ok(Place::new("tmpfs", Kind::Tmpfs(Disk::tmpfs().megabytes(12 << 10).mount()?)))
+    }
+
+    /// A journaled ext4 in an image file, with room for all rounds.
+    pub fn ext4() -> Result<Place> {
+        Ok(Place::new("ext4", Kind::Image(Disk::ext4().megabytes(48 << 10).mount()?)))
+    }
+
+    /// An XFS in an image file, with room for all rounds.
+    pub fn xfs() -> Result<Place> {
+        Ok(Place::new("XFS", Kind::Image(Disk::xfs().megabytes(16 << 10).mount()?)))
+    }
+
+    /// A FUSE mount over memory whose `ops` each take `delay` longer.
+    pub fn slow(name: &str, ops: &[Op], delay: Duration) -> Result<Place> {
+        let options = ops.iter().fold(SlowMount::options(), |options, &op| options.delay(op, delay));
+        Ok(Place::new(name, Kind::Slow(options.mount()?)))
+    }
+
+    fn new(name: &str, kind: Kind) -> Place {
+        Place { name: name.to_owned(), kind, runs: Cell::new(0) }
+    }
+
+    /// A folder that is not there yet, for one run. Before it is returned, what earlier runs wrote has reached the image, so
+    /// that its write-back is not counted as this run's time.
+    pub fn fresh(&self) -> Result<PathBuf> {
+        let run = self.runs.replace(self.runs.get() + 1);
+        let root = match &self.kind {
+            Kind::Tmpfs(disk) => disk.path(),
+            Kind::Image(disk) => {
+                disk.sync()?;
+                disk.path()
+            }
+            Kind::Slow(mount) => mount.path(),
+        };
+        Ok(root.join(format!("run-{run:04}")))
+    }
+
+    /// Where the files of a run can be read without the place's delays.
+    pub fn behind(&self, folder: &Path) -> PathBuf {
+        match &self.kind {
+            Kind::Slow(mount) => mount.backing().join(folder.file_name().expect("it was made by `fresh`")),
+            _ => folder.to_owned(),
+        }
+    }
+
+    /// The run is over and checked.
+    pub fn done_with(&self, folder: &Path) -> Result<()> {
+        if matches!(self.kind, Kind::Tmpfs(_)) && folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Whole processes, measured from spawn to exit.
+
+use std::ffi::OsStr;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::contest::Sample;
+
+/// The first argument that makes this program a [`measure_child`].
+pub const MEASURE: &str = "--measure-a-child";
+
+/// Runs `command` and says how long it took and how much memory it had. Its output is dropped, but for an error's text.
+///
+/// Another process of this program starts it and waits: Linux counts the memory of whoever forks to the child's peak, and
+/// this process may hold a large corpus.
+pub fn measure(command: &[&OsStr]) -> Result<Sample> {
+    let output = Command::new(std::env::current_exe()?).arg(MEASURE).args(command).stdin(Stdio::null()).output()?;
+    let (said, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        let lines: Vec<_> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(3)..].join("; ");
+        bail!("{} of {:?}: {last}", output.status, command[0]);
+    }
+    let figures: Vec<f64> = said.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    let [seconds, cpu_seconds, memory] = figures[..] else { bail!("expected three figures, not: {said}") };
+    Ok(Sample { seconds, cpu_seconds, peak_memory: Some(memory as u64) })
+}
+
+/// The small process in the middle: prints seconds, processor seconds and bytes, and exits as the command did.
+pub fn measure_child(command: &[String]) -> Result<ExitStatus> {
+    let (program, arguments) = command.split_first().context("no command")?;
+    let start = Instant::now();
+    let child = Command::new(program).args(arguments).stdout(Stdio::null()).spawn().with_context(|| program.clone())?;
+    let mut status = 0;
+    // SAFETY: all-zero is a valid rusage, a struct of numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are to live variables of the right type. The child is reaped here and nowhere else: `child`
+        // is never waited for.
+        match unsafe { libc::wait4(child.id() as libc::pid_t, &mut status, 0, &mut usage) } {
+            -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => continue,
+            -1 => return Err(std::io::Error::last_os_error().into()),
+            _ => break,
+        }
+    }
+    println!("{} {} {}", start.elapsed().as_secs_f64(), cpu(&usage), usage.ru_maxrss * 1024);
+    Ok(ExitStatus::from_raw(status))
+}
+
+/// Processor time of this process so far.
+pub fn cpu_seconds() -> f64 {
+    // SAFETY: all-zero is a valid rusage, a struct of numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live variable of the right type.
+    let returned = unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    assert_eq!(returned, 0, "a process may ask for its own usage");
+    cpu(&usage)
+}
+
+fn cpu(usage: &libc::rusage) -> f64 {
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}

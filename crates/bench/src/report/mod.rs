@@ -1,0 +1,285 @@
+//! [`Book`]: what was measured, as rows with a verdict, and the files it is kept in.
+
+mod table;
+
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::contest::{Outcome, Target};
+use crate::place::Place;
+use crate::stats::{self, Ratio};
+
+/// A reference that varies more than this says the machine was too busy to trust the row.
+const NOISY: f64 = 0.3;
+
+/// One line of the table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The group's name.
+    pub group: &'static str,
+    /// The work.
+    pub what: String,
+    /// Where.
+    pub place: String,
+    /// Whom ours is compared with.
+    pub peer: String,
+    /// What is compared, with its unit where it has one.
+    pub figure: Figure,
+    /// What is claimed.
+    pub target: Target,
+    /// How many runs of ours and of the peer's counted.
+    pub runs: (usize, usize),
+    /// The peer's spread.
+    pub spread: f64,
+    /// Median processor time of ours and of the peer's, in seconds, where time is compared.
+    pub cpu: Option<(f64, f64)>,
+}
+
+/// What a row compares.
+#[derive(Clone, Copy, Debug)]
+pub enum Figure {
+    /// Median time of ours and of the peer's, in seconds, and their ratio in the sense of the target: how many times as fast
+    /// ours is, or how many times the peer's time it takes.
+    Time { ours: f64, peer: f64, ratio: Ratio },
+    /// Peak memory of ours and what it is compared with, in bytes, and their ratio.
+    Memory { ours: f64, limit: f64, ratio: Ratio },
+    /// There was nothing to compare: every run failed, or its output was wrong.
+    Nothing,
+}
+
+/// What a row says of its claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The claim holds.
+    Pass,
+    /// Ours wins, by less than claimed.
+    Short,
+    /// Ours is the slower or larger one.
+    Lost,
+    /// Ours wins; nothing was claimed.
+    Won,
+    /// Shown for comparison.
+    Shown,
+    /// A run failed, or its output was wrong.
+    Wrong,
+}
+
+impl Row {
+    /// What the median says. The interval beside it says how surely.
+    pub fn verdict(&self) -> Verdict {
+        let value = match self.figure {
+            Figure::Nothing => return Verdict::Wrong,
+            Figure::Time { ratio, .. } | Figure::Memory { ratio, .. } => ratio.value,
+        };
+        match self.target {
+            Target::Faster(least) if value >= least => Verdict::Pass,
+            Target::AtMost(most) if value <= most => Verdict::Pass,
+            Target::AtMost(_) => Verdict::Short,
+            Target::ShownTime => Verdict::Shown,
+            Target::Faster(_) if value > 1.0 => Verdict::Short,
+            Target::Shown if value > 1.0 => Verdict::Won,
+            _ => Verdict::Lost,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Verdict::Pass => "pass",
+            Verdict::Short => "FALLS SHORT",
+            Verdict::Lost => "LOST",
+            Verdict::Won => "faster",
+            Verdict::Shown => "–",
+            Verdict::Wrong => "WRONG",
+        })
+    }
+}
+
+/// Everything that was measured in one run of this program.
+#[derive(Default)]
+pub struct Book {
+    /// The table's lines.
+    pub rows: Vec<Row>,
+    outcomes: Vec<Outcome>,
+    notes: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Book {
+    /// Enters a contest: a row for each entrant but ours.
+    pub fn enter(&mut self, outcome: Outcome) {
+        let (ours, peers) = outcome.entrants.split_first().expect("a contest has entrants");
+        let (ours_seconds, ours_cpu) = (ours.each(|it| it.seconds), ours.each(|it| it.cpu_seconds));
+        for peer in peers {
+            let theirs = peer.each(|it| it.seconds);
+            let figure = if ours_seconds.is_empty() || theirs.is_empty() {
+                Figure::Nothing
+            } else {
+                let ratio = if peer.target.is_of_time() {
+                    stats::ratio(&ours_seconds, &theirs)
+                } else {
+                    stats::ratio(&theirs, &ours_seconds)
+                };
+                Figure::Time { ours: stats::median(&ours_seconds), peer: stats::median(&theirs), ratio }
+            };
+            self.push(Row {
+                group: outcome.group,
+                what: outcome.what.clone(),
+                place: outcome.place.clone(),
+                peer: peer.name.clone(),
+                figure,
+                target: peer.target,
+                runs: (ours_seconds.len(), theirs.len()),
+                spread: if theirs.is_empty() { 0.0 } else { stats::spread(&theirs) },
+                cpu: (!theirs.is_empty() && !ours_cpu.is_empty())
+                    .then(|| (stats::median(&ours_cpu), stats::median(&peer.each(|it| it.cpu_seconds)))),
+            });
+        }
+        self.keep(outcome);
+    }
+
+    /// Enters a contest in which peak memory is compared and not time.
+    pub fn enter_memory(&mut self, outcome: Outcome) {
+        let memory = |n: usize| -> Vec<f64> {
+            outcome.entrants[n]
+                .samples
+                .iter()
+                .filter_map(|(_, sample)| sample.peak_memory)
+                .map(|it| it as f64)
+                .collect()
+        };
+        let (ours, peer) = (memory(0), memory(1));
+        let score = &outcome.entrants[1];
+        let nothing = ours.is_empty() || peer.is_empty();
+        self.push(Row {
+            group: outcome.group,
+            what: outcome.what.clone(),
+            place: outcome.place.clone(),
+            peer: score.name.clone(),
+            figure: if nothing {
+                Figure::Nothing
+            } else {
+                let ratio = stats::ratio(&ours, &peer);
+                Figure::Memory { ours: stats::median(&ours), limit: stats::median(&peer), ratio }
+            },
+            target: score.target,
+            runs: (ours.len(), peer.len()),
+            spread: if nothing { 0.0 } else { stats::spread(&peer) },
+            cpu: None,
+        });
+        self.keep(outcome);
+    }
+
+    /// Enters the peak memory of our processes in a contest, against a limit. The contest itself is entered besides.
+    pub fn enter_memory_limit(&mut self, outcome: &Outcome, limit: u64) {
+        let samples = &outcome.entrants[0].samples;
+        let memory: Vec<f64> = samples.iter().filter_map(|(_, it)| it.peak_memory).map(|it| it as f64).collect();
+        let limit = limit as f64;
+        let figure = if memory.is_empty() {
+            Figure::Nothing
+        } else {
+            Figure::Memory { ours: stats::median(&memory), limit, ratio: stats::ratio(&memory, &[limit]) }
+        };
+        self.push(Row {
+            group: outcome.group,
+            what: format!("{}, peak memory", outcome.what),
+            place: outcome.place.clone(),
+            peer: "the limit".into(),
+            figure,
+            target: Target::AtMost(1.0),
+            runs: (memory.len(), 1),
+            spread: 0.0,
+            cpu: None,
+        });
+    }
+
+    fn push(&mut self, row: Row) {
+        println!("{}", table::line(&row));
+        if row.spread > NOISY {
+            let (what, place, peer, spread) = (&row.what, &row.place, &row.peer, row.spread * 100.0);
+            self.warn(format!("{what}, {place}: {peer} varied by {spread:.0} %; the machine was busy, measure again"));
+        }
+        self.rows.push(row);
+    }
+
+    fn keep(&mut self, outcome: Outcome) {
+        for score in &outcome.entrants {
+            for problem in &score.problems {
+                self.warn(format!("{}, {}: {}: {problem}", outcome.what, outcome.place, score.name));
+            }
+        }
+        self.outcomes.push(outcome);
+    }
+
+    /// A place that may not be to be had on this machine.
+    pub fn place_or_skip(&mut self, what: &str, place: Result<Place>) -> Option<Place> {
+        match place {
+            Ok(place) => Some(place),
+            Err(e) => {
+                self.skip(what, &format!("{e:#}"));
+                None
+            }
+        }
+    }
+
+    /// Says that something could not be measured here.
+    pub fn skip(&mut self, what: &str, why: &str) {
+        self.warn(format!("skipped: {what}: {why}"));
+    }
+
+    /// Something that a reader of the table should know.
+    pub fn note(&mut self, note: String) {
+        println!("{note}");
+        self.notes.push(note);
+    }
+
+    fn warn(&mut self, warning: String) {
+        eprintln!("{warning}");
+        self.problems.push(warning);
+    }
+
+    /// Whether a run failed or left wrong output.
+    pub fn has_wrong_output(&self) -> bool {
+        self.outcomes.iter().flat_map(|outcome| &outcome.entrants).any(|score| !score.problems.is_empty())
+    }
+
+    /// Writes `table.md` and `raw.csv`. The chart is [`chart`](crate::chart)'s.
+    pub fn save(&self, folder: &Path, header: &str) -> Result<()> {
+        let mut text = format!("# Measurements\n\n{header}\n");
+        for note in &self.notes {
+            writeln!(text, "- {note}")?;
+        }
+        text += "\nMedians. “×” is how many times as fast ours is, with the 95 % confidence interval; “times the time” and memory are \
+                 ours against the other's. CPU is the time of all cores. Spread is the peer's, fastest to slowest.\n";
+        text += &table::markdown(&self.rows);
+        if !self.problems.is_empty() {
+            text += "\n## Warnings\n\n";
+            for problem in &self.problems {
+                writeln!(text, "- {}", problem.replace('\n', " "))?;
+            }
+        }
+        fs::write(folder.join("table.md"), text)?;
+        fs::write(folder.join("raw.csv"), self.raw())?;
+        Ok(())
+    }
+
+    fn raw(&self) -> String {
+        let mut text = String::from("group,work,place,entrant,round,seconds,cpu_seconds,peak_memory_bytes\n");
+        for outcome in &self.outcomes {
+            for score in &outcome.entrants {
+                for (round, sample) in &score.samples {
+                    let memory = sample.peak_memory.map_or(String::new(), |bytes| bytes.to_string());
+                    let Outcome { group, what, place, .. } = outcome;
+                    let (name, seconds, cpu) = (&score.name, sample.seconds, sample.cpu_seconds);
+                    text +=
+                        &format!("{group},\"{what}\",\"{place}\",\"{name}\",{round},{seconds:.9},{cpu:.9},{memory}\n");
+                }
+            }
+        }
+        text
+    }
+}

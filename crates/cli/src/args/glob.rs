@@ -1,0 +1,36 @@
+//! One GLOB of `--include` or `--exclude`.
+
+use std::str::FromStr;
+
+use globset::{Glob, GlobBuilder};
+
+/// A glob that matches whole paths: one that was given without a `/` matches a name at any depth.
+#[derive(Clone, Debug)]
+pub struct Pattern(Glob);
+
+impl Pattern {
+    pub fn glob(&self) -> &Glob {
+        &self.0
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Pattern, String> {
+        // A leading '/' or './' says "from the top", a trailing one "a folder": paths of entries have neither.
+        let anchored = text.trim_start_matches("./").trim_start_matches('/');
+        let name = anchored.trim_end_matches('/');
+        if name.is_empty() {
+            return Err("the pattern is empty; '**' matches everything".into());
+        }
+        let from_the_top = name.contains('/') || anchored.len() < text.len();
+        let whole = if from_the_top { name.to_string() } else { format!("**/{name}") };
+        GlobBuilder::new(&whole)
+            .literal_separator(true)
+            .backslash_escape(true)
+            .build()
+            .map(Pattern)
+            .map_err(|error| error.kind().to_string())
+    }
+}

@@ -1,0 +1,115 @@
+//! The options that `unpack` and `copy` share.
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::Pattern;
+
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Threads that write while the file system is fast (0: one per core)
+    ///
+    /// Where its calls wait (a network file system), more threads join by themselves, except with 1.
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
+
+    /// What to do with a file whose name is taken (default: error; on a terminal: ask)
+    #[arg(long, value_name = "WHAT")]
+    pub on_conflict: Option<Conflict>,
+
+    /// Leave out this many leading parts of each path; entries that have no more than these are left out
+    ///
+    /// When copying, of the path below DST.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub strip_components: usize,
+
+    /// Write only what matches; may be given several times
+    ///
+    /// A GLOB without '/' matches a name at any depth; one with '/' matches the whole path: in the archive, or
+    /// below DST, before --strip-components. '*' and '?' match within one name, '**' any number of folders, '[a-z]' one of a set, '{a,b}' either.
+    /// A folder that matches stands for all that is below it. Case matters.
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<Pattern>,
+
+    /// Leave out what matches, even if it matches --include too; may be given several times
+    ///
+    /// A folder that is left out is left out with all that is below it. For GLOB see --include.
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<Pattern>,
+
+    /// List what would be done, entry by entry, and touch nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Keep permissions as they are, whatever the umask (default for copy, and for root)
+    #[arg(short, long, overrides_with = "no_preserve_permissions", help_heading = "What entries keep")]
+    pub preserve_permissions: bool,
+
+    /// Apply the umask to permissions (default for unpack, but for root)
+    #[arg(long, overrides_with = "preserve_permissions", help_heading = "What entries keep")]
+    pub no_preserve_permissions: bool,
+
+    /// Keep user and group, by number; needs privileges
+    #[arg(long, help_heading = "What entries keep")]
+    pub same_owner: bool,
+
+    /// Keep set-user-id and set-group-id bits, which are dropped otherwise
+    #[arg(long, help_heading = "What entries keep")]
+    pub set_id: bool,
+
+    /// Make devices and FIFOs, which are refused otherwise; devices need privileges
+    #[arg(long, help_heading = "What entries keep")]
+    pub special_files: bool,
+
+    /// Print the report as one JSON object on standard output
+    ///
+    /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or sources
+    /// (each with path and error), files, folders, symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to),
+    /// failures (path, operation, error, os_error, refusal), signal, seconds, seconds_by_operation, peak_threads. If nothing
+    /// could be begun: status not_begun, and errors. With --dry-run: status dry_run, actions (how many of each), and entries
+    /// (action, path, kind, bytes, why).
+    ///
+    /// Paths are strings. One that is not UTF-8 has U+FFFD for what could not be read, and beside it a key that ends in _hex
+    /// with its bytes in hexadecimal. Paths of entries are below the destination.
+    #[arg(long, help_heading = "What is told")]
+    pub json: bool,
+
+    /// Say nothing but what went wrong
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "What is told")]
+    pub quiet: bool,
+
+    /// Say how the time was spent; twice: name each entry too
+    #[arg(short, long, action = ArgAction::Count, help_heading = "What is told")]
+    pub verbose: u8,
+
+    /// Show entries, bytes, rate and time left on standard error
+    #[arg(long, value_name = "WHEN", default_value_t = Progress::Auto, value_enum, help_heading = "What is told")]
+    pub progress: Progress,
+}
+
+/// What to do with a file whose name is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Conflict {
+    /// Leave what is there; the entry counts as failed
+    Error,
+    /// Leave what is there
+    Skip,
+    /// Leave what is there if it has the same content, else overwrite it
+    SkipIdentical,
+    /// Write into the old file, and cut it to length
+    Overwrite,
+    /// Write beside the old file, then rename: readers see old or new, nothing between
+    Replace,
+    /// Overwrite only what is older than the entry
+    Newer,
+    /// Keep both: 'name (1).txt'
+    Rename,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Progress {
+    /// If standard error is a terminal, and the work takes more than half a second
+    Auto,
+    /// Also where standard error is no terminal: a line every second
+    Always,
+    Never,
+}

@@ -1,0 +1,95 @@
+//! What came of a job, and how it is told: a summary for people, one JSON object for programs, an exit status for both.
+
+pub mod hints;
+mod json;
+mod summary;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use manyfiles::tree::Report;
+use serde_json::Value;
+
+use crate::args::Options;
+use crate::job::{CannotBegin, Source, Words};
+use crate::terminal::Screen;
+
+pub use json::{path as json_path, sources as json_sources};
+
+/// Exit status: some entries failed or were refused.
+pub const INCOMPLETE: u8 = 1;
+/// Exit status: wrong usage, or an input that cannot be read, or not to its end.
+pub const UNREADABLE: u8 = 2;
+
+/// A job that is over.
+pub struct Outcome {
+    pub words: Words,
+    /// The folder that everything is below.
+    pub root: PathBuf,
+    pub sources: Vec<Source>,
+    pub report: Report,
+    pub elapsed: Duration,
+    /// The signal that stopped it before its end.
+    pub signal: Option<i32>,
+}
+
+impl Outcome {
+    /// Prints the summary, or the JSON object, or both, and gives the exit status.
+    pub fn tell(&self, options: &Options) -> ExitCode {
+        let screen = Screen::default();
+        if !options.quiet {
+            screen.say_all(summary::lines(self, options));
+        }
+        let code = self.exit_code();
+        if options.json { print_json(&json::outcome(self, code), code) } else { code.into() }
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self.signal {
+            Some(signal) => 128 + signal as u8,
+            None if self.sources.iter().any(|source| source.error.is_some()) => UNREADABLE,
+            None if !self.report.is_complete() => INCOMPLETE,
+            None => 0,
+        }
+    }
+}
+
+/// Says why a job could not begin.
+pub fn tell_cannot_begin(words: Words, why: &CannotBegin, options: &Options) -> ExitCode {
+    Screen::default().say_all(&why.0);
+    match options.json {
+        true => print_json(&json::cannot_begin(Some(words), &why.0), UNREADABLE),
+        false => UNREADABLE.into(),
+    }
+}
+
+/// Says what is wrong with the command line, or prints the help that was asked for.
+pub fn tell_usage(error: &clap::Error) -> ExitCode {
+    // What cannot be printed has no reader; the exit status tells.
+    let _nobody_to_tell = error.print();
+    let json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    match (error.use_stderr(), json) {
+        (false, _) => ExitCode::SUCCESS,
+        (true, true) => print_json(&json::cannot_begin(None, &[error.render().to_string()]), UNREADABLE),
+        (true, false) => UNREADABLE.into(),
+    }
+}
+
+/// Prints the object to standard output. `code` is the exit status if that works.
+pub fn print_json(object: &Value, code: u8) -> ExitCode {
+    print_stdout(format!("{object:#}\n").as_bytes(), code)
+}
+
+/// Prints to standard output. `code` is the exit status if that works, or if the reader has seen enough.
+pub fn print_stdout(bytes: &[u8], code: u8) -> ExitCode {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Screen::default().say(format_args!("cannot write to standard output: {error}"));
+            code.max(INCOMPLETE).into()
+        }
+        _ => code.into(),
+    }
+}

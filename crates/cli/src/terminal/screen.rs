@@ -1,0 +1,71 @@
+//! [`Screen`]: one writer at a time on standard error.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use indicatif::ProgressBar;
+
+use crate::human::one_line;
+
+/// Standard error, with or without a progress bar in its last line.
+#[derive(Default)]
+pub struct Screen {
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Screen {
+    /// Prints `manyfiles: ` and the message, as one line.
+    pub fn say(&self, message: impl Display) {
+        self.say_all([message]);
+    }
+
+    /// Prints each message as a line, with one write.
+    pub fn say_all<M: Display>(&self, messages: impl IntoIterator<Item = M>) {
+        let mut text = String::new();
+        for message in messages {
+            text.push_str("manyfiles: ");
+            text.push_str(&one_line(&message.to_string()));
+            text.push('\n');
+        }
+        self.print(&text);
+    }
+
+    /// Prints the text as it is.
+    pub fn print(&self, text: &str) {
+        if !text.is_empty() {
+            self.pause(|| write_stderr(text));
+        }
+    }
+
+    /// Takes the bar away while `work` uses the terminal, and everybody else waits.
+    pub fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
+        let bar = self.bar();
+        match &*bar {
+            Some(bar) => bar.suspend(work),
+            None => work(),
+        }
+    }
+
+    /// Draws or changes the bar.
+    pub fn draw(&self, change: impl FnOnce(&mut Option<ProgressBar>)) {
+        change(&mut self.bar());
+    }
+
+    /// Takes the bar away for good.
+    pub fn clear(&self) {
+        if let Some(bar) = self.bar().take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
+        // A bar is whole after any panic: what matters is that messages still come through.
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes to standard error. A failure is not reported: there is nowhere left to report it.
+pub fn write_stderr(text: &str) {
+    let _nobody_to_tell = io::stderr().lock().write_all(text.as_bytes());
+}

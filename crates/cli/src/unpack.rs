@@ -1,0 +1,192 @@
+//! `manyfiles unpack ARCHIVE… -C DIR`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use manyfiles_archive::{Entry, Input, InputProgress, Kind as ArchiveKind, Limits, Unpacker};
+
+use crate::args;
+use crate::dry_run::{Kind, Plan};
+use crate::filter::Filter;
+use crate::job::{CannotBegin, Job, Source, Words};
+use crate::session::Session;
+use crate::stop::{Interruptible, Stop};
+use crate::terminal::InputRead;
+
+pub const WORDS: Words = Words { command: "unpack", done: "unpacked", sources: "archives" };
+
+/// Archives that are there and can be opened, and how they are to be unpacked.
+pub struct Unpack {
+    archives: Vec<Archive>,
+    filter: Arc<Filter>,
+    progress: InputProgress,
+    args: args::Unpack,
+}
+
+struct Archive {
+    path: PathBuf,
+    /// How many bytes it has, if it is a file.
+    size: Option<u64>,
+}
+
+impl Unpack {
+    /// Checks all arguments, and touches nothing.
+    pub fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
+        let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
+        let (mut archives, mut wrong) = (Vec::new(), Vec::new());
+        for path in &args.archives {
+            match Archive::check(path) {
+                Ok(_) if is_stdin(path) && archives.iter().any(|earlier: &Archive| is_stdin(&earlier.path)) => {
+                    wrong.push("standard input ('-') can be read once only".into());
+                }
+                Ok(archive) => archives.push(archive),
+                Err(why) => wrong.push(why),
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(CannotBegin(wrong));
+        }
+        Ok(Unpack { archives, filter: Arc::new(filter), progress: InputProgress::new(), args })
+    }
+
+    /// `name` is told the path of each entry that is selected.
+    fn unpacker(&self, name: Option<impl Fn(&Path) + Send + Sync + 'static>) -> Unpacker {
+        let options = &self.args.options;
+        let limits = Limits::default()
+            .entries(self.args.max_entries.0)
+            .bytes(self.args.max_bytes.0)
+            .ratio(self.args.max_ratio.0);
+        let mut unpacker = Unpacker::new()
+            .strip_components(options.strip_components)
+            .limits(limits)
+            .special_files(options.special_files)
+            .ownership(options.same_owner)
+            .set_id(options.set_id)
+            .progress(self.progress.clone());
+        if options.jobs > 0 {
+            unpacker = unpacker.threads(options.jobs);
+        }
+        if !self.filter.is_open() || name.is_some() {
+            let filter = self.filter.clone();
+            unpacker = unpacker.select(Arc::new(move |path| {
+                let selected = filter.selects(path);
+                if let Some(name) = name.as_ref().filter(|_| selected) {
+                    name(path);
+                }
+                selected
+            }));
+        }
+        unpacker
+    }
+}
+
+impl Job for Unpack {
+    fn words(&self) -> Words {
+        WORDS
+    }
+
+    fn root(&self) -> &Path {
+        &self.args.directory
+    }
+
+    fn keeps_permissions(&self) -> bool {
+        rustix::process::geteuid().is_root()
+    }
+
+    fn input_read(&self) -> Box<dyn Fn() -> InputRead + Send> {
+        let progress = self.progress.clone();
+        let total = self.archives.iter().map(|archive| archive.size).sum();
+        Box::new(move || InputRead::Bytes(progress.read(), total))
+    }
+
+    fn write(&self, session: &Session) -> Vec<Source> {
+        let unpacker = self.unpacker(session.namer());
+        let unpack = |archive: &Archive| {
+            let unpacked = match archive.open(session.stop()) {
+                Ok(input) => unpacker.unpack(input, session.tree()).map_err(|error| archive.cannot(error.kind())),
+                Err(error) => Err(archive.cannot(error)),
+            };
+            match unpacked {
+                Ok(_) => Source { path: archive.path.clone(), error: None },
+                Err(error) => session.cannot_read(&archive.path, error),
+            }
+        };
+        self.archives.iter().take_while(|_| !session.stop().is_set()).map(unpack).collect()
+    }
+
+    fn list(&self, plan: &mut Plan) -> Vec<Source> {
+        let unpacker = self.unpacker(None::<fn(&Path)>);
+        let list = |archive: &Archive| {
+            let listed = match archive.open(&Stop::default()) {
+                Ok(input) => {
+                    unpacker.list(input, &mut |entry| add(entry, plan)).map_err(|error| archive.cannot(error.kind()))
+                }
+                Err(error) => Err(archive.cannot(error)),
+            };
+            Source { path: archive.path.clone(), error: listed.err() }
+        };
+        self.archives.iter().map(list).collect()
+    }
+}
+
+fn add(entry: &Entry, plan: &mut Plan) {
+    if let Some(refusal) = &entry.refusal {
+        return plan.failure(refusal);
+    }
+    let kind = match entry.kind {
+        ArchiveKind::Folder => Kind::Folder,
+        ArchiveKind::Symlink(_) => Kind::Symlink,
+        ArchiveKind::HardLink(_) => Kind::HardLink,
+        ArchiveKind::Node(_) => Kind::Node,
+        _ => Kind::File,
+    };
+    plan.entry(entry.path, kind, entry.size, entry.modified);
+}
+
+impl Archive {
+    /// What can be said against it without reading it.
+    fn check(path: &Path) -> Result<Archive, String> {
+        let mut archive = Archive { path: path.to_path_buf(), size: None };
+        if is_stdin(path) {
+            return match std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+                true => {
+                    Err("'-' reads a tar from standard input, which is a terminal; pipe one in, or name a file".into())
+                }
+                false => Ok(archive),
+            };
+        }
+        let metadata =
+            std::fs::metadata(path).map_err(|error| archive.cannot(format_args!("cannot read it: {error}")))?;
+        if metadata.is_dir() {
+            return Err(archive.cannot("this is a folder, not an archive; 'manyfiles copy' copies folders"));
+        }
+        if metadata.is_file() {
+            archive.size = Some(metadata.len());
+            // A pipe is not opened twice: its writer would see the first reader go.
+            File::open(path).map_err(|error| archive.cannot(format_args!("cannot open it: {error}")))?;
+            if metadata.len() == 0 {
+                return Err(archive.cannot("the file is empty, not an archive; get it anew if it was downloaded"));
+            }
+        }
+        Ok(archive)
+    }
+
+    fn open(&self, stop: &Stop) -> std::io::Result<Input> {
+        let stream = match (is_stdin(&self.path), self.size) {
+            (true, _) => Interruptible::stdin(stop.clone())?,
+            (false, None) => Interruptible::new(File::open(&self.path)?, stop.clone()),
+            (false, Some(_)) => return Ok(Input::File(self.path.clone())),
+        };
+        Ok(Input::Stream(Box::new(stream)))
+    }
+
+    fn cannot(&self, why: impl std::fmt::Display) -> String {
+        let name = if is_stdin(&self.path) { "standard input".into() } else { self.path.display().to_string() };
+        format!("{name}: {why}")
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

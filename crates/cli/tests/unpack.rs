@@ -1,0 +1,197 @@
+//! `manyfiles unpack`: its options, and its archives as a user gives them.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::process::{Command, Stdio};
+
+use common::{Tar, manyfiles, manyfiles_reading, names, read, shell};
+use manyfiles_testkit::{Need, skip_unless};
+use tempfile::tempdir;
+
+fn site() -> Tar {
+    Tar::new()
+        .folder("site/", 0o750)
+        .file("site/index.html", "<p>")
+        .file_with("site/run.sh", "#!/bin/sh\n", 0o755, 1_000_000_000)
+        .file("site/img/a.jpg", "jpg")
+        .file("site/img/raw/a.jpg", "raw")
+        .symlink("site/home", "index.html")
+        .hard_link("site/same.html", "site/index.html")
+}
+
+#[test]
+fn an_archive_comes_out_as_it_went_in() {
+    let temp = tempdir().unwrap();
+    site().save(temp.path().join("site.tar"));
+    manyfiles(temp.path(), &["unpack", "site.tar", "-C", "new/deep"])
+        .code(0)
+        .says("unpacked 7 entries")
+        .says("into new/deep");
+    let at = |name: &str| temp.path().join("new/deep/site").join(name);
+    assert_eq!(read(at("index.html")), "<p>");
+    assert_eq!(fs::read_link(at("home")).unwrap().to_str(), Some("index.html"));
+    assert_eq!(fs::metadata(at("same.html")).unwrap().ino(), fs::metadata(at("index.html")).unwrap().ino());
+    let run = fs::metadata(at("run.sh")).unwrap();
+    assert_eq!((run.mode() & 0o7777, run.mtime()), (0o755, 1_000_000_000));
+    assert_eq!(fs::metadata(at("")).unwrap().mtime(), 1_500_000_000);
+}
+
+#[test]
+fn the_current_folder_is_the_default() {
+    let temp = tempdir().unwrap();
+    Tar::new().file("a", "1").save(temp.path().join("a.tar"));
+    manyfiles(temp.path(), &["unpack", "a.tar"]).code(0).says("into the current folder");
+    assert_eq!(read(temp.path().join("a")), "1");
+}
+
+#[test]
+fn several_archives_go_into_one_folder() {
+    let temp = tempdir().unwrap();
+    Tar::new().file("a", "1").save(temp.path().join("a.tar"));
+    Tar::new().file("b", "2").save(temp.path().join("b.tar"));
+    let json = manyfiles(temp.path(), &["unpack", "a.tar", "b.tar", "-C", "out", "--json"]).code(0).json();
+    assert_eq!(names(&temp.path().join("out")), ["a", "b"]);
+    assert_eq!(json["files"], 2);
+    assert_eq!(json["archives"][1]["path"], "b.tar");
+}
+
+#[test]
+fn a_tar_comes_from_standard_input_and_from_a_pipe_with_a_name() {
+    let temp = tempdir().unwrap();
+    let tar = Tar::new().file("a", "1").bytes();
+    manyfiles_reading(temp.path(), &["unpack", "-", "-C", "out"], &tar).code(0);
+    assert_eq!(read(temp.path().join("out/a")), "1");
+    fs::write(temp.path().join("a.tar"), tar).unwrap();
+    shell(temp.path(), "gzip < a.tar | $M unpack - -C zipped").code(0);
+    assert_eq!(read(temp.path().join("zipped/a")), "1");
+    shell(temp.path(), "mkfifo pipe && { cat a.tar > pipe & } && $M unpack pipe -C named").code(0);
+    assert_eq!(read(temp.path().join("named/a")), "1");
+    manyfiles(temp.path(), &["unpack", "-", "-"]).code(2).says("once only");
+}
+
+#[test]
+fn the_formats_that_the_tools_of_this_machine_make() {
+    let temp = tempdir().unwrap();
+    site().save(temp.path().join("site.tar"));
+    manyfiles(temp.path(), &["unpack", "site.tar", "-C", "src"]).code(0);
+    for (program, make) in [
+        ("gzip", "gzip < site.tar > archive"),
+        ("xz", "xz < site.tar > archive"),
+        ("bzip2", "bzip2 < site.tar > archive"),
+        ("zstd", "zstd -q < site.tar > archive"),
+        ("lz4", "lz4 -q < site.tar > archive"),
+        ("bsdtar", "bsdtar --format zip -cf archive -C src site"),
+    ] {
+        if let Err(why) = Need::Program(program).check() {
+            manyfiles_testkit::skip(format_args!("{program}: {why}"));
+            continue;
+        }
+        shell(temp.path(), &format!("{make} && rm -rf out && $M unpack archive -C out")).code(0);
+        assert_eq!(names(&temp.path().join("out")), names(&temp.path().join("src")), "{make}");
+        assert_eq!(read(temp.path().join("out/site/img/a.jpg")), "jpg");
+    }
+}
+
+#[test]
+fn filters_match_the_archives_paths_and_stripping_comes_after_them() {
+    let temp = tempdir().unwrap();
+    site().save(temp.path().join("site.tar"));
+    let unpack = |out: &str, args: &[&str]| {
+        manyfiles(temp.path(), &[&["unpack", "site.tar", "-C", out], args].concat()).code(0);
+        names(&temp.path().join(out))
+    };
+    assert_eq!(unpack("a", &["--include", "*.jpg", "--exclude", "raw"]), ["site", "site/img", "site/img/a.jpg"]);
+    assert_eq!(unpack("b", &["--include", "site/img", "--strip-components", "2"]), ["a.jpg", "raw", "raw/a.jpg"]);
+    assert_eq!(
+        unpack("c", &["--exclude", "*.html", "--exclude", "img", "--strip-components", "1"]),
+        ["home", "run.sh"]
+    );
+}
+
+#[test]
+fn conflicts_are_settled_as_asked() {
+    let temp = tempdir().unwrap();
+    Tar::new().file("a.txt", "new").save(temp.path().join("a.tar"));
+    let old = |out: &str| common::write(temp.path().join(out).join("a.txt"), "old");
+    for (how, code, content) in
+        [("error", 1, "old"), ("skip", 0, "old"), ("overwrite", 0, "new"), ("replace", 0, "new"), ("newer", 0, "old")]
+    {
+        old(how);
+        manyfiles(temp.path(), &["unpack", "a.tar", "-C", how, "--on-conflict", how]).code(code);
+        assert_eq!(read(temp.path().join(how).join("a.txt")), content, "{how}");
+    }
+    old("rename");
+    manyfiles(temp.path(), &["unpack", "a.tar", "-C", "rename", "--on-conflict", "rename", "-v"])
+        .code(0)
+        .says("under another name")
+        .says("a.txt is a (1).txt");
+    assert_eq!(read(temp.path().join("rename/a (1).txt")), "new");
+    old("default");
+    manyfiles(temp.path(), &["unpack", "a.tar", "-C", "default"])
+        .code(1)
+        .says("a.txt: File exists")
+        .says("--on-conflict skip");
+}
+
+#[test]
+fn owners_set_id_bits_and_special_files_need_to_be_asked_for() {
+    skip_unless!(Need::Root);
+    let temp = tempdir().unwrap();
+    Tar::new().file_with("tool", "x", 0o4755, 1).fifo("pipe").save(temp.path().join("a.tar"));
+    manyfiles(temp.path(), &["unpack", "a.tar", "-C", "plain"]).code(1).says("pipe: refused").says("--special-files");
+    let plain = fs::metadata(temp.path().join("plain/tool")).unwrap();
+    assert_eq!((plain.uid(), plain.mode() & 0o7777), (0, 0o755));
+    let all = ["--same-owner", "--set-id", "--special-files"];
+    manyfiles(temp.path(), &[&["unpack", "a.tar", "-C", "all"], &all[..]].concat()).code(0);
+    let tool = fs::metadata(temp.path().join("all/tool")).unwrap();
+    assert_eq!((tool.uid(), tool.gid(), tool.mode() & 0o7777), (1234, 5678, 0o4755));
+    assert!(fs::metadata(temp.path().join("all/pipe")).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn the_umask_applies_unless_permissions_are_preserved() {
+    let temp = tempdir().unwrap();
+    Tar::new().file_with("f", "x", 0o666, 1).save(temp.path().join("a.tar"));
+    let mode = |path: &str| fs::metadata(temp.path().join(path)).unwrap().mode() & 0o7777;
+    shell(temp.path(), "umask 077; $M unpack a.tar -C p -p && $M unpack a.tar -C n --no-preserve-permissions").code(0);
+    assert_eq!((mode("p/f"), mode("n/f")), (0o666, 0o600));
+    skip_unless!(Need::Root);
+    shell(temp.path(), "umask 077; $M unpack a.tar -C default").code(0);
+    assert_eq!(mode("default/f"), 0o666, "root keeps permissions");
+}
+
+#[test]
+fn one_job_is_as_good_as_many() {
+    let temp = tempdir().unwrap();
+    // With all its folders: one that has no entry has the time of the unpacking.
+    site().folder("site/img", 0o755).folder("site/img/raw", 0o700).save(temp.path().join("site.tar"));
+    for jobs in ["1", "2", "16"] {
+        let json = manyfiles(temp.path(), &["unpack", "site.tar", "-C", jobs, "-j", jobs, "--json"]).code(0).json();
+        assert!(json["peak_threads"].as_u64().unwrap() <= jobs.parse().unwrap());
+        common::assert_same_tree(&temp.path().join("1"), &temp.path().join(jobs));
+    }
+}
+
+#[test]
+fn a_slow_pipe_is_unpacked_as_it_comes() {
+    let temp = tempdir().unwrap();
+    let bytes = site().bytes();
+    let mut child = Command::new(common::BINARY)
+        .args(["unpack", "-", "-C", "out"])
+        .current_dir(temp.path())
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for piece in bytes.chunks(700) {
+        stdin.write_all(piece).unwrap();
+        stdin.flush().unwrap();
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(read(temp.path().join("out/site/img/raw/a.jpg")), "raw");
+}

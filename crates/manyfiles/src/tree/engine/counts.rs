@@ -1,0 +1,120 @@
+//! What the report counts, added up by each thread for itself and then together.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use crate::tree::{Progress, Report, Times};
+
+/// Writing this much takes no longer than opening the file.
+pub(super) const TELLING_SIZE: u64 = 64 << 10;
+
+/// Counts of one thread, since it last added them to the [`Totals`].
+#[derive(Debug, Default)]
+pub(in crate::tree) struct Counts {
+    pub(in crate::tree) files: u64,
+    pub(super) folders: u64,
+    pub(super) symlinks: u64,
+    pub(super) hard_links: u64,
+    pub(super) nodes: u64,
+    pub(super) skipped: u64,
+    pub(in crate::tree) bytes: u64,
+    pub(in crate::tree) times: Times,
+}
+
+/// Counts of all threads.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    pub(super) accepted: AtomicU64,
+    pub(super) done: AtomicU64,
+    pub(super) not_written: AtomicU64,
+    /// Bytes written, also of files that are not complete yet, or will not be.
+    pub(super) written: AtomicU64,
+    files: AtomicU64,
+    folders: AtomicU64,
+    symlinks: AtomicU64,
+    hard_links: AtomicU64,
+    nodes: AtomicU64,
+    skipped: AtomicU64,
+    bytes: AtomicU64,
+    /// Nanoseconds.
+    times: [AtomicU64; 5],
+    /// Threads that are inside a close.
+    pub(super) closing: AtomicUsize,
+}
+
+impl Totals {
+    pub(super) fn add(&self, counts: &mut Counts) {
+        let counts = std::mem::take(counts);
+        let add = |total: &AtomicU64, count: u64| {
+            if count != 0 {
+                total.fetch_add(count, Relaxed);
+            }
+        };
+        add(&self.files, counts.files);
+        add(&self.folders, counts.folders);
+        add(&self.symlinks, counts.symlinks);
+        add(&self.hard_links, counts.hard_links);
+        add(&self.nodes, counts.nodes);
+        add(&self.skipped, counts.skipped);
+        add(&self.bytes, counts.bytes);
+        for (total, time) in self.times.iter().zip(as_array(counts.times)) {
+            add(total, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        }
+    }
+
+    pub(super) fn fill(&self, report: &mut Report) {
+        let get = |total: &AtomicU64| total.load(Relaxed);
+        report.files = get(&self.files);
+        report.folders = get(&self.folders);
+        report.symlinks = get(&self.symlinks);
+        report.hard_links = get(&self.hard_links);
+        report.nodes = get(&self.nodes);
+        report.skipped = get(&self.skipped);
+        report.bytes = get(&self.bytes);
+        report.not_written = get(&self.not_written);
+        let [folders, open, write, metadata, close] =
+            std::array::from_fn(|n| Duration::from_nanos(get(&self.times[n])));
+        report.times = Times { folders, open, write, metadata, close };
+    }
+
+    pub(super) fn fill_progress(&self, progress: &mut Progress) {
+        progress.entries_accepted = self.accepted.load(Relaxed);
+        progress.entries_done = self.done.load(Relaxed);
+        progress.bytes_written = self.written.load(Relaxed);
+        progress.closing = self.closing.load(Relaxed);
+    }
+}
+
+fn as_array(times: Times) -> [Duration; 5] {
+    [times.folders, times.open, times.write, times.metadata, times.close]
+}
+
+impl Counts {
+    /// To be compared with later.
+    pub(super) fn mark(&self) -> (Times, u64) {
+        (self.times, self.bytes)
+    }
+
+    /// The time that has been spent since, and whether few enough bytes were written for it to tell how fast the file system
+    /// answers: more say how wide its pipe is.
+    pub(super) fn since(&self, (times, bytes): (Times, u64)) -> (Duration, bool) {
+        let total = |times| as_array(times).iter().sum::<Duration>();
+        (total(self.times) - total(times), self.bytes - bytes <= TELLING_SIZE)
+    }
+}
+
+/// Splits a thread's time into stretches, one clock reading between two of them.
+#[derive(Debug)]
+pub(in crate::tree) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(in crate::tree) fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    /// The time since the start or the last lap.
+    pub(in crate::tree) fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        now - std::mem::replace(&mut self.0, now)
+    }
+}

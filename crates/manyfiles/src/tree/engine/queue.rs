@@ -1,0 +1,382 @@
+//! What waits to be written, by folder, and which thread takes what next.
+//!
+//! A folder is worked on by one thread at a time, because the file system locks it anyway; where calls wait (`wide`), by many.
+//! Entries of one name are written one after the other, in the order in which they were handed over.
+
+use std::collections::hash_map::HashMap;
+use std::collections::{HashSet, VecDeque};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use super::job::{Folder, FolderId, Job};
+use super::pace::{Pace, threads_for};
+use crate::tree::Metadata;
+
+/// Entries handed over and not yet done with, at most: with a name each, some 1 MB.
+const MOST_JOBS: usize = 8192;
+
+/// How many waiting entries, or bytes of them, make it worth to wake another thread: waking costs as much as writing a file.
+const WORTH_A_THREAD: (usize, usize) = (32, 256 << 10);
+
+/// A batch is at most this many entries, and about this much time, so that the threads share evenly at the end.
+const BATCH: usize = 64;
+const BATCH_TIME: Duration = Duration::from_micros(500);
+
+/// Waiting entries of one folder that make it worth to split opening from writing, where no other folder needs a thread.
+const WORTH_A_PIPELINE: usize = 96;
+
+/// The entries of one folder, in the order in which they were handed over.
+#[derive(Debug)]
+struct Pending {
+    folder: Arc<Folder>,
+    jobs: VecDeque<Job>,
+    /// Names being written now, by their keys.
+    in_flight: HashSet<u64, std::hash::BuildHasherDefault<Identity>>,
+    /// Threads at work in it.
+    threads: u32,
+    /// Whether it stands in `ready`.
+    listed: bool,
+    /// What an entry for the folder itself asked for.
+    metadata: Option<Metadata>,
+}
+
+impl Pending {
+    /// The first entries, up to `most` of them, and their weight. A name that is being written, or is among them already, ends
+    /// them: the second waits for the first.
+    fn take(&mut self, most: usize) -> (VecDeque<Job>, usize) {
+        let mut jobs = VecDeque::with_capacity(most.min(self.jobs.len()));
+        let mut weight = 0;
+        while jobs.len() < most
+            && let Some(job) = self.jobs.front()
+            && self.in_flight.insert(job.key)
+        {
+            weight += job.weight();
+            jobs.extend(self.jobs.pop_front());
+        }
+        (jobs, weight)
+    }
+}
+
+/// What a thread takes: entries of one folder.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) folder: Arc<Folder>,
+    pub(super) jobs: VecDeque<Job>,
+    /// The folder has many more, and no other folder waits for a thread: open here and let another thread write.
+    pub(super) hot: bool,
+}
+
+/// What became of (part of) a batch.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub(super) names: Vec<u64>,
+    pub(super) jobs: usize,
+    /// Those of the jobs that somebody handed over.
+    pub(super) entries: usize,
+    pub(super) weight: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    folders: Vec<Pending>,
+    by_path: HashMap<Box<OsStr>, FolderId>,
+    /// Paths that this run makes symbolic links at, hashed: nothing may be written below them.
+    links: HashSet<u64>,
+    ready: VecDeque<FolderId>,
+    last: FolderId,
+    /// Entries in folders' queues.
+    waiting: usize,
+    waiting_weight: usize,
+    /// Those, and what threads are at work on.
+    pub(super) unfinished: usize,
+    pub(super) unfinished_weight: usize,
+    pub(super) pace: Pace,
+    per_file: Duration,
+    /// As many threads as fit a fast file system.
+    cores: usize,
+    /// How many there should be.
+    pub(super) target: usize,
+}
+
+impl Queue {
+    pub(super) fn new(cores: usize) -> Queue {
+        let mut queue = Queue {
+            folders: Vec::new(),
+            by_path: HashMap::new(),
+            links: HashSet::new(),
+            ready: VecDeque::new(),
+            last: 0,
+            waiting: 0,
+            waiting_weight: 0,
+            unfinished: 0,
+            unfinished_weight: 0,
+            pace: Pace::default(),
+            per_file: Duration::from_micros(100),
+            cores,
+            target: cores,
+        };
+        queue.add_folder(OsStr::new(""), None, true);
+        queue
+    }
+
+    /// The folder with this path, which is checked and in normal form.
+    pub(super) fn folder(&mut self, path: &OsStr) -> FolderId {
+        let last = &self.folders[self.last as usize].folder;
+        if last.path.as_os_str() == path {
+            return last.id;
+        }
+        self.last = match self.by_path.get(path) {
+            Some(&id) => id,
+            None => {
+                let parent = Path::new(path).parent().unwrap_or(Path::new("")).as_os_str();
+                let parent = self.folder(parent);
+                self.add_folder(path, Some(parent), false)
+            }
+        };
+        self.last
+    }
+
+    fn add_folder(&mut self, path: &OsStr, parent: Option<FolderId>, made: bool) -> FolderId {
+        let id = FolderId::try_from(self.folders.len()).expect("fewer than 2^32 folders fit in memory");
+        let parent = parent.map(|parent| self.folders[parent as usize].folder.clone());
+        let refused = match &parent {
+            Some(parent) if let Some(&refusal) = parent.refused.get() => OnceLock::from(refusal),
+            _ if self.links.contains(&path_key(path)) => OnceLock::from(crate::tree::Refusal::ThroughSymlink),
+            _ => OnceLock::new(),
+        };
+        let folder = Folder {
+            id,
+            path: Path::new(path).into(),
+            parent,
+            made: AtomicBool::new(made),
+            mode: AtomicU32::new(0o777),
+            made_with: AtomicU32::new(Folder::UNKNOWN),
+            refused,
+        };
+        self.folders.push(Pending {
+            folder: Arc::new(folder),
+            jobs: VecDeque::new(),
+            in_flight: HashSet::default(),
+            threads: 0,
+            listed: false,
+            metadata: None,
+        });
+        self.by_path.insert(path.into(), id);
+        id
+    }
+
+    pub(super) fn get(&self, id: FolderId) -> &Arc<Folder> {
+        &self.folders[id as usize].folder
+    }
+
+    /// Remembers that a symbolic link is to be made at `path`. False if a folder of this run is there already.
+    pub(super) fn add_link(&mut self, path: &OsStr) -> bool {
+        if self.by_path.contains_key(path) {
+            return false;
+        }
+        self.links.insert(path_key(path));
+        true
+    }
+
+    /// Remembers what the folder is to have at the end, and the permissions to make it with.
+    pub(super) fn set_folder_metadata(&mut self, id: FolderId, metadata: Metadata, mode: u32) {
+        let pending = &mut self.folders[id as usize];
+        pending.folder.mode.store(mode, Relaxed);
+        pending.metadata = Some(metadata);
+    }
+
+    /// Takes what folders are to have at the end, deepest first.
+    pub(super) fn take_folder_metadata(&mut self) -> Vec<(Arc<Folder>, Metadata)> {
+        let mut all: Vec<_> = self
+            .folders
+            .iter_mut()
+            .filter_map(|pending| Some((pending.folder.clone(), pending.metadata.take()?)))
+            .collect();
+        all.sort_by_cached_key(|(folder, _)| std::cmp::Reverse(folder.path.components().count()));
+        all
+    }
+
+    /// Whether an entry of this weight may be handed over now.
+    pub(super) fn has_room(&self, weight: usize, limit: usize) -> bool {
+        self.unfinished == 0 || (self.unfinished < MOST_JOBS && self.unfinished_weight.saturating_add(weight) <= limit)
+    }
+
+    /// Whether enough has been done since [`has_room`](Queue::has_room) said no that it is worth to wake who waits for it.
+    pub(super) fn has_plenty_of_room(&self, limit: usize) -> bool {
+        self.unfinished == 0 || (self.unfinished <= MOST_JOBS / 2 && self.unfinished_weight <= limit / 2)
+    }
+
+    pub(super) fn push(&mut self, id: FolderId, job: Job) {
+        let weight = job.weight();
+        self.unfinished += 1;
+        self.unfinished_weight += weight;
+        self.waiting += 1;
+        self.waiting_weight += weight;
+        self.folders[id as usize].jobs.push_back(job);
+        self.list(id);
+    }
+
+    /// Whether there are to be more threads than cores, because the file system makes its callers wait.
+    pub(super) fn is_wide(&self) -> bool {
+        self.target > self.cores
+    }
+
+    /// Lists the folder as one that a thread may take from, if so it is.
+    fn list(&mut self, id: FolderId) {
+        let wide = self.is_wide();
+        let pending = &mut self.folders[id as usize];
+        let free = pending.threads == 0 || (wide && pending.folder.made.load(Relaxed));
+        if free && !pending.listed && !pending.jobs.is_empty() {
+            pending.listed = true;
+            self.ready.push_back(id);
+        }
+    }
+
+    /// Whether another thread, beside those `busy`, would have enough to do.
+    pub(super) fn wants_thread(&self, busy: usize, urgent: bool) -> bool {
+        if self.ready.is_empty() || busy >= self.target {
+            return false;
+        }
+        let (jobs, bytes) = WORTH_A_THREAD;
+        busy == 0 || urgent || self.is_wide() || self.waiting >= jobs * busy || self.waiting_weight >= bytes * busy
+    }
+
+    /// Work for one thread; `others` are busy. The thread says [`done`](Queue::done) for each job of it, sooner or later.
+    pub(super) fn take(&mut self, others: usize) -> Option<Batch> {
+        let wide = self.is_wide();
+        for _ in 0..self.ready.len() {
+            let id = self.ready.pop_front()?;
+            let fair = if wide { self.waiting.div_ceil(2 * self.target) } else { BATCH };
+            let in_time = (BATCH_TIME.as_nanos() / self.per_file.as_nanos().max(1)) as usize;
+            let most = in_time.min(fair).clamp(1, BATCH);
+            let others_wait = !self.ready.is_empty();
+            let pending = &mut self.folders[id as usize];
+            pending.listed = false;
+            let (jobs, weight) = pending.take(most);
+            if jobs.is_empty() {
+                continue; // Listed again when that name is done.
+            }
+            self.waiting -= jobs.len();
+            self.waiting_weight -= weight;
+            pending.threads += 1;
+            let folder = pending.folder.clone();
+            let hot = !wide
+                && !others_wait
+                && others == 0
+                && self.cores > 1
+                && most >= 8
+                && pending.jobs.len() >= WORTH_A_PIPELINE
+                && folder.made.load(Relaxed);
+            self.list(id);
+            return Some(Batch { folder, jobs, hot });
+        }
+        None
+    }
+
+    /// More of a folder that the thread has: for the opening half of a pipeline. `None` when there is too little left, or
+    /// another folder wants the thread.
+    pub(super) fn take_more(&mut self, id: FolderId, most: usize) -> Option<VecDeque<Job>> {
+        let pending = &mut self.folders[id as usize];
+        if self.target > self.cores || !self.ready.is_empty() || pending.jobs.len() < most {
+            return None;
+        }
+        let (jobs, weight) = pending.take(most);
+        self.waiting -= jobs.len();
+        self.waiting_weight -= weight;
+        (!jobs.is_empty()).then_some(jobs)
+    }
+
+    /// Puts back what a thread took and did not begin, in front.
+    pub(super) fn put_back(&mut self, id: FolderId, jobs: VecDeque<Job>) {
+        let pending = &mut self.folders[id as usize];
+        for job in jobs.into_iter().rev() {
+            pending.in_flight.remove(&job.key);
+            self.waiting += 1;
+            self.waiting_weight += job.weight();
+            pending.jobs.push_front(job);
+        }
+    }
+
+    /// Notes that jobs of this folder are done with.
+    pub(super) fn done(&mut self, id: FolderId, done: &Done) {
+        self.unfinished -= done.jobs;
+        self.unfinished_weight -= done.weight;
+        let pending = &mut self.folders[id as usize];
+        for name in &done.names {
+            pending.in_flight.remove(name);
+        }
+        self.list(id);
+    }
+
+    /// Notes that a thread has left this folder.
+    pub(super) fn leave(&mut self, id: FolderId) {
+        self.folders[id as usize].threads -= 1;
+        self.list(id);
+    }
+
+    /// Whether a name in this folder is waiting or being written.
+    pub(super) fn is_unfinished(&self, id: FolderId, name: u64) -> bool {
+        let pending = &self.folders[id as usize];
+        pending.in_flight.contains(&name) || pending.jobs.iter().any(|job| job.key == name)
+    }
+
+    /// Takes a name for a thread of the caller's own, which writes it without a job.
+    pub(super) fn claim(&mut self, id: FolderId, name: u64) {
+        self.unfinished += 1;
+        self.folders[id as usize].in_flight.insert(name);
+    }
+
+    /// Throws away what waits, after a cancellation, and says how many entries that was.
+    pub(super) fn drop_waiting(&mut self) -> usize {
+        let mut dropped = 0;
+        for pending in &mut self.folders {
+            for job in pending.jobs.drain(..) {
+                dropped += 1;
+                self.unfinished_weight -= job.weight();
+            }
+        }
+        self.unfinished -= dropped;
+        (self.waiting, self.waiting_weight) = (0, 0);
+        dropped
+    }
+
+    /// Learns from the files of one batch: what a file took, and what it waited for the file system, if that is known.
+    pub(super) fn learn(&mut self, per_file: Duration, waited: Option<Duration>) {
+        self.per_file = (self.per_file * 3 + per_file) / 4;
+        let Some(waited) = waited else { return };
+        self.pace.note(waited);
+        let was_wide = self.is_wide();
+        self.target = threads_for(self.pace.latency(), self.cores, self.target);
+        if self.is_wide() && !was_wide {
+            (0..self.folders.len()).for_each(|id| self.list(id as FolderId));
+        }
+    }
+}
+
+/// FNV-1a. Two paths share a key once in 2^64 pairs; then the second is refused, and the report says so.
+fn path_key(path: &OsStr) -> u64 {
+    path.as_encoded_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// The keys are hashes already.
+#[derive(Debug, Default)]
+pub(super) struct Identity(u64);
+
+impl std::hash::Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.0 = self.0.rotate_left(8) ^ u64::from(byte));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}

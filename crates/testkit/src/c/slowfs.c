@@ -1,0 +1,323 @@
+/* A folder seen through FUSE, with delays and errors on demand: a network file system for tests.
+ *
+ * Environment:
+ *   SLOWFS_BACKING  the folder that is shown
+ *   SLOWFS_DELAY    "flush=2000,open=2000": microseconds per operation
+ *   SLOWFS_FAIL     one rule a line, "OPERATION ERRNO TEXT": the operation fails with that number for every path that has TEXT
+ *
+ * Operations: open (of what exists), create, read, write, flush (once per close(2), which waits for it), fsync, mkdir,
+ * unlink (rmdir too), rename, link (symlink too), setattr (chmod, chown, truncate, utimens).
+ *
+ * A delayed request sleeps on a thread of its own, so delays overlap; the parent says how many threads with -o max_threads.
+ * When the standard input ends, because the parent closed it or died, the mount goes away. */
+#define FUSE_USE_VERSION 312
+#define _GNU_SOURCE
+#include <fuse3/fuse.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum op { OPEN, CREATE, READ, WRITE, FLUSH, FSYNC, MKDIR, UNLINK, RENAME, LINK, SETATTR, OPS };
+static const char *const op_names[OPS] = {
+    "open", "create", "read", "write", "flush", "fsync", "mkdir", "unlink", "rename", "link", "setattr",
+};
+
+struct rule {
+    enum op op;
+    int error;
+    const char *text;
+    struct rule *next;
+};
+
+/* An open file keeps the errors its path has earned, since write and flush are not told the path. */
+struct handle {
+    int fd;
+    int error[OPS];
+};
+
+static int backing; /* the folder, open: paths below are opened relative to it */
+static long delay_us[OPS];
+static struct rule *rules;
+static struct fuse *instance;
+
+/* FUSE's paths start with a slash; ours are relative to the backing folder. */
+static const char *rel(const char *path) { return path[1] ? path + 1 : "."; }
+static struct handle *handle_of(const struct fuse_file_info *fi) { return (struct handle *)(uintptr_t)fi->fh; }
+static int result(int returned) { return returned == -1 ? -errno : 0; }
+
+static int error_for(enum op op, const char *path) {
+    for (const struct rule *r = rules; r; r = r->next)
+        if (r->op == op && strstr(path, r->text)) return r->error;
+    return 0;
+}
+
+static void wait_for(enum op op) {
+    struct timespec t = {delay_us[op] / 1000000, delay_us[op] % 1000000 * 1000};
+    if (delay_us[op])
+        while (nanosleep(&t, &t) == -1 && errno == EINTR) {}
+}
+
+/* What every operation begins with: its delay, then its error (negative), or 0. */
+static int begin(enum op op, const char *path) {
+    wait_for(op);
+    return -error_for(op, path);
+}
+static int begin_on(enum op op, const struct fuse_file_info *fi) {
+    wait_for(op);
+    return -handle_of(fi)->error[op];
+}
+
+static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *fi) {
+    if (fi) return result(fstat(handle_of(fi)->fd, st));
+    return result(fstatat(backing, rel(path), st, AT_SYMLINK_NOFOLLOW));
+}
+
+static int fs_opendir(const char *path, struct fuse_file_info *fi) {
+    int fd = openat(backing, rel(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd == -1) return -errno;
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    fi->fh = (uintptr_t)dir;
+    return 0;
+}
+
+static int fs_readdir(const char *path, void *buffer, fuse_fill_dir_t fill, off_t offset, struct fuse_file_info *fi,
+                      enum fuse_readdir_flags flags) {
+    (void)path, (void)offset, (void)flags;
+    DIR *dir = (DIR *)(uintptr_t)fi->fh;
+    rewinddir(dir);
+    for (;;) {
+        errno = 0;
+        struct dirent *entry = readdir(dir);
+        if (!entry) return -errno;
+        struct stat st = {.st_ino = entry->d_ino, .st_mode = DTTOIF(entry->d_type)};
+        if (fill(buffer, entry->d_name, &st, 0, 0)) return -ENOMEM;
+    }
+}
+
+static int fs_releasedir(const char *path, struct fuse_file_info *fi) {
+    (void)path;
+    return result(closedir((DIR *)(uintptr_t)fi->fh));
+}
+
+static int open_as(enum op op, const char *path, int flags, mode_t mode, struct fuse_file_info *fi) {
+    int refused = begin(op, path);
+    if (refused) return refused;
+    struct handle *handle = calloc(1, sizeof *handle);
+    if (!handle) return -ENOMEM;
+    /* O_APPEND is the kernel's to carry out: it sends the offsets. */
+    handle->fd = openat(backing, rel(path), (flags & ~O_APPEND) | O_CLOEXEC, mode);
+    if (handle->fd == -1) {
+        int error = errno;
+        free(handle);
+        return -error;
+    }
+    for (const struct rule *r = rules; r; r = r->next)
+        if (!handle->error[r->op] && strstr(path, r->text)) handle->error[r->op] = r->error;
+    fi->fh = (uintptr_t)handle;
+    return 0;
+}
+static int fs_open(const char *path, struct fuse_file_info *fi) { return open_as(OPEN, path, fi->flags, 0, fi); }
+static int fs_create(const char *path, mode_t mode, struct fuse_file_info *fi) {
+    return open_as(CREATE, path, fi->flags, mode, fi);
+}
+
+static int fs_read(const char *path, char *buffer, size_t size, off_t offset, struct fuse_file_info *fi) {
+    (void)path;
+    int refused = begin_on(READ, fi);
+    if (refused) return refused;
+    ssize_t n = pread(handle_of(fi)->fd, buffer, size, offset);
+    return n == -1 ? -errno : (int)n;
+}
+static int fs_write(const char *path, const char *bytes, size_t size, off_t offset, struct fuse_file_info *fi) {
+    (void)path;
+    int refused = begin_on(WRITE, fi);
+    if (refused) return refused;
+    ssize_t n = pwrite(handle_of(fi)->fd, bytes, size, offset);
+    return n == -1 ? -errno : (int)n;
+}
+static int fs_flush(const char *path, struct fuse_file_info *fi) {
+    (void)path;
+    return begin_on(FLUSH, fi);
+}
+static int fs_fsync(const char *path, int data_only, struct fuse_file_info *fi) {
+    (void)path;
+    int refused = begin_on(FSYNC, fi);
+    if (refused) return refused;
+    return result(data_only ? fdatasync(handle_of(fi)->fd) : fsync(handle_of(fi)->fd));
+}
+static int fs_release(const char *path, struct fuse_file_info *fi) {
+    (void)path;
+    struct handle *handle = handle_of(fi);
+    int returned = result(close(handle->fd));
+    free(handle);
+    return returned;
+}
+static int fs_flock(const char *path, struct fuse_file_info *fi, int operation) {
+    (void)path;
+    return result(flock(handle_of(fi)->fd, operation));
+}
+static int fs_fallocate(const char *path, int mode, off_t offset, off_t length, struct fuse_file_info *fi) {
+    (void)path;
+    int refused = begin_on(WRITE, fi);
+    return refused ? refused : result(fallocate(handle_of(fi)->fd, mode, offset, length));
+}
+
+static int fs_mkdir(const char *path, mode_t mode) {
+    int refused = begin(MKDIR, path);
+    return refused ? refused : result(mkdirat(backing, rel(path), mode));
+}
+static int fs_mknod(const char *path, mode_t mode, dev_t device) {
+    int refused = begin(CREATE, path);
+    return refused ? refused : result(mknodat(backing, rel(path), mode, device));
+}
+static int fs_unlink(const char *path) {
+    int refused = begin(UNLINK, path);
+    return refused ? refused : result(unlinkat(backing, rel(path), 0));
+}
+static int fs_rmdir(const char *path) {
+    int refused = begin(UNLINK, path);
+    return refused ? refused : result(unlinkat(backing, rel(path), AT_REMOVEDIR));
+}
+static int fs_rename(const char *from, const char *to, unsigned flags) {
+    int refused = begin(RENAME, to);
+    return refused ? refused : result(renameat2(backing, rel(from), backing, rel(to), flags));
+}
+static int fs_symlink(const char *target, const char *path) {
+    int refused = begin(LINK, path);
+    return refused ? refused : result(symlinkat(target, backing, rel(path)));
+}
+static int fs_link(const char *from, const char *to) {
+    int refused = begin(LINK, to);
+    return refused ? refused : result(linkat(backing, rel(from), backing, rel(to), 0));
+}
+static int fs_readlink(const char *path, char *buffer, size_t size) {
+    ssize_t n = readlinkat(backing, rel(path), buffer, size - 1);
+    if (n == -1) return -errno;
+    buffer[n] = 0;
+    return 0;
+}
+
+static int fs_chmod(const char *path, mode_t mode, struct fuse_file_info *fi) {
+    int refused = begin(SETATTR, path);
+    if (refused) return refused;
+    return result(fi ? fchmod(handle_of(fi)->fd, mode) : fchmodat(backing, rel(path), mode, 0));
+}
+static int fs_chown(const char *path, uid_t user, gid_t group, struct fuse_file_info *fi) {
+    int refused = begin(SETATTR, path);
+    if (refused) return refused;
+    return result(fi ? fchown(handle_of(fi)->fd, user, group)
+                     : fchownat(backing, rel(path), user, group, AT_SYMLINK_NOFOLLOW));
+}
+static int fs_truncate(const char *path, off_t length, struct fuse_file_info *fi) {
+    int refused = begin(SETATTR, path);
+    if (refused) return refused;
+    if (fi) return result(ftruncate(handle_of(fi)->fd, length));
+    int fd = openat(backing, rel(path), O_WRONLY | O_CLOEXEC);
+    if (fd == -1) return -errno;
+    int returned = result(ftruncate(fd, length));
+    close(fd);
+    return returned;
+}
+static int fs_utimens(const char *path, const struct timespec times[2], struct fuse_file_info *fi) {
+    int refused = begin(SETATTR, path);
+    if (refused) return refused;
+    return result(fi ? futimens(handle_of(fi)->fd, times)
+                     : utimensat(backing, rel(path), times, AT_SYMLINK_NOFOLLOW));
+}
+static int fs_statfs(const char *path, struct statvfs *st) {
+    (void)path;
+    return result(fstatvfs(backing, st));
+}
+
+static void *leave_with_the_parent(void *mountpoint) {
+    char byte;
+    ssize_t n;
+    do n = read(0, &byte, 1);
+    while (n > 0 || (n == -1 && errno == EINTR));
+    /* Lazily, so that a file still open somewhere cannot keep a dead mount in the way. */
+    if (umount2(mountpoint, MNT_DETACH) == -1 && fork() == 0)
+        execlp("fusermount3", "fusermount3", "-u", "-z", "-q", (char *)mountpoint, (char *)NULL);
+    fuse_exit(instance);
+    return NULL;
+}
+
+static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *config) {
+    (void)connection;
+    struct fuse_context *context = fuse_get_context();
+    instance = context->fuse;
+    config->use_ino = 1;
+    config->nullpath_ok = 1; /* what has an open handle needs no path: libfuse need not build it */
+    config->hard_remove = 1; /* an open file that is removed needs no stand-in either */
+    config->attr_timeout = config->entry_timeout = 60;
+    config->negative_timeout = 0;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, leave_with_the_parent, context->private_data)) abort();
+    pthread_detach(thread);
+    return NULL;
+}
+
+static const struct fuse_operations operations = {
+    .init = fs_init, .getattr = fs_getattr, .opendir = fs_opendir, .readdir = fs_readdir, .releasedir = fs_releasedir,
+    .open = fs_open, .create = fs_create, .read = fs_read, .write = fs_write, .flush = fs_flush, .fsync = fs_fsync,
+    .release = fs_release, .flock = fs_flock, .fallocate = fs_fallocate, .mkdir = fs_mkdir, .mknod = fs_mknod,
+    .unlink = fs_unlink, .rmdir = fs_rmdir, .rename = fs_rename, .symlink = fs_symlink, .link = fs_link,
+    .readlink = fs_readlink, .chmod = fs_chmod, .chown = fs_chown, .truncate = fs_truncate, .utimens = fs_utimens,
+    .statfs = fs_statfs,
+};
+
+static void die(const char *why) {
+    fprintf(stderr, "slowfs: %s\n", why);
+    exit(2);
+}
+
+static enum op op_named(const char *name, size_t length) {
+    for (int op = 0; op < OPS; op++)
+        if (strlen(op_names[op]) == length && !strncmp(op_names[op], name, length)) return op;
+    die("no such operation in SLOWFS_DELAY or SLOWFS_FAIL");
+    return OPS;
+}
+
+static void read_delays(char *text) {
+    for (char *item = strtok(text, ","); item; item = strtok(NULL, ",")) {
+        char *value = strchr(item, '=');
+        if (!value) die("SLOWFS_DELAY needs OPERATION=MICROSECONDS");
+        delay_us[op_named(item, value - item)] = atol(value + 1);
+    }
+}
+
+static void read_rules(char *text) {
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        char *number = strchr(line, ' '), *name = number ? strchr(number + 1, ' ') : NULL;
+        struct rule *rule = malloc(sizeof *rule);
+        if (!name || !rule) die("SLOWFS_FAIL needs OPERATION ERRNO TEXT");
+        *rule = (struct rule){op_named(line, number - line), atoi(number + 1), name + 1, rules};
+        rules = rule;
+    }
+}
+
+int main(int argc, char **argv) {
+    const char *folder = getenv("SLOWFS_BACKING");
+    backing = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (backing == -1) die("SLOWFS_BACKING is not a folder");
+    read_delays(strdup(getenv("SLOWFS_DELAY") ?: ""));
+    read_rules(strdup(getenv("SLOWFS_FAIL") ?: ""));
+    umask(0);
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* threads inherit it: a delay of 2 ms takes 2.0 ms */
+    return fuse_main(argc, argv, &operations, argv[argc - 1]);
+}

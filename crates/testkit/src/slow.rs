@@ -1,0 +1,187 @@
+//! [`SlowMount`]: a file system that waits and fails when told to.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::{cc, mounts};
+
+/// How many requests of a [`SlowMount`] can wait at the same time.
+const THREADS: usize = 512;
+
+/// What a program asks of a [`SlowMount`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Opening a file that exists.
+    Open,
+    /// Creating a file; the kernel holds the folder's lock meanwhile, so creations in one folder do not overlap.
+    Create,
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Closing: each close of a descriptor sends one flush, and waits for it.
+    Close,
+    /// Syncing a file.
+    Fsync,
+    /// Making a folder.
+    Mkdir,
+    /// Removing a file or folder.
+    Unlink,
+    /// Renaming; errors go by the new name.
+    Rename,
+    /// Making a hard or symbolic link.
+    Link,
+    /// Setting permissions, owner, times or length.
+    SetAttr,
+}
+
+impl Op {
+    fn name(self) -> &'static str {
+        match self {
+            Op::Open => "open",
+            Op::Create => "create",
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Close => "flush",
+            Op::Fsync => "fsync",
+            Op::Mkdir => "mkdir",
+            Op::Unlink => "unlink",
+            Op::Rename => "rename",
+            Op::Link => "link",
+            Op::SetAttr => "setattr",
+        }
+    }
+}
+
+/// What a [`SlowMount`] is to be like.
+#[derive(Clone, Debug, Default)]
+pub struct SlowOptions {
+    delays: Vec<(Op, Duration)>,
+    failures: Vec<(Op, i32, String)>,
+}
+
+impl SlowOptions {
+    /// Each `op` takes this much longer, to the microsecond. Up to 512 such waits overlap.
+    #[must_use]
+    pub fn delay(mut self, op: Op, delay: Duration) -> Self {
+        self.delays.push((op, delay));
+        self
+    }
+
+    /// Each `op` fails with `errno` for paths (from the mount's root, with a leading slash) that contain `text`. For a file
+    /// that is renamed while it is open, the path it was opened by counts.
+    #[must_use]
+    pub fn fail(mut self, op: Op, errno: i32, text: &str) -> Self {
+        assert!(!text.contains('\n'), "one rule is one line");
+        self.failures.push((op, errno, text.to_owned()));
+        self
+    }
+
+    /// Mounts over a new folder in memory.
+    pub fn mount(self) -> io::Result<SlowMount> {
+        let temp = mounts::scratch()?;
+        let backing = temp.path().join("backing");
+        std::fs::create_dir(&backing)?;
+        self.mount_in(temp, backing)
+    }
+
+    /// Mounts over `backing`, which stays as it is afterwards. What is changed there behind the mount's back may be noticed a
+    /// minute late.
+    pub fn mount_over(self, backing: impl Into<PathBuf>) -> io::Result<SlowMount> {
+        self.mount_in(mounts::scratch()?, backing.into())
+    }
+
+    fn mount_in(self, temp: TempDir, backing: PathBuf) -> io::Result<SlowMount> {
+        mounts::sweep();
+        let program = cc::compiled("slowfs", include_str!("c/slowfs.c"), &cc::pkg_config("fuse3")?)?;
+        let point = temp.path().join("mount");
+        std::fs::create_dir(&point)?;
+        // SAFETY: no memory is shared; geteuid cannot fail.
+        let root = unsafe { libc::geteuid() } == 0;
+        let mut options = format!("fsname=slowfs,default_permissions,max_threads={THREADS},max_idle_threads={THREADS}");
+        if root {
+            options += ",allow_other";
+        }
+        let list = |items: Vec<String>, separator| items.join(separator);
+        let delays = self.delays.iter().map(|(op, delay)| format!("{}={}", op.name(), delay.as_micros())).collect();
+        let failures = self.failures.iter().map(|(op, no, text)| format!("{} {no} {text}", op.name())).collect();
+        let daemon = Command::new(program)
+            .env("SLOWFS_BACKING", &backing)
+            .env("SLOWFS_DELAY", list(delays, ","))
+            .env("SLOWFS_FAIL", list(failures, "\n"))
+            .args(["-f", "-o", &options])
+            .arg(&point)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut mount = SlowMount { daemon, point, backing, temp };
+        mount.wait_until_mounted()?;
+        Ok(mount)
+    }
+}
+
+/// A folder seen through FUSE, whose operations take as long as [`SlowOptions`] say, or fail. Delays of different threads
+/// overlap, as those of a server on the network do.
+#[derive(Debug)]
+pub struct SlowMount {
+    daemon: Child,
+    point: PathBuf,
+    backing: PathBuf,
+    // Removed after the mount is gone.
+    temp: TempDir,
+}
+
+impl SlowMount {
+    /// What the mount is to be like; end with [`mount`](SlowOptions::mount).
+    pub fn options() -> SlowOptions {
+        SlowOptions::default()
+    }
+
+    /// The mount's root.
+    pub fn path(&self) -> &Path {
+        &self.point
+    }
+
+    /// The folder behind the mount: the same files without delays or errors.
+    pub fn backing(&self) -> &Path {
+        &self.backing
+    }
+
+    /// How many threads serve it now. One is added when a request comes while all others wait, and stays.
+    pub fn threads(&self) -> io::Result<usize> {
+        Ok(std::fs::read_dir(format!("/proc/{}/task", self.daemon.id()))?.count())
+    }
+
+    fn wait_until_mounted(&mut self) -> io::Result<()> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !mounts::is_mounted(&self.point)? {
+            if let Some(status) = self.daemon.try_wait()? {
+                let mut said = String::new();
+                if let Some(stderr) = &mut self.daemon.stderr {
+                    stderr.read_to_string(&mut said)?;
+                }
+                return Err(io::Error::other(format!("slowfs ended at once ({status}): {}", said.trim())));
+            }
+            if Instant::now() > deadline {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "slowfs did not mount within 20 s"));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SlowMount {
+    fn drop(&mut self) {
+        mounts::report(mounts::unmount(&self.point));
+        // It ends by itself once unmounted, but not while something has a file open there.
+        mounts::report(self.daemon.kill());
+        mounts::report(self.daemon.wait().map(drop));
+        debug_assert!(self.temp.path().exists(), "the folder outlives the mount");
+    }
+}
