@@ -48,13 +48,13 @@ fn main() -> Result<ExitCode> {
     match arguments.first().map(String::as_str) {
         Some(process::MEASURE) => {
             let status = process::measure_child(&arguments[1..])?;
-            return Ok(ExitCode::from(status.code().unwrap_or(128 + status.signal().unwrap_or(0)) as u8));
+            Ok(ExitCode::from(status.code().unwrap_or(128 + status.signal().unwrap_or(0)) as u8))
         }
         Some(ScaleJob::ARGUMENT) => {
             let (job, folder) = ScaleJob::from_args(&arguments[1..])?;
-            return job.run(&folder).map(|()| ExitCode::SUCCESS);
+            job.run(&folder).map(|()| ExitCode::SUCCESS)
         }
-        Some(SlowJob::ARGUMENT) => return SlowJob::from_args(&arguments[1..])?.run().map(|()| ExitCode::SUCCESS),
+        Some(SlowJob::ARGUMENT) => SlowJob::from_args(&arguments[1..])?.run().map(|()| ExitCode::SUCCESS),
         _ => measure(Arguments::parse()),
     }
 }
