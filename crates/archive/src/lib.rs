@@ -37,6 +37,7 @@ mod format;
 mod gate;
 mod limits;
 mod progress;
+mod stamp;
 mod tar;
 mod unpacker;
 mod zip;

@@ -15,6 +15,7 @@ use crate::format::{self, Compression, Format, HEAD};
 use crate::gate::Gate;
 use crate::limits::{Limits, Meter};
 use crate::progress::InputProgress;
+use crate::stamp::Stamp;
 use crate::tar::{self, Cancel, FileSource, StreamSource, Target};
 use crate::zip;
 
@@ -172,6 +173,7 @@ impl Unpacker {
 
     fn read_file(&self, path: &Path, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
         let file = File::open(path).map_err(ErrorKind::Open)?;
+        let stamp = Stamp::of(&file).map_err(ErrorKind::Open)?;
         let metadata = file.metadata().map_err(ErrorKind::Open)?;
         if metadata.is_dir() {
             return Err(ErrorKind::Folder);
@@ -179,7 +181,7 @@ impl Unpacker {
         if !metadata.is_file() {
             return self.read_stream(Box::new(file), target, cancel);
         }
-        let len = metadata.len();
+        let len = stamp.len;
         if len == 0 {
             return Err(ErrorKind::Empty);
         }
@@ -191,37 +193,33 @@ impl Unpacker {
                 let source = FileSource::new(file, self.progress.clone()).map_err(ErrorKind::Open)?;
                 self.read_tar(source, None, target, &cancel).1
             }
-            Some(Format::Tar(compression)) => {
-                let input = decode::Input::new(Box::new(file), self.progress.clone());
-                self.read_blocks(input, compression, target, cancel)
+            Some(Format::Tar(Some(_))) => {
+                self.read_blocks(decode::Input::new(Box::new(file), self.progress.clone()), target, cancel)
             }
-            Some(Format::Zip) => self.read_zip(file, len, target, &cancel),
+            Some(Format::Zip) => self.read_zip(file, stamp, target, &cancel),
             // A zip may have anything before it, a program that unpacks it for one.
-            None if zip::has_end(&file, len)? => self.read_zip(file, len, target, &cancel),
+            None if zip::has_end(&file, len)? => self.read_zip(file, stamp, target, &cancel),
             None => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None }),
         }
     }
 
     fn read_stream(&self, stream: Box<dyn Read + Send>, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
         self.progress.opened(None);
-        let mut input = decode::Input::new(stream, self.progress.clone());
-        let head = input.peek(HEAD).map_err(ErrorKind::Read)?;
-        match format::detect(head) {
-            Some(Format::Tar(compression)) => self.read_blocks(input, compression, target, cancel),
-            Some(Format::Zip) => Err(ErrorKind::ZipStream),
-            None if head.is_empty() => Err(ErrorKind::Empty),
-            None => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(head), compression: None }),
-        }
+        self.read_blocks(decode::Input::new(stream, self.progress.clone()), target, cancel)
     }
 
-    fn read_blocks(
-        &self,
-        input: decode::Input,
-        compression: Option<Compression>,
-        target: Target<'_>,
-        cancel: Cancel,
-    ) -> Result<Summary> {
-        let blocks = Blocks::start(input, compression).map_err(ErrorKind::Read)?;
+    /// Reads what may keep its reader waiting, so that another thread does.
+    fn read_blocks(&self, input: decode::Input, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
+        let mut blocks = Blocks::start(input).map_err(ErrorKind::Read)?;
+        let (detected, head) = blocks.format(&cancel)?;
+        let compression = match detected {
+            Some(Format::Tar(compression)) => compression,
+            Some(Format::Zip) => return Err(ErrorKind::ZipStream),
+            None if head.is_empty() => return Err(ErrorKind::Empty),
+            None => {
+                return Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None });
+            }
+        };
         let source = StreamSource::new(blocks, compression.map(|_| self.limits), cancel.clone());
         let (source, summary) = self.read_tar(source, compression, target, &cancel);
         let mut summary = summary.map_err(|kind| match kind {
@@ -246,11 +244,11 @@ impl Unpacker {
         (source, read.map(|()| summary).map_err(|kind| kind.after(meter.entries)))
     }
 
-    fn read_zip(&self, file: File, len: u64, mut target: Target<'_>, cancel: &Cancel) -> Result<Summary> {
+    fn read_zip(&self, file: File, stamp: Stamp, mut target: Target<'_>, cancel: &Cancel) -> Result<Summary> {
         let mut meter = Meter::new(self.limits);
         let mut left_out = 0;
         let archive =
-            zip::Archive { file: &file, len, limits: &self.limits, gate: &self.gate, progress: &self.progress };
+            zip::Archive { file: &file, stamp, limits: &self.limits, gate: &self.gate, progress: &self.progress };
         zip::read(&archive, self.threads, &mut meter, &mut left_out, &mut target, cancel)
             .map_err(|kind| kind.after(meter.entries))?;
         Ok(self.summary(Format::Zip, &meter, left_out))

@@ -117,3 +117,33 @@ fn progress_ends_at_the_total_and_adds_up() {
     unpack_whole(Unpacker::new().progress(progress.clone()), stream_of(&tar[..]));
     assert_eq!((progress.read(), progress.total()), (total + tar.len() as u64, None));
 }
+
+#[test]
+fn a_stream_that_never_sends_can_be_cancelled() {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    struct Silent {
+        asked: Sender<()>,
+        ends_with_the_test: Receiver<()>,
+    }
+    impl Read for Silent {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            self.asked.send(()).unwrap();
+            Ok(self.ends_with_the_test.recv().map_or(0, |()| 0))
+        }
+    }
+    let (_test, ends_with_the_test) = channel();
+    let (asked, was_asked) = channel();
+    let place = Place::new();
+    let tree = place.writer();
+    let canceller = tree.canceller();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            was_asked.recv().unwrap();
+            canceller.cancel();
+        });
+        let error =
+            Unpacker::new().unpack(Input::Stream(Box::new(Silent { asked, ends_with_the_test })), &tree).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Cancelled));
+    });
+    assert!(tree.finish().unwrap_err().report().cancelled);
+}

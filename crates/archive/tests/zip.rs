@@ -455,3 +455,24 @@ fn a_zip_bomb_is_stopped_by_its_ratio() {
     assert!(error.to_string().contains("--max-ratio"), "{error}");
     assert_eq!(report.files, 0);
 }
+
+#[test]
+fn a_zip_that_is_cut_short_meanwhile_is_an_error() {
+    let mut zip = Zip::default();
+    for n in 0..100 {
+        zip = zip.stored(n.to_string(), &noise(10_000));
+    }
+    let (_temp, path) = file_of(&zip.end());
+    let shortened = fs::File::options().write(true).open(&path).unwrap();
+    let cut = Arc::new(move |path: &Path| {
+        if path == Path::new("99") {
+            shortened.set_len(100_000).unwrap();
+        }
+        true
+    });
+    let place = Place::new();
+    let (result, report) = place.unpack_as(Unpacker::new().select(cut), Input::File(path));
+    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Changed(_)));
+    assert_eq!(place.files().len() as u64, report.files, "nothing that is cut short stays");
+    assert_eq!(report.files + report.failures.len() as u64, 100);
+}

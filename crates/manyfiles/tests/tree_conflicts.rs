@@ -108,6 +108,32 @@ fn what_is_identical_is_not_written_but_gets_its_metadata() {
 }
 
 #[test]
+fn copies_and_mapped_content_are_compared_too() {
+    use manyfiles::tree::{Content, MappedFile};
+    let temp = tempfile::tempdir().unwrap();
+    let (source, root) = (temp.path().join("source"), temp.path().join("root"));
+    let bytes: Vec<u8> = (0..900_000_u32).map(|n| (n >> 3) as u8).collect();
+    let mut other = bytes.clone();
+    other[800_000] ^= 1;
+    std::fs::write(&source, &bytes).unwrap();
+    std::fs::create_dir(&root).unwrap();
+    for (name, bytes) in [("copy same", &bytes), ("copy other", &other), ("map same", &bytes), ("map other", &other)] {
+        std::fs::write(root.join(name), bytes).unwrap();
+    }
+    let mapped = MappedFile::new(std::fs::File::open(&source).unwrap()).unwrap();
+    let tree = TreeWriter::options().on_conflict(OnConflict::SkipIdentical).open(&root).unwrap();
+    for name in ["same", "other"] {
+        tree.file(format!("copy {name}"), Content::copy_of(&source)).unwrap();
+        tree.file(format!("map {name}"), mapped.slice(0, bytes.len()).unwrap()).unwrap();
+    }
+    let report = tree.finish().unwrap();
+    assert_eq!((report.skipped, report.files), (2, 2));
+    for name in ["copy same", "copy other", "map same", "map other"] {
+        assert!(std::fs::read(root.join(name)).unwrap() == bytes, "{name}");
+    }
+}
+
+#[test]
 fn only_what_is_older_is_written_over() {
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1000);
     for (modified, written) in
@@ -242,6 +268,22 @@ fn a_running_program_is_replaced() {
     child.wait().unwrap();
     assert_eq!(result.unwrap().files, 1);
     assert_eq!(text(temp.path(), "sleep"), "new");
+}
+
+#[test]
+fn a_hard_link_goes_to_the_file_of_this_tree_or_nowhere() {
+    for (policy, linked) in
+        [(OnConflict::Error, None), (OnConflict::Rename, Some("new")), (OnConflict::Replace, Some("new"))]
+    {
+        let (temp, report) = over_old(policy.clone(), |tree| {
+            tree.hard_link("link", "./old.txt").unwrap();
+            tree.file("old.txt", "new").unwrap();
+        });
+        let link = std::fs::read_to_string(temp.path().join("link")).ok();
+        assert_eq!(link.as_deref(), linked, "{policy:?} {report:?}");
+        let named = report.failures.iter().any(|failure| failure.path() == Some(Path::new("link")));
+        assert_eq!((named, report.hard_links), (linked.is_none(), linked.is_some() as u64));
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::format::Compression;
 /// More memory than this is not spent on an xz file's dictionary (its highest preset takes 64 MiB).
 const XZ_MEMORY: u64 = 1 << 30;
 /// Up to this much memory, the blocks of an xz file are decoded at the same time.
-const XZ_MEMORY_FOR_THREADS: u64 = 256 << 20;
+const XZ_MEMORY_FOR_THREADS: u64 = 128 << 20;
 
 /// Decodes all members of a file.
 pub(crate) struct Members {

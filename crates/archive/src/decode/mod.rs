@@ -18,7 +18,7 @@ use input::State;
 use members::Members;
 
 use crate::error::{ErrorKind, Position, Result};
-use crate::format::Compression;
+use crate::format::{Compression, Format, HEAD, detect};
 use crate::tar::Cancel;
 
 /// A multiple of the tar block, so that headers never lie across two.
@@ -35,6 +35,8 @@ pub(crate) struct Taken {
 }
 
 enum Message {
+    /// What the input is, with its first bytes.
+    Head(Option<Format>, Vec<u8>),
     Block(Taken),
     End,
     Failed(io::Error),
@@ -49,14 +51,13 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Starts to decode `input`.
-    pub fn start(input: Input, compression: Option<Compression>) -> io::Result<Blocks> {
+    /// Starts to decode `input`, whatever it is compressed with. Ask for its [`format`](Blocks::format) first.
+    pub fn start(input: Input) -> io::Result<Blocks> {
         let (to, full) = sync_channel(AHEAD);
         let (empty, used) = channel();
         let state = Arc::clone(&input.state);
-        let seen = Arc::clone(&state);
         std::thread::Builder::new().name("decode".into()).spawn(move || {
-            let end = match decoder(input, compression).and_then(|decoder| pump(decoder, &to, &used, &seen)) {
+            let end = match decode(input, &to, &used) {
                 Ok(()) => Message::End,
                 Err(error) => Message::Failed(error),
             };
@@ -66,6 +67,14 @@ impl Blocks {
         Ok(Blocks { full, empty, state, ended: false })
     }
 
+    /// What the input is, and its first bytes. There are blocks only if it is a tar.
+    pub fn format(&mut self, cancel: &Cancel) -> Result<(Option<Format>, Vec<u8>)> {
+        match self.receive(cancel)? {
+            Message::Head(format, head) => Ok((format, head)),
+            _ => unreachable!("the head is what the thread sends first"),
+        }
+    }
+
     /// The next block, in exchange for one that was used. `None`: that was all, and it was whole.
     pub fn next(&mut self, used: Vec<u8>, cancel: &Cancel) -> Result<Option<Taken>> {
         if self.ended {
@@ -73,31 +82,34 @@ impl Blocks {
         }
         // An error here says that the thread has nothing more to decode.
         drop(self.empty.send(used));
+        match self.receive(cancel)? {
+            Message::Block(taken) => Ok(Some(taken)),
+            _ => {
+                self.ended = true;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Waits for a message that is no failure.
+    fn receive(&self, cancel: &Cancel) -> Result<Message> {
         loop {
             cancel.check()?;
             match self.full.recv_timeout(PATIENCE) {
-                Ok(Message::Block(taken)) => return Ok(Some(taken)),
-                Ok(Message::End) => {
-                    self.ended = true;
-                    return Ok(None);
-                }
                 Ok(Message::Failed(error)) if self.state.failed.load(Relaxed) => return Err(ErrorKind::Read(error)),
-                Ok(Message::Failed(error)) => {
-                    let cause = match error.kind() {
-                        io::ErrorKind::UnexpectedEof => "it is cut short".into(),
-                        _ => error.to_string(),
-                    };
-                    return Err(ErrorKind::damaged(Position::Archive(self.state.used.load(Relaxed)), cause));
+                Ok(Message::Failed(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Err(self.damage("it is cut short"));
                 }
+                Ok(Message::Failed(error)) => return Err(self.damage(&error.to_string())),
+                Ok(message) => return Ok(message),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(ErrorKind::damaged(
-                        Position::Archive(self.state.used.load(Relaxed)),
-                        "the decoder panicked",
-                    ));
-                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.damage("the decoder panicked")),
             }
         }
+    }
+
+    fn damage(&self, cause: &str) -> ErrorKind {
+        ErrorKind::damaged(Position::Archive(self.state.used.load(Relaxed)), cause)
     }
 
     pub fn trailing_garbage(&self) -> bool {
@@ -105,12 +117,20 @@ impl Blocks {
     }
 }
 
-fn decoder(input: Input, compression: Option<Compression>) -> io::Result<Box<dyn Read>> {
-    Ok(match compression {
+/// What the thread does.
+fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) -> io::Result<()> {
+    let head = input.peek(HEAD)?.to_vec();
+    let format = detect(&head);
+    // An error here says that the receiver has seen enough.
+    drop(to.send(Message::Head(format, head)));
+    let Some(Format::Tar(compression)) = format else { return Ok(()) };
+    let state = Arc::clone(&input.state);
+    let decoder: Box<dyn Read> = match compression {
         None => Box::new(input),
         Some(Compression::Zstd) => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
         Some(other) => Box::new(Members::new(other, input)?),
-    })
+    };
+    pump(decoder, to, used, &state)
 }
 
 /// Fills blocks until the input ends or nobody wants more of them.

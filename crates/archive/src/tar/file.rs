@@ -3,13 +3,14 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 
 use manyfiles::tree::{Content, MappedFile};
 
 use super::source::Source;
 use crate::error::{ErrorKind, Position, Result};
 use crate::progress::InputProgress;
+use crate::stamp::Stamp;
 
 /// How much is read at a header after content was passed over: the header, and the next one if the file is tiny. Copying more
 /// than that costs more than the call it saves.
@@ -23,8 +24,7 @@ pub(crate) struct FileSource {
     file: File,
     /// Not for archives on file systems that cannot map files.
     mapped: Option<MappedFile>,
-    len: u64,
-    modified: (i64, i64),
+    stamp: Stamp,
     position: u64,
     /// Bytes of the file from `buffer_start` on.
     buffer: Vec<u8>,
@@ -36,14 +36,13 @@ pub(crate) struct FileSource {
 
 impl FileSource {
     pub fn new(file: File, progress: InputProgress) -> io::Result<FileSource> {
-        let metadata = file.metadata()?;
+        let stamp = Stamp::of(&file)?;
         let mapped = file.try_clone().and_then(MappedFile::new);
         Ok(FileSource {
             file,
             // Reading by position does the same with a copy more.
             mapped: mapped.ok(),
-            len: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            stamp,
             position: 0,
             buffer: Vec::with_capacity(MOST_READ),
             buffer_start: 0,
@@ -62,7 +61,7 @@ impl FileSource {
 
     /// Reads `len` bytes or up to the end from the current position on into the buffer.
     fn fill(&mut self, len: usize) -> Result<()> {
-        let len = (self.len - self.position).min(len as u64) as usize;
+        let len = (self.stamp.len - self.position).min(len as u64) as usize;
         self.buffer_start = self.position;
         self.buffer.resize(len, 0);
         read_at(&self.file, &mut self.buffer, self.position)
@@ -91,7 +90,7 @@ impl Source for FileSource {
 
     fn read(&mut self, mut buffer: &mut [u8]) -> Result<usize> {
         let mut sum = 0;
-        while !buffer.is_empty() && self.position < self.len {
+        while !buffer.is_empty() && self.position < self.stamp.len {
             if self.buffered().is_empty() {
                 let follows = self.position == self.buffer_start + self.buffer.len() as u64;
                 self.next_read = if follows { (self.next_read * 2).min(MOST_READ) } else { FIRST_READ };
@@ -109,7 +108,7 @@ impl Source for FileSource {
     }
 
     fn skip(&mut self, len: u64) -> Result<u64> {
-        let len = len.min(self.len - self.position);
+        let len = len.min(self.stamp.len - self.position);
         self.position += len;
         Ok(len)
     }
@@ -127,8 +126,8 @@ impl Source for FileSource {
     }
 
     fn content(&mut self, len: usize) -> Result<Option<Content>> {
-        if self.len - self.position < len as u64 {
-            self.position = self.len;
+        if self.stamp.len - self.position < len as u64 {
+            self.position = self.stamp.len;
             return Ok(None);
         }
         let mapped = match &self.mapped {
@@ -154,16 +153,9 @@ impl Source for FileSource {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.position = self.len;
+        self.position = self.stamp.len;
         self.report();
-        if let Some(mapped) = &self.mapped {
-            return mapped.check().map_err(ErrorKind::Changed);
-        }
-        let now = self.file.metadata().map_err(ErrorKind::Read)?;
-        if now.len() != self.len || (now.mtime(), now.mtime_nsec()) != self.modified {
-            return Err(ErrorKind::Changed(io::Error::other("its length or time is not what it was")));
-        }
-        Ok(())
+        self.stamp.check(&self.file)
     }
 
     fn damage(&self, position: u64, cause: &str) -> ErrorKind {

@@ -27,6 +27,7 @@ use crate::error::{ErrorKind, Position, Result};
 use crate::gate::Gate;
 use crate::limits::{Limits, Meter, check_ratio};
 use crate::progress::InputProgress;
+use crate::stamp::Stamp;
 use crate::tar::{Cancel, Target};
 use content::Decoder;
 use directory::Directory;
@@ -34,7 +35,7 @@ use directory::Directory;
 /// An open file that is to be a zip.
 pub(crate) struct Archive<'a> {
     pub file: &'a File,
-    pub len: u64,
+    pub stamp: Stamp,
     pub limits: &'a Limits,
     pub gate: &'a Gate,
     pub progress: &'a InputProgress,
@@ -58,25 +59,27 @@ pub(crate) fn read(
     target: &mut Target<'_>,
     cancel: &Cancel,
 ) -> Result<()> {
-    let Some(end) = end::find(archive.file, archive.len)? else {
+    let Some(end) = end::find(archive.file, archive.stamp.len)? else {
         let cause = "the directory at its end is missing, so it is cut short";
-        return Err(ErrorKind::damaged(Position::Archive(archive.len), cause));
+        return Err(ErrorKind::damaged(Position::Archive(archive.stamp.len), cause));
     };
     let directory = Directory::read(archive.file, &end)?;
     let jobs = Jobs::plan(archive, &directory, meter, left_out)?;
     match target {
         Target::Tree(tree) => unpack(archive, &directory, &jobs, threads, tree, cancel)?,
         Target::List(visit) => {
-            let mut decoder = Decoder::new(archive.file, archive.len);
+            let mut decoder = Decoder::new(archive.file, archive.stamp.len);
             for index in 0..directory.len() {
                 deliver::with_entry(archive.gate, &directory.record(index), &mut decoder, |_, entry| {
                     entry.check_paths();
                     visit(entry);
                 });
             }
+            archive.progress.advance(jobs.packed.min(archive.stamp.len));
         }
     }
-    archive.progress.advance(archive.len - jobs.packed.min(archive.len));
+    archive.progress.advance(archive.stamp.len - jobs.packed.min(archive.stamp.len));
+    archive.stamp.check(archive.file)?;
     match directory.damage {
         Some(damage) => Err(damage),
         None => Ok(()),
@@ -118,7 +121,7 @@ impl Jobs {
                 jobs.later.entry(first).or_default().push(index);
             }
         }
-        check_ratio(archive.limits, meter.bytes, archive.len)?;
+        check_ratio(archive.limits, meter.bytes, archive.stamp.len)?;
         Ok(jobs)
     }
 }
@@ -145,7 +148,7 @@ fn unpack(
     let stop = AtomicBool::new(false);
     let failed = Mutex::new(None);
     let work = || {
-        let mut decoder = Decoder::new(archive.file, archive.len);
+        let mut decoder = Decoder::new(archive.file, archive.stamp.len);
         while !stop.load(Relaxed)
             && let Some(first) = jobs.first.get(next.fetch_add(1, Relaxed))
         {

@@ -42,6 +42,20 @@ impl Bytes {
         }
     }
 
+    /// Copies what is at `offset` into `to`. False if there is not as much, or it cannot be read.
+    pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        let bytes: &[u8] = match self {
+            Bytes::Owned(bytes) => bytes,
+            Bytes::Vec(bytes) => bytes,
+            Bytes::Shared(bytes) => bytes,
+            Bytes::Static(bytes) => bytes,
+            Bytes::Mapped(window) => return window.copy_to(offset, to),
+        };
+        let Some(bytes) = offset.checked_add(to.len()).and_then(|end| bytes.get(offset..end)) else { return false };
+        to.copy_from_slice(bytes);
+        true
+    }
+
     pub(super) fn len(&self) -> usize {
         self.as_raw().len()
     }

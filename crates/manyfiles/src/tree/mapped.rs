@@ -38,6 +38,12 @@ impl Window {
     pub(super) fn as_raw(&self) -> *const [u8] {
         std::ptr::slice_from_raw_parts(self.mapping.as_ptr().wrapping_add(self.offset), self.len)
     }
+
+    /// Copies what is at `offset` of these bytes into `to`. False if it cannot be read, or not without risk.
+    pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        offset.checked_add(to.len()).is_some_and(|end| end <= self.len)
+            && self.mapping.copy_to(self.offset + offset, to)
+    }
 }
 
 impl MappedFile {

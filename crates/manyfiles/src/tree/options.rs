@@ -18,7 +18,8 @@ pub enum OnConflict {
     /// Leave what is there, and count the entry as skipped.
     Skip,
     /// Leave what is there if it has the same bytes (its metadata is set all the same), else write as
-    /// [`Overwrite`](OnConflict::Overwrite) does. 5.8 times as fast as truncating where nothing changed (ext4).
+    /// [`Overwrite`](OnConflict::Overwrite) does. 5.8 times as fast as truncating where nothing changed (ext4). Content with
+    /// holes, and what comes through [`create`](TreeWriter::create), is written without comparing.
     SkipIdentical,
     /// Write over the old bytes, then cut to length: 4.7 times as fast as truncating first on ext4. A crash or a reader
     /// meanwhile may see old and new bytes mixed. A symbolic link or a file with other hard links is replaced instead, so

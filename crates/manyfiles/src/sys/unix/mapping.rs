@@ -41,6 +41,26 @@ impl Mapping {
         self.address.as_ptr()
     }
 
+    /// Copies from the mapping, by a system call that fails where reading would end the process. False if it did.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        if offset.checked_add(to.len()).is_none_or(|end| end > self.len) {
+            return false;
+        }
+        let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+        let remote = libc::iovec { iov_base: self.address.as_ptr().wrapping_add(offset).cast(), iov_len: to.len() };
+        // SAFETY: `local` is memory that this function may write; `remote` is an address of this very process that the kernel
+        // checks; one of each is passed.
+        let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+        usize::try_from(copied).is_ok_and(|copied| copied == to.len())
+    }
+
+    /// Needs Linux.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn copy_to(&self, _offset: usize, _to: &mut [u8]) -> bool {
+        false
+    }
+
     pub(crate) fn covers(&self, offset: u64, len: usize) -> bool {
         offset >= self.start && offset - self.start + len as u64 <= self.len as u64
     }

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::tree::{Progress, Report, Times};
 
+/// Writing this much takes no longer than opening the file.
+pub(super) const TELLING_SIZE: u64 = 64 << 10;
+
 /// Counts of one thread, since it last added them to the [`Totals`].
 #[derive(Debug, Default)]
 pub(in crate::tree) struct Counts {
@@ -86,10 +89,17 @@ fn as_array(times: Times) -> [Duration; 5] {
     [times.folders, times.open, times.write, times.metadata, times.close]
 }
 
-impl Times {
-    /// What has been added to `before`, in all.
-    pub(super) fn since(self, before: Times) -> Duration {
-        as_array(self).iter().sum::<Duration>() - as_array(before).iter().sum::<Duration>()
+impl Counts {
+    /// To be compared with later.
+    pub(super) fn mark(&self) -> (Times, u64) {
+        (self.times, self.bytes)
+    }
+
+    /// The time that has been spent since, and whether few enough bytes were written for it to tell how fast the file system
+    /// answers: more say how wide its pipe is.
+    pub(super) fn since(&self, (times, bytes): (Times, u64)) -> (Duration, bool) {
+        let total = |times| as_array(times).iter().sum::<Duration>();
+        (total(self.times) - total(times), self.bytes - bytes <= TELLING_SIZE)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The second half of a file: content, length, metadata, close, final name. What fails on the way is taken away again.
 
 use std::io;
+use std::sync::atomic::Ordering::Relaxed;
 
-use super::counts::Stopwatch;
+use super::counts::{Stopwatch, TELLING_SIZE};
 use super::lane::Lane;
 use super::place::{Opened, Target};
 use crate::sys::{self, Handle, Stat};
@@ -64,10 +65,11 @@ impl Lane {
             return Err(self.take_away(opened, error));
         }
         self.counts.times.metadata += watch.lap();
+        let telling = matches!(opened.content.0, Kind::Bytes(_)) && opened.content.weight() as u64 <= TELLING_SIZE;
         let Opened { folder, dir, name, target, .. } = opened;
         let failed = |operation, cause| Unfilled::Failed(Error::new(operation, Lane::path_of(&folder, &name), cause));
         let own_name = target.temporary.as_deref().unwrap_or(&name);
-        let closed = self.close(target.file);
+        let closed = self.close(target.file, !telling || !self.in_place || self.shared.is_slow());
         self.counts.times.close += watch.lap();
         if let Err(error) = closed {
             // The bytes that the close was to bring to the server may be missing. A removal that fails changes nothing: the
@@ -87,9 +89,9 @@ impl Lane {
         Ok(())
     }
 
-    fn close(&self, file: Handle) -> io::Result<()> {
-        use std::sync::atomic::Ordering::Relaxed;
-        if !self.shared.is_slow() {
+    /// Closes, and lets observers see that it does where it may take long.
+    fn close(&self, file: Handle, visibly: bool) -> io::Result<()> {
+        if !visibly {
             return sys::close(file);
         }
         self.shared.totals.closing.fetch_add(1, Relaxed);
@@ -287,35 +289,70 @@ impl Lane {
     }
 
     /// Whether `file` has just these bytes.
-    pub(super) fn has_content(&mut self, file: &Handle, stat: &Stat, content: &Content) -> io::Result<bool> {
+    pub(super) fn has_content(
+        &mut self,
+        file: &Handle,
+        stat: &Stat,
+        content: &Content,
+        source: Option<&(Handle, Stat)>,
+    ) -> io::Result<bool> {
         if self.buffer.is_empty() {
             self.buffer = vec![0; BUFFER];
         }
-        let bytes = match &content.0 {
-            Kind::Bytes(Bytes::Owned(bytes)) => &**bytes,
-            Kind::Bytes(Bytes::Vec(bytes)) => bytes,
-            Kind::Bytes(Bytes::Shared(bytes)) => &**bytes,
-            Kind::Bytes(Bytes::Static(bytes)) => bytes,
-            // Comparing what may vanish, or has holes, or is another file, would cost more than writing it.
-            Kind::Bytes(Bytes::Mapped(_)) | Kind::Sparse { .. } | Kind::CopyOf(_) => return Ok(false),
+        let same = self.compare(file, stat, content, source);
+        if !matches!(same, Ok(true)) {
+            sys::seek(file, 0)?;
+            source.map_or(Ok(()), |(source, _)| sys::seek(source, 0))?;
+        }
+        match same {
+            // It may be written and not read: write it.
+            Err(error) if sys::is_not_readable(&error) => Ok(false),
+            same => same,
+        }
+    }
+
+    fn compare(
+        &mut self,
+        file: &Handle,
+        stat: &Stat,
+        content: &Content,
+        source: Option<&(Handle, Stat)>,
+    ) -> io::Result<bool> {
+        let len = match (&content.0, source) {
+            (Kind::Bytes(bytes), _) => bytes.len() as u64,
+            (Kind::CopyOf(_), Some((_, source))) => source.len,
+            // Holes would have to be read: writing is cheaper.
+            (Kind::Sparse { .. } | Kind::CopyOf(_), _) => return Ok(false),
         };
-        if stat.len != bytes.len() as u64 {
+        if stat.len != len {
             return Ok(false);
         }
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let most = rest.len().min(BUFFER);
-            let read = match sys::read(file, &mut self.buffer[..most]) {
-                Ok(read) => read,
-                // It may be written and not read: write it.
-                Err(error) if sys::is_not_readable(&error) => return Ok(false),
-                Err(error) => return Err(error),
-            };
-            if read == 0 || self.buffer[..read] != rest[..read] {
-                sys::seek(file, 0)?;
+        let (ours, theirs) = self.buffer.split_at_mut(BUFFER / 2);
+        let mut at = 0;
+        while at < len {
+            let read = sys::read(file, ours)?;
+            let theirs = &mut theirs[..read];
+            match (&content.0, source) {
+                (_, Some((source, _))) => {
+                    let mut filled = 0;
+                    while filled < read {
+                        match sys::read(source, &mut theirs[filled..])? {
+                            0 => return Ok(false),
+                            more => filled += more,
+                        }
+                    }
+                }
+                (Kind::Bytes(bytes), None) => {
+                    if !bytes.copy_to(at as usize, theirs) {
+                        return Ok(false);
+                    }
+                }
+                _ => return Ok(false),
+            }
+            if read == 0 || ours[..read] != *theirs {
                 return Ok(false);
             }
-            rest = &rest[read..];
+            at += read as u64;
         }
         Ok(true)
     }

@@ -1,7 +1,8 @@
 //! What comes last: hard links, when the files are there; folders' times and permissions, when nothing changes them any more.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -9,13 +10,13 @@ use super::job::{Folder, Job, Work};
 use super::lane::Lane;
 use super::{Shared, lock};
 use crate::tree::path::Split;
-use crate::tree::{Metadata, Report};
+use crate::tree::{Metadata, Report, check};
 use crate::{Error, Operation};
 
 /// A hard link that waits for the end.
 pub(in crate::tree) struct Link {
-    pub(in crate::tree) path: std::path::PathBuf,
-    pub(in crate::tree) existing: std::path::PathBuf,
+    pub(in crate::tree) path: PathBuf,
+    pub(in crate::tree) existing: PathBuf,
 }
 
 impl Shared {
@@ -46,9 +47,20 @@ impl Shared {
             self.totals.not_written.fetch_add(links.len() as u64, Relaxed);
             return;
         }
+        let (failed, renamed) = self.not_under_their_names();
         for link in links {
             let Link { path, existing } = link;
-            let (to, from) = (split_checked(&path), split_checked(&existing));
+            let asked = check_again(&existing);
+            if failed.contains(&asked) {
+                let why = "the file that it is a link to was not written";
+                let cause =
+                    Error::new(Operation::Open, existing, std::io::Error::new(std::io::ErrorKind::NotFound, why));
+                self.totals.done.fetch_add(1, Relaxed);
+                self.fail(cause.of(Operation::HardLink, path));
+                continue;
+            }
+            let existing = renamed.get(&asked).unwrap_or(&asked);
+            let (to, from) = (split_checked(&path), split_checked(existing));
             let folder = {
                 let mut state = lock(&self.state);
                 let id = state.queue.folder(&from.folder);
@@ -56,15 +68,16 @@ impl Shared {
             };
             let work = Work::HardLink { folder, existing: from.name.into_owned() };
             // Its only error is a cancellation, which counts the link as not written.
-            drop(self.submit_accepted(&to.folder, Job::new(&to.name, work)));
+            drop(self.submit(&to.folder, Job::new(&to.name, work)));
         }
         self.wait_until_written();
     }
 
-    /// Submits what was counted as accepted when it came.
-    fn submit_accepted(self: &Arc<Shared>, folder: &OsStr, job: Job) -> crate::Result<()> {
-        self.totals.accepted.fetch_sub(1, Relaxed);
-        self.submit(folder, job)
+    /// The entries that are not where they were meant to be: a link must not get whatever else has their name.
+    fn not_under_their_names(&self) -> (HashSet<PathBuf>, HashMap<PathBuf, PathBuf>) {
+        let outcome = lock(&self.outcome);
+        let failed = outcome.failures.iter().filter_map(Error::path).filter_map(|path| check(path).ok()).collect();
+        (failed, outcome.renamed.iter().cloned().collect())
     }
 
     fn finish_folders(self: &Arc<Shared>) {
@@ -80,14 +93,14 @@ impl Shared {
                 continue;
             }
             let job = Job::new(folder.name(), Work::FinishFolder { metadata: *metadata });
-            self.totals.accepted.fetch_add(1, Relaxed);
-            drop(self.submit_accepted(parent.path.as_os_str(), job)); // As above.
+            drop(self.submit(parent.path.as_os_str(), job)); // As above.
         }
         self.wait_until_written();
         let mut lane = Lane::shared(self.clone());
         for (folder, metadata) in folders {
             if let Err(error) = self.finish_folder(&mut lane, &folder, metadata) {
-                self.fail(Error::new(Operation::SetMetadata, self.root.join(&folder.path), error));
+                let path = if folder.parent.is_none() { Path::new(".") } else { &*folder.path };
+                self.fail(Error::new(Operation::SetMetadata, path, error));
             }
         }
     }
@@ -137,6 +150,10 @@ impl Shared {
             drop(thread.join()); // A panic of the one who answers was the program's own; each question got an answer.
         }
     }
+}
+
+fn check_again(path: &Path) -> PathBuf {
+    check(path).expect("it was checked when it was handed over")
 }
 
 fn split_checked(path: &Path) -> Split<'_> {

@@ -78,6 +78,11 @@ impl Job {
         Job { name: name.into(), key: name_key(name), work }
     }
 
+    /// Whether somebody handed it over, and it is to be counted.
+    pub(super) fn is_entry(&self) -> bool {
+        !matches!(self.work, Work::FinishFolder { .. })
+    }
+
     /// What it counts for in the bound on bytes in flight: its content, and itself.
     pub(super) fn weight(&self) -> usize {
         const OWN: usize = 128;

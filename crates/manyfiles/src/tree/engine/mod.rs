@@ -223,7 +223,10 @@ impl Shared {
             drop(state);
             return Err(self.cancelled(&Path::new(folder).join(&*job.name)));
         }
-        self.totals.accepted.fetch_add(1, Relaxed);
+        // Hard links were counted when they came.
+        if job.is_entry() && !matches!(job.work, Work::HardLink { .. }) {
+            self.totals.accepted.fetch_add(1, Relaxed);
+        }
         let id = state.queue.folder(folder);
         if let Work::Symlink { .. } = job.work
             && !state.queue.add_link(Path::new(folder).join(&*job.name).as_os_str())
@@ -316,7 +319,7 @@ impl Shared {
 
     /// Notes that jobs of this folder are done, and tells who waits for that.
     fn done(&self, state: &mut State, folder: FolderId, done: &Done) {
-        self.totals.done.fetch_add(done.jobs as u64, Relaxed);
+        self.totals.done.fetch_add(done.entries as u64, Relaxed);
         state.queue.done(folder, done);
         let room = state.waiting_callers > 0 && state.queue.has_plenty_of_room(self.options.bytes_in_flight);
         if room || state.claims_waiting > 0 {

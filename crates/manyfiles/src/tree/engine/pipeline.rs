@@ -15,7 +15,7 @@ use super::lock;
 use super::pace::SLOW;
 use super::place::Opened;
 use super::queue::{Batch, Done};
-use super::worker::{Lesson, fill_job, is_telling, open_job};
+use super::worker::{Lesson, fill_job, open_job};
 use crate::sys::{self, Sleeps};
 
 /// Files that are open at a time in each of the three places of a pipeline: being opened, handed over, being written. 16 to
@@ -25,7 +25,7 @@ const CHUNK: usize = 32;
 /// Files of one folder that are open, in the order in which they were.
 struct Chunk {
     folder: Arc<Folder>,
-    files: Vec<(Opened, bool)>,
+    files: Vec<Opened>,
     done: Done,
 }
 
@@ -78,10 +78,9 @@ impl Writer {
             && let Some(job) = jobs.pop_front()
         {
             chunk.done.count(&job);
-            let small = is_telling(&job);
-            let before = lane.counts.times;
-            chunk.files.extend(open_job(lane, folder, job, &mut watch).map(|opened| (opened, small)));
-            let time = lane.counts.times.since(before);
+            let before = lane.counts.mark();
+            chunk.files.extend(open_job(lane, folder, job, &mut watch));
+            let (time, small) = lane.counts.since(before);
             if time >= SLOW && sleeps.since_last() && !std::mem::take(&mut lane.asked) {
                 lesson.note(time, small, true);
                 break;
@@ -123,10 +122,10 @@ fn write_chunk(lane: &mut Lane, chunk: Chunk) {
     let mut sleeps = Sleeps::default();
     sleeps.since_last();
     let mut watch = Stopwatch::start();
-    for (opened, small) in files {
-        let before = lane.counts.times;
+    for opened in files {
+        let before = lane.counts.mark();
         fill_job(lane, opened, &mut watch);
-        let time = lane.counts.times.since(before);
+        let (time, small) = lane.counts.since(before);
         lesson.note(time, small, time >= SLOW && sleeps.since_last());
     }
     lane.flush_counts();

@@ -135,8 +135,9 @@ impl Lane {
     ) -> Result<Option<Opened>> {
         let source = match &content.0 {
             Kind::CopyOf(path) => {
-                let (file, stat) =
-                    self.open_source(path).map_err(|cause| Error::new(Operation::Open, &**path, cause))?;
+                let (file, stat) = self.open_source(path).map_err(|cause| {
+                    Error::new(Operation::Open, &**path, cause).of(Operation::Create, Lane::path_of(folder, &name))
+                })?;
                 metadata.mode = metadata.mode.or(Some(stat.mode));
                 metadata.modified = metadata.modified.or(Some(stat.modified));
                 Some((file, stat))
@@ -145,7 +146,7 @@ impl Lane {
         };
         // Set-id bits come last: a change of owner takes them away, and nobody is to run a file that is half there.
         let mode = self.masked_mode(metadata.mode.unwrap_or(FILE_MODE)) & 0o777;
-        let same = |old: &Handle, stat: &Stat, lane: &mut Lane| lane.has_content(old, stat, &content);
+        let same = |old: &Handle, stat: &Stat, lane: &mut Lane| lane.has_content(old, stat, &content, source.as_ref());
         let placed = self
             .take_name(folder, dir, &name, &metadata, mode, same)
             .map_err(|cause| Error::new(Operation::Create, Lane::path_of(folder, &name), cause))?;

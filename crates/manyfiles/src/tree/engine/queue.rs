@@ -74,6 +74,8 @@ pub(super) struct Batch {
 pub(super) struct Done {
     pub(super) names: Vec<u64>,
     pub(super) jobs: usize,
+    /// Those of the jobs that somebody handed over.
+    pub(super) entries: usize,
     pub(super) weight: usize,
 }
 

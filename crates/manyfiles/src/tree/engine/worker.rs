@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::counts::Stopwatch;
 use super::fill::Unfilled;
-use super::job::{Folder, Job, Work};
+use super::job::{Folder, Job};
 use super::lane::Lane;
 use super::pace::SLOW;
 use super::pipeline::Writer;
@@ -17,16 +17,12 @@ use super::place::Opened;
 use super::queue::{Batch, Done};
 use super::{Shared, lock};
 use crate::sys::Sleeps;
-use crate::tree::content::Kind;
 use crate::{Error, Operation};
 
 /// A thread without work looks again this often by itself, so that a caller that hands over one file now and then need not
 /// wake it; after this many times it sleeps until it is told.
 const LINGER: Duration = Duration::from_millis(1);
 const LINGERINGS: u32 = 20;
-
-/// Larger files say more about bandwidth than about latency.
-const TELLING_SIZE: usize = 64 << 10;
 
 pub(super) fn run(shared: Arc<Shared>) {
     let mut lane = Lane::own(shared.clone());
@@ -154,10 +150,9 @@ fn write_jobs(lane: &mut Lane, folder: &Arc<Folder>, jobs: &mut VecDeque<Job>, d
     let mut watch = Stopwatch::start();
     while let Some(job) = jobs.pop_front() {
         done.count(&job);
-        let small = is_telling(&job);
-        let before = lane.counts.times;
+        let before = lane.counts.mark();
         write_job(lane, folder, job, &mut watch);
-        let time = lane.counts.times.since(before);
+        let (time, small) = lane.counts.since(before);
         let slept = time >= SLOW && sleeps.since_last();
         let asked = std::mem::take(&mut lane.asked);
         if !asked {
@@ -169,18 +164,11 @@ fn write_jobs(lane: &mut Lane, folder: &Arc<Folder>, jobs: &mut VecDeque<Job>, d
     }
 }
 
-/// Whether the time that this takes tells how fast the file system answers.
-pub(super) fn is_telling(job: &Job) -> bool {
-    match &job.work {
-        Work::File { content, .. } => matches!(content.0, Kind::Bytes(_)) && content.weight() <= TELLING_SIZE,
-        _ => false,
-    }
-}
-
 impl Done {
     pub(super) fn count(&mut self, job: &Job) {
         self.names.push(job.key);
         self.jobs += 1;
+        self.entries += usize::from(job.is_entry());
         self.weight += job.weight();
     }
 }

@@ -1,0 +1,30 @@
+//! Whether a file is still what it was: its length and its time.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use crate::error::{ErrorKind, Result};
+
+/// What a file was like when it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub len: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    pub fn of(file: &File) -> io::Result<Stamp> {
+        let metadata = file.metadata()?;
+        Ok(Stamp { len: metadata.len(), modified: (metadata.mtime(), metadata.mtime_nsec()) })
+    }
+
+    /// An error if another process has changed the file.
+    pub fn check(&self, file: &File) -> Result<()> {
+        let now = Stamp::of(file).map_err(ErrorKind::Read)?;
+        if now != *self {
+            return Err(ErrorKind::Changed(io::Error::other("its length or time is not what it was")));
+        }
+        Ok(())
+    }
+}
