@@ -34,6 +34,9 @@ struct Arguments {
     /// Three rounds of each: to see that all works, not to cite
     #[arg(long)]
     quick: bool,
+    /// Only contests whose work and file system contain this, such as "close 2 ms"
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
     /// Where results are kept, each run in a folder of its own
     #[arg(long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
@@ -71,7 +74,7 @@ fn measure(arguments: Arguments) -> Result<ExitCode> {
     let cache = std::path::absolute(cache)?;
 
     let rounds = if arguments.quick { 3 } else { arguments.rounds.max(1) };
-    let plan = Plan { rounds, quick: arguments.quick };
+    let plan = Plan { rounds, quick: arguments.quick, only: &arguments.only };
     let header = header(&started, plan);
     println!("{header}");
     let mut book = Book::default();
