@@ -91,6 +91,7 @@ fn paint(area: &Area<'_>, items: &[Item<'_>], most: f64, height: i32) -> Painted
                 area.draw(&Text::new(row.peer.as_str(), (LEFT - 10, middle), text(12, &INK, HPos::Right, false)))?;
                 area.draw(&Rectangle::new([(from, top + 3), (to, top + BAR - 3)], colour.filled()))?;
                 area.draw(&PathElement::new([(x(*low), middle), (x(*high), middle)], INK))?;
+                let mut after = x(high.max(*value)).max(x(1.0));
                 let mut label = format!("{value:.*}×", if *value < 10.0 { 2 } else { 1 });
                 if let Target::Faster(target) = row.target {
                     // The claim, as a tick across the bar.
@@ -99,9 +100,9 @@ fn paint(area: &Area<'_>, items: &[Item<'_>], most: f64, height: i32) -> Painted
                         INK.stroke_width(2),
                     ))?;
                     label += &format!("  (claimed {target})");
+                    after = after.max(x(target));
                 }
-                let after = x(high.max(*value)).max(x(1.0)) + 8;
-                area.draw(&Text::new(label, (after, middle), text(11, &INK, HPos::Left, false)))?;
+                area.draw(&Text::new(label, (after + 8, middle), text(11, &INK, HPos::Left, false)))?;
             }
         }
     }

@@ -34,6 +34,9 @@ struct Arguments {
     /// Three rounds of each: to see that all works, not to cite
     #[arg(long)]
     quick: bool,
+    /// Only contests whose work and file system contain this, such as "close 2 ms"
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
     /// Where results are kept, each run in a folder of its own
     #[arg(long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
@@ -48,13 +51,13 @@ fn main() -> Result<ExitCode> {
     match arguments.first().map(String::as_str) {
         Some(process::MEASURE) => {
             let status = process::measure_child(&arguments[1..])?;
-            return Ok(ExitCode::from(status.code().unwrap_or(128 + status.signal().unwrap_or(0)) as u8));
+            Ok(ExitCode::from(status.code().unwrap_or(128 + status.signal().unwrap_or(0)) as u8))
         }
         Some(ScaleJob::ARGUMENT) => {
             let (job, folder) = ScaleJob::from_args(&arguments[1..])?;
-            return job.run(&folder).map(|()| ExitCode::SUCCESS);
+            job.run(&folder).map(|()| ExitCode::SUCCESS)
         }
-        Some(SlowJob::ARGUMENT) => return SlowJob::from_args(&arguments[1..])?.run().map(|()| ExitCode::SUCCESS),
+        Some(SlowJob::ARGUMENT) => SlowJob::from_args(&arguments[1..])?.run().map(|()| ExitCode::SUCCESS),
         _ => measure(Arguments::parse()),
     }
 }
@@ -71,7 +74,7 @@ fn measure(arguments: Arguments) -> Result<ExitCode> {
     let cache = std::path::absolute(cache)?;
 
     let rounds = if arguments.quick { 3 } else { arguments.rounds.max(1) };
-    let plan = Plan { rounds, quick: arguments.quick };
+    let plan = Plan { rounds, quick: arguments.quick, only: &arguments.only };
     let header = header(&started, plan);
     println!("{header}");
     let mut book = Book::default();

@@ -8,7 +8,7 @@ use manyfiles::tree::TreeWriter;
 use manyfiles_testkit::{Entry, Tree};
 
 use super::same;
-use crate::contest::{self, Check, Contest, Entrant, Plan, Sample, Target};
+use crate::contest::{self, Check, Contest, Entrant, Outcome, Plan, Sample, Target};
 use crate::peers::{Peer, write_one};
 use crate::place::Place;
 use crate::process;
@@ -44,7 +44,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
 }
 
 /// The first job's samples against the second's.
-fn compare(jobs: [Job; 2], figure: &str, target: Target, place: &Place, plan: Plan) -> contest::Outcome {
+fn compare(jobs: [Job; 2], figure: &str, target: Target, place: &Place, plan: Plan) -> Option<Outcome> {
     let shape = if jobs[0].per_folder == usize::MAX { "one folder" } else { "100 to a folder" };
     let what = format!("{}: {figure}, {shape}", jobs[0].peer.name());
     let checks: [Check<'_>; 2] = [jobs[0].check(), jobs[1].check()];

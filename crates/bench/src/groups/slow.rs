@@ -70,7 +70,7 @@ impl Work {
         place: &Place,
         how: for<'a> fn(Peer, &'a Arc<Corpus>) -> Run<'a>,
         plan: Plan,
-    ) -> Outcome {
+    ) -> Option<Outcome> {
         let check = holds(&self.corpus);
         let entrants = std::iter::once((ours, Target::Shown)).chain(claims.iter().copied()).map(|(peer, target)| {
             let few = matches!(peer, Std | Rayon).then_some(FEW);

@@ -110,8 +110,9 @@ pub struct Book {
 }
 
 impl Book {
-    /// Enters a contest: a row for each entrant but ours.
-    pub fn enter(&mut self, outcome: Outcome) {
+    /// Enters a contest, unless it was left out: a row for each entrant but ours.
+    pub fn enter(&mut self, outcome: Option<Outcome>) {
+        let Some(outcome) = outcome else { return };
         let (ours, peers) = outcome.entrants.split_first().expect("a contest has entrants");
         let (ours_seconds, ours_cpu) = (ours.each(|it| it.seconds), ours.each(|it| it.cpu_seconds));
         for peer in peers {
@@ -143,7 +144,8 @@ impl Book {
     }
 
     /// Enters a contest in which peak memory is compared and not time.
-    pub fn enter_memory(&mut self, outcome: Outcome) {
+    pub fn enter_memory(&mut self, outcome: Option<Outcome>) {
+        let Some(outcome) = outcome else { return };
         let memory = |n: usize| -> Vec<f64> {
             outcome.entrants[n]
                 .samples
