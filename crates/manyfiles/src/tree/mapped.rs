@@ -48,7 +48,7 @@ impl Window {
 
 impl MappedFile {
     /// The longest slice: longer content is written piece by piece through [`create`](super::TreeWriter::create).
-    pub const MAX_SLICE: usize = 4 << 20;
+    pub const MAX_SLICE: usize = 32 << 20;
 
     /// Takes an open file.
     ///
@@ -102,7 +102,8 @@ impl MappedFile {
             _ => {
                 // The next entries follow behind this one.
                 let start = offset - offset % sys::Mapping::granularity();
-                let mapping = Arc::new(sys::Mapping::new(&self.file, start, WINDOW.min(self.len - start) as usize)?);
+                let end = (start + WINDOW).max(offset + len as u64).min(self.len);
+                let mapping = Arc::new(sys::Mapping::new(&self.file, start, (end - start) as usize)?);
                 window.insert(mapping).clone()
             }
         };
