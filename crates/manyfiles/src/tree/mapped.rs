@@ -9,8 +9,8 @@ use super::content::{Bytes, Content, Kind};
 use crate::sys;
 
 /// How much is mapped at a time: pages of a mapping count as memory of the process once they have been used, so that what is
-/// mapped must be bounded. With 32 MiB in flight some twenty windows live at once.
-const WINDOW: u64 = 2 << 20;
+/// mapped must be bounded. With 32 MiB in flight some ten windows live at once.
+const WINDOW: u64 = 4 << 20;
 
 /// A file whose ranges can be the content of others: an archive that is not compressed. The bytes go from the page cache of
 /// one file into that of the other with no copy between.

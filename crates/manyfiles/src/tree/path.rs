@@ -100,14 +100,26 @@ pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
     let normal = normal_form(path)?;
     Ok(match normal {
         Cow::Borrowed(path) => {
-            let folder = path.parent().unwrap_or(Path::new("")).as_os_str();
-            Split { folder: Cow::Borrowed(folder), name: Cow::Borrowed(path.file_name().unwrap_or_default()) }
+            let (folder, name) = split_normal(path);
+            Split { folder: Cow::Borrowed(folder), name: Cow::Borrowed(name) }
         }
         Cow::Owned(path) => {
-            let folder = path.parent().unwrap_or(Path::new("")).as_os_str().to_owned();
-            Split { folder: Cow::Owned(folder), name: Cow::Owned(path.file_name().unwrap_or_default().to_owned()) }
+            let (folder, name) = split_normal(&path);
+            Split { folder: Cow::Owned(folder.to_owned()), name: Cow::Owned(name.to_owned()) }
         }
     })
+}
+
+/// Folder and name of a path in normal form.
+#[cfg(unix)]
+fn split_normal(path: &Path) -> (&OsStr, &OsStr) {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = path.as_os_str().as_bytes();
+    let (folder, name) = match bytes.iter().rposition(|&byte| byte == b'/') {
+        Some(at) => (&bytes[..at], &bytes[at + 1..]),
+        None => (&b""[..], bytes),
+    };
+    (OsStr::from_bytes(folder), OsStr::from_bytes(name))
 }
 
 /// Roots of every system are refused on every system, so that an archive means the same everywhere.

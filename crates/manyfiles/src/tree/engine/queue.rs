@@ -40,6 +40,8 @@ struct Pending {
     folder: Arc<Folder>,
     jobs: VecDeque<Job>,
     weight: usize,
+    /// Whether a thread has taken entries from it and no other may, so that their names need not be noted.
+    exclusive: bool,
     /// Names being written now, by their keys.
     in_flight: HashSet<u64, std::hash::BuildHasherDefault<Identity>>,
     /// Threads at work in it.
@@ -51,27 +53,30 @@ struct Pending {
 }
 
 impl Pending {
-    /// The first entries, up to `most` of them, and their weight. A name that is being written, or is among them already, ends
-    /// them: the second waits for the first.
+    /// The first entries, up to `most` of them, and their weight. Where other threads may take from the folder too, a name that
+    /// is being written, or is among them already, ends them: the second waits for the first.
     fn take(&mut self, most: usize) -> (VecDeque<Job>, usize) {
-        let mut jobs = VecDeque::with_capacity(most.min(self.jobs.len()));
-        let mut weight = 0;
-        while jobs.len() < most
-            && weight < BATCH_BYTES
-            && let Some(job) = self.jobs.front()
-            && self.in_flight.insert(job.key)
-        {
+        let (mut count, mut weight) = (0, 0);
+        for job in self.jobs.iter().take(most) {
+            if weight >= BATCH_BYTES || !(self.exclusive || self.in_flight.insert(job.key)) {
+                break;
+            }
             weight += job.weight();
-            jobs.extend(self.jobs.pop_front());
+            count += 1;
         }
         self.weight -= weight;
-        (jobs, weight)
+        (self.jobs.drain(..count).collect(), weight)
+    }
+
+    /// Whether threads gain by working in it together: where calls wait, or files are large.
+    fn is_shared(&self, wide: bool) -> bool {
+        let large = self.weight >= BATCH_BYTES && self.weight / LARGE >= self.jobs.len();
+        (wide || large) && self.folder.made.load(Relaxed)
     }
 
     /// Whether a thread may take from it now.
     fn is_free(&self, wide: bool) -> bool {
-        let large = self.weight >= BATCH_BYTES && self.weight / LARGE >= self.jobs.len();
-        self.threads == 0 || ((wide || large) && self.folder.made.load(Relaxed))
+        self.threads == 0 || (!self.exclusive && self.is_shared(wide))
     }
 }
 
@@ -175,6 +180,7 @@ impl Queue {
             folder: Arc::new(folder),
             jobs: VecDeque::new(),
             weight: 0,
+            exclusive: false,
             in_flight: HashSet::default(),
             threads: 0,
             listed: false,
@@ -272,6 +278,16 @@ impl Queue {
             let others_wait = !self.ready.is_empty();
             let pending = &mut self.folders[id as usize];
             pending.listed = false;
+            let folder = pending.folder.clone();
+            let hot = !wide
+                && !others_wait
+                && others == 0
+                && self.cores > 1
+                && most >= 8
+                && pending.jobs.len() >= most + WORTH_A_PIPELINE
+                && folder.made.load(Relaxed);
+            // The other half of a pipeline may still be writing what this thread opened.
+            pending.exclusive = !hot && pending.in_flight.is_empty() && !pending.is_shared(wide);
             let (jobs, weight) = pending.take(most);
             if jobs.is_empty() {
                 continue; // Listed again when that name is done.
@@ -279,14 +295,6 @@ impl Queue {
             self.waiting -= jobs.len();
             self.waiting_weight -= weight;
             pending.threads += 1;
-            let folder = pending.folder.clone();
-            let hot = !wide
-                && !others_wait
-                && others == 0
-                && self.cores > 1
-                && most >= 8
-                && pending.jobs.len() >= WORTH_A_PIPELINE
-                && folder.made.load(Relaxed);
             self.list(id);
             return Some(Batch { folder, jobs, hot });
         }
@@ -310,7 +318,9 @@ impl Queue {
     pub(super) fn put_back(&mut self, id: FolderId, jobs: VecDeque<Job>) {
         let pending = &mut self.folders[id as usize];
         for job in jobs.into_iter().rev() {
-            pending.in_flight.remove(&job.key);
+            if !pending.exclusive {
+                pending.in_flight.remove(&job.key);
+            }
             self.waiting += 1;
             self.waiting_weight += job.weight();
             pending.weight += job.weight();
@@ -323,22 +333,26 @@ impl Queue {
         self.unfinished -= done.jobs;
         self.unfinished_weight -= done.weight;
         let pending = &mut self.folders[id as usize];
-        for name in &done.names {
-            pending.in_flight.remove(name);
+        if !pending.exclusive {
+            for name in &done.names {
+                pending.in_flight.remove(name);
+            }
         }
         self.list(id);
     }
 
     /// Notes that a thread has left this folder.
     pub(super) fn leave(&mut self, id: FolderId) {
-        self.folders[id as usize].threads -= 1;
+        let pending = &mut self.folders[id as usize];
+        pending.threads -= 1;
+        pending.exclusive &= pending.threads > 0;
         self.list(id);
     }
 
     /// Whether a name in this folder is waiting or being written.
     pub(super) fn is_unfinished(&self, id: FolderId, name: u64) -> bool {
         let pending = &self.folders[id as usize];
-        pending.in_flight.contains(&name) || pending.jobs.iter().any(|job| job.key == name)
+        pending.exclusive || pending.in_flight.contains(&name) || pending.jobs.iter().any(|job| job.key == name)
     }
 
     /// Takes a name for a thread of the caller's own, which writes it without a job.
