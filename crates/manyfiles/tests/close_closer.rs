@@ -141,10 +141,14 @@ fn a_wait_returns_while_others_hand_over_without_a_pause() {
         };
         hand_over(&mut releases);
         let waiter = scope.spawn(|| closer.wait());
-        // At every moment one handle is pending.
+        // At every moment one handle is pending, and never so many that this thread would have to close one: only it can
+        // release it.
         while !waiter.is_finished() && Instant::now() < limit {
             hand_over(&mut releases);
             releases.pop_front();
+            while closer.pending() > 100 {
+                thread::yield_now();
+            }
         }
         let returned = waiter.is_finished();
         releases.clear();

@@ -1,5 +1,7 @@
 //! The wrapper that a program puts around its files.
 
+#![allow(unsafe_code, reason = "to take the handle out of a value that is being dropped")]
+
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};

@@ -19,11 +19,14 @@
 //! that was in use before the fork, nor wait for it or drop it, and the handles that were pending then stay open in the
 //! child.
 
+#![deny(unsafe_code)]
+
 mod closer;
 mod errors;
 mod fast_close;
 mod global;
 mod handle;
+mod options;
 mod passthrough;
 mod policy;
 mod pool;
@@ -33,8 +36,9 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
-pub use closer::{Closer, Options};
+pub use closer::Closer;
 pub use errors::CloseErrors;
 pub use fast_close::{FastClose, FastCloseable};
 pub use global::{Guard, guard, set_global, wait};
+pub use options::Options;
 pub use policy::Policy;

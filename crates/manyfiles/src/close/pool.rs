@@ -53,7 +53,8 @@ pub(super) struct Pool {
 
 thread_local! {
     /// The job that this thread is closing: its pool's address and its generation.
-    static CLOSING: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
+    // Not `const { … }`: loom's macro does not know it.
+    static CLOSING: Cell<Option<(usize, u64)>> = Cell::default();
 }
 
 impl Pool {

@@ -9,8 +9,8 @@ use super::content::{Bytes, Content, Kind};
 use crate::sys;
 
 /// How much is mapped at a time: pages of a mapping count as memory of the process once they have been used, so that what is
-/// mapped must be bounded. With 32 MiB in flight some six windows live at once.
-const WINDOW: u64 = 8 << 20;
+/// mapped must be bounded. With 32 MiB in flight some twenty windows live at once.
+const WINDOW: u64 = 2 << 20;
 
 /// A file whose ranges can be the content of others: an archive that is not compressed. The bytes go from the page cache of
 /// one file into that of the other with no copy between.
@@ -48,7 +48,7 @@ impl Window {
 
 impl MappedFile {
     /// The longest slice: longer content is written piece by piece through [`create`](super::TreeWriter::create).
-    pub const MAX_SLICE: usize = 4 << 20;
+    pub const MAX_SLICE: usize = 32 << 20;
 
     /// Takes an open file.
     ///
@@ -102,7 +102,8 @@ impl MappedFile {
             _ => {
                 // The next entries follow behind this one.
                 let start = offset - offset % sys::Mapping::granularity();
-                let mapping = Arc::new(sys::Mapping::new(&self.file, start, WINDOW.min(self.len - start) as usize)?);
+                let end = (start + WINDOW).max(offset + len as u64).min(self.len);
+                let mapping = Arc::new(sys::Mapping::new(&self.file, start, (end - start) as usize)?);
                 window.insert(mapping).clone()
             }
         };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::ptr::NonNull;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, mmap, munmap};
 
 /// Some pages of a file. They are only for system calls: reading them here would end the process if the file got shorter.
 #[derive(Debug)]
@@ -29,7 +29,15 @@ impl Mapping {
     pub(crate) fn new(file: &File, start: u64, len: usize) -> io::Result<Mapping> {
         // SAFETY: with a null hint the kernel chooses an address that nothing uses.
         let address = unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, file, start)? };
-        let address = NonNull::new(address.cast()).expect("the kernel maps nothing at address zero");
+        let address = NonNull::new(address.cast::<u8>()).expect("the kernel maps nothing at address zero");
+        #[cfg(target_os = "linux")]
+        {
+            // One call instead of a fault for every 16 pages, and reading ahead from a disk while others write. A hint: where
+            // it fails (before Linux 5.14, or the file has become shorter), the pages come one by one or not at all.
+            // SAFETY: it changes nothing but which pages are present.
+            let populated = unsafe { rustix::mm::madvise(address.as_ptr().cast(), len, Advice::LinuxPopulateRead) };
+            drop(populated);
+        }
         Ok(Mapping { address, start, len })
     }
 

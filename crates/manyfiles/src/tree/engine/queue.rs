@@ -1,6 +1,7 @@
 //! What waits to be written, by folder, and which thread takes what next.
 //!
-//! A folder is worked on by one thread at a time, because the file system locks it anyway; where calls wait (`wide`), by many.
+//! A folder is worked on by one thread at a time, because the file system locks it anyway; where calls wait (`wide`), or files
+//! are large, by many.
 //! Entries of one name are written one after the other, in the order in which they were handed over.
 
 use std::collections::hash_map::HashMap;
@@ -21,9 +22,14 @@ const MOST_JOBS: usize = 8192;
 /// How many waiting entries, or bytes of them, make it worth to wake another thread: waking costs as much as writing a file.
 const WORTH_A_THREAD: (usize, usize) = (32, 256 << 10);
 
-/// A batch is at most this many entries, and about this much time, so that the threads share evenly at the end.
+/// A batch is at most this many entries, about this much time, and this many bytes (or one entry), so that the threads share
+/// evenly at the end.
 const BATCH: usize = 64;
 const BATCH_TIME: Duration = Duration::from_micros(500);
+const BATCH_BYTES: usize = 512 << 10;
+
+/// Files of this size take so much longer to write than to open that threads don't wait for each other in one folder.
+const LARGE: usize = 32 << 10;
 
 /// Waiting entries of one folder that make it worth to split opening from writing, where no other folder needs a thread.
 const WORTH_A_PIPELINE: usize = 96;
@@ -33,6 +39,7 @@ const WORTH_A_PIPELINE: usize = 96;
 struct Pending {
     folder: Arc<Folder>,
     jobs: VecDeque<Job>,
+    weight: usize,
     /// Names being written now, by their keys.
     in_flight: HashSet<u64, std::hash::BuildHasherDefault<Identity>>,
     /// Threads at work in it.
@@ -50,13 +57,21 @@ impl Pending {
         let mut jobs = VecDeque::with_capacity(most.min(self.jobs.len()));
         let mut weight = 0;
         while jobs.len() < most
+            && weight < BATCH_BYTES
             && let Some(job) = self.jobs.front()
             && self.in_flight.insert(job.key)
         {
             weight += job.weight();
             jobs.extend(self.jobs.pop_front());
         }
+        self.weight -= weight;
         (jobs, weight)
+    }
+
+    /// Whether a thread may take from it now.
+    fn is_free(&self, wide: bool) -> bool {
+        let large = self.weight >= BATCH_BYTES && self.weight / LARGE >= self.jobs.len();
+        self.threads == 0 || ((wide || large) && self.folder.made.load(Relaxed))
     }
 }
 
@@ -159,6 +174,7 @@ impl Queue {
         self.folders.push(Pending {
             folder: Arc::new(folder),
             jobs: VecDeque::new(),
+            weight: 0,
             in_flight: HashSet::default(),
             threads: 0,
             listed: false,
@@ -215,7 +231,9 @@ impl Queue {
         self.unfinished_weight += weight;
         self.waiting += 1;
         self.waiting_weight += weight;
-        self.folders[id as usize].jobs.push_back(job);
+        let pending = &mut self.folders[id as usize];
+        pending.weight += weight;
+        pending.jobs.push_back(job);
         self.list(id);
     }
 
@@ -228,8 +246,7 @@ impl Queue {
     fn list(&mut self, id: FolderId) {
         let wide = self.is_wide();
         let pending = &mut self.folders[id as usize];
-        let free = pending.threads == 0 || (wide && pending.folder.made.load(Relaxed));
-        if free && !pending.listed && !pending.jobs.is_empty() {
+        if pending.is_free(wide) && !pending.listed && !pending.jobs.is_empty() {
             pending.listed = true;
             self.ready.push_back(id);
         }
@@ -296,6 +313,7 @@ impl Queue {
             pending.in_flight.remove(&job.key);
             self.waiting += 1;
             self.waiting_weight += job.weight();
+            pending.weight += job.weight();
             pending.jobs.push_front(job);
         }
     }
@@ -333,6 +351,7 @@ impl Queue {
     pub(super) fn drop_waiting(&mut self) -> usize {
         let mut dropped = 0;
         for pending in &mut self.folders {
+            pending.weight = 0;
             for job in pending.jobs.drain(..) {
                 dropped += 1;
                 self.unfinished_weight -= job.weight();
