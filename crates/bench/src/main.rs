@@ -34,7 +34,7 @@ struct Arguments {
     /// Three rounds of each: to see that all works, not to cite
     #[arg(long)]
     quick: bool,
-    /// Only contests whose work and file system contain this, such as "close 2 ms"
+    /// Only contests whose work and file system contain this, such as "folder, close 2 ms"
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// Where results are kept, each run in a folder of its own
