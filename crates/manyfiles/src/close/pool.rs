@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use super::handle::{self, Handle};
 use super::policy::{Policy, Switch};
 use super::queue::{Job, Need, Queue};
 use super::sync::{Builder, Condvar, LocalKey, Mutex, MutexGuard, thread_local};
-use crate::Error;
+use crate::{Error, sys};
 
 /// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a
 /// program that is busy keeps its threads; starting one again costs some 30 µs.
@@ -41,6 +42,9 @@ impl Spawn for Threads {
 /// What a [`Closer`](super::Closer) and its threads share.
 pub(super) struct Pool {
     switch: Switch,
+    capacity: usize,
+    /// Whether the system has been told how many handles will be open.
+    has_room: AtomicBool,
     queue: Mutex<Queue>,
     /// A job waits, or the threads shall leave.
     work: Condvar,
@@ -68,6 +72,8 @@ impl Pool {
     ) -> Arc<Pool> {
         Arc::new(Pool {
             switch: Switch::new(policy),
+            capacity,
+            has_room: AtomicBool::new(false),
             queue: Mutex::new(Queue::new(capacity, max_threads)),
             work: Condvar::new(),
             finished: Condvar::new(),
@@ -101,6 +107,12 @@ impl Pool {
     }
 
     fn hand_over(self: &Arc<Pool>, handle: Handle, path: Option<Box<Path>>) {
+        if let Handle::System(handle) = &handle
+            && !self.has_room.swap(true, Ordering::Relaxed)
+        {
+            // Twice the capacity: the program has files of its own.
+            sys::make_room_for_handles(handle, 2 * self.capacity);
+        }
         let mut queue = self.lock();
         if queue.is_full() {
             drop(queue);

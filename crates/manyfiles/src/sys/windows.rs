@@ -18,6 +18,9 @@ pub(crate) fn close(handle: Handle) -> io::Result<()> {
     }
 }
 
+/// Handles need no room to be made.
+pub(crate) fn make_room_for_handles(_any: &Handle, _count: usize) {}
+
 /// How many handles this process may have open: Windows allows millions.
 pub(crate) fn handle_limit() -> usize {
     usize::MAX

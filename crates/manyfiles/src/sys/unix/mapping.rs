@@ -36,7 +36,7 @@ impl Mapping {
             // it fails (before Linux 5.14, or the file has become shorter), the pages come one by one or not at all.
             // SAFETY: it changes nothing but which pages are present.
             let populated = unsafe { rustix::mm::madvise(address.as_ptr().cast(), len, Advice::LinuxPopulateRead) };
-            drop(populated);
+            populated.unwrap_or(());
         }
         Ok(Mapping { address, start, len })
     }

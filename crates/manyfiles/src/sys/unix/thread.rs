@@ -43,6 +43,22 @@ pub(crate) fn own_descriptors(_keep: &Dir) -> bool {
     false
 }
 
+/// Makes room for `count` handles in this thread's descriptor table; `any` is some open one.
+///
+/// Linux lets a table grow only after every processor has passed a quiescent state if threads share it: 10–20 ms each time it
+/// doubles from its first 64. Where it is not shared yet this costs nothing, and where it is, only once.
+#[cfg(target_os = "linux")]
+pub(crate) fn make_room_for_handles(any: impl std::os::fd::AsFd, count: usize) {
+    let last = count.min(handle_limit()).saturating_sub(1);
+    let last = i32::try_from(last).unwrap_or(i32::MAX);
+    // Where it fails, the table grows when it must. Dropping the descriptor closes it; the room stays.
+    drop(rustix::io::fcntl_dupfd_cloexec(any, last));
+}
+
+/// Needs Linux.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn make_room_for_handles(_any: impl std::os::fd::AsFd, _count: usize) {}
+
 /// Gives the calling thread, and those that it starts, a umask of zero without changing any other thread's. Modes then need
 /// no `fchmod`. Returns false, and changes nothing, where it cannot.
 #[cfg(target_os = "linux")]

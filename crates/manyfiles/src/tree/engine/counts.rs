@@ -18,7 +18,11 @@ pub(in crate::tree) struct Counts {
     pub(super) nodes: u64,
     pub(super) skipped: u64,
     pub(in crate::tree) bytes: u64,
+    /// Bytes written, also of files that are not complete yet, or will not be.
+    pub(super) written: u64,
     pub(in crate::tree) times: Times,
+    /// Time of files that was not measured by operation: it is split as that of the others was.
+    unsplit: Duration,
 }
 
 /// Counts of all threads.
@@ -27,8 +31,7 @@ pub(super) struct Totals {
     pub(super) accepted: AtomicU64,
     pub(super) done: AtomicU64,
     pub(super) not_written: AtomicU64,
-    /// Bytes written, also of files that are not complete yet, or will not be.
-    pub(super) written: AtomicU64,
+    written: AtomicU64,
     files: AtomicU64,
     folders: AtomicU64,
     symlinks: AtomicU64,
@@ -44,7 +47,8 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(super) fn add(&self, counts: &mut Counts) {
-        let counts = std::mem::take(counts);
+        let mut counts = std::mem::take(counts);
+        counts.split();
         let add = |total: &AtomicU64, count: u64| {
             if count != 0 {
                 total.fetch_add(count, Relaxed);
@@ -57,9 +61,14 @@ impl Totals {
         add(&self.nodes, counts.nodes);
         add(&self.skipped, counts.skipped);
         add(&self.bytes, counts.bytes);
+        add(&self.written, counts.written);
         for (total, time) in self.times.iter().zip(as_array(counts.times)) {
             add(total, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         }
+    }
+
+    pub(super) fn wrote(&self, bytes: u64) {
+        self.written.fetch_add(bytes, Relaxed);
     }
 
     pub(super) fn fill(&self, report: &mut Report) {
@@ -90,31 +99,57 @@ fn as_array(times: Times) -> [Duration; 5] {
 }
 
 impl Counts {
-    /// To be compared with later.
-    pub(super) fn mark(&self) -> (Times, u64) {
-        (self.times, self.bytes)
-    }
-
-    /// The time that has been spent since, and whether few enough bytes were written for it to tell how fast the file system
-    /// answers: more say how wide its pipe is.
-    pub(super) fn since(&self, (times, bytes): (Times, u64)) -> (Duration, bool) {
-        let total = |times| as_array(times).iter().sum::<Duration>();
-        (total(self.times) - total(times), self.bytes - bytes <= TELLING_SIZE)
+    /// Shares out what was not measured by operation.
+    fn split(&mut self) {
+        let measured: Duration = as_array(self.times).iter().sum();
+        let unsplit = std::mem::take(&mut self.unsplit);
+        if measured.is_zero() {
+            self.times.write += unsplit;
+            return;
+        }
+        let share = |time: &mut Duration| *time += unsplit.mul_f64(time.div_duration_f64(measured));
+        let Times { folders, open, write, metadata, close } = &mut self.times;
+        [folders, open, write, metadata, close].into_iter().for_each(share);
     }
 }
 
-/// Splits a thread's time into stretches, one clock reading between two of them.
+/// Splits a thread's time into files, and some of the files into operations, with one reading of the clock between two.
 #[derive(Debug)]
-pub(in crate::tree) struct Stopwatch(Instant);
+pub(in crate::tree) struct Stopwatch {
+    file: Instant,
+    lap: Instant,
+    split: bool,
+}
 
 impl Stopwatch {
     pub(in crate::tree) fn start() -> Stopwatch {
-        Stopwatch(Instant::now())
+        let now = Instant::now();
+        Stopwatch { file: now, lap: now, split: true }
     }
 
-    /// The time since the start or the last lap.
+    /// The time since the start or the last lap, if this file is split.
     pub(in crate::tree) fn lap(&mut self) -> Duration {
+        if !self.split {
+            return Duration::ZERO;
+        }
         let now = Instant::now();
-        now - std::mem::replace(&mut self.0, now)
+        now - std::mem::replace(&mut self.lap, now)
+    }
+
+    /// Whether the file that begins now is split. To read the clock between all operations of small files would take 2 % of
+    /// the time that it measures.
+    pub(super) fn split_this(&mut self, split: bool) {
+        self.split = split;
+    }
+
+    /// Ends a file, begins the next, and returns what the one that ended took.
+    pub(super) fn next_file(&mut self, counts: &mut Counts) -> Duration {
+        let now = Instant::now();
+        let took = now - self.file;
+        if !self.split {
+            counts.unsplit += took;
+        }
+        (self.file, self.lap) = (now, now);
+        took
     }
 }

@@ -188,8 +188,16 @@ impl Lane {
                 self.between_pieces()?;
             }
         }
-        self.shared.wrote(at);
+        self.wrote(at);
         Ok(())
+    }
+
+    /// For the progress: large files show while they are written, small ones when their batch is done.
+    fn wrote(&mut self, bytes: usize) {
+        self.counts.written += bytes as u64;
+        if bytes >= PIECE {
+            self.shared.wrote(std::mem::take(&mut self.counts.written));
+        }
     }
 
     fn between_pieces(&self) -> Result<(), Stop> {
@@ -215,7 +223,7 @@ impl Lane {
     fn copy(&mut self, source: &Handle, stat: &Stat, target: &Target) -> Result<(u64, u64), Stop> {
         if stat.len > SMALL && self.can_clone && target.old.is_none() {
             if sys::clone_file(source, &target.file).map_err(Stop::Write)? {
-                self.shared.wrote(stat.len as usize);
+                self.wrote(stat.len as usize);
                 return Ok((stat.len, stat.len));
             }
             self.can_clone = false;
@@ -264,7 +272,7 @@ impl Lane {
                 break;
             }
             copied += done as u64;
-            self.shared.wrote(done);
+            self.wrote(done);
             if copied < most {
                 self.between_pieces()?;
             }

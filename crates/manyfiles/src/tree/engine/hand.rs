@@ -91,7 +91,7 @@ impl<'a> FileInHand<'a> {
                     bytes = &bytes[written..];
                     self.position += written as u64;
                     self.written += written as u64;
-                    self.tree.shared.wrote(written);
+                    self.tree.shared.wrote(written as u64);
                 }
             }
         }
@@ -146,12 +146,12 @@ impl super::Shared {
         }
         let id = state.queue.folder(folder);
         while state.queue.is_unfinished(id, key) {
-            state.claims_waiting += 1;
+            state.waiting_for_names += 1;
             state.waiting_callers += 1;
             while self.tell(&mut state) {}
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.waiting_callers -= 1;
-            state.claims_waiting -= 1;
+            state.waiting_for_names -= 1;
         }
         state.queue.claim(id, key);
         self.totals.accepted.fetch_add(1, Relaxed);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, OnceLock};
 
-use crate::tree::content::Content;
+use super::counts::TELLING_SIZE;
+use crate::tree::content::{Content, Kind};
 use crate::tree::{Metadata, Node};
 
 /// Number of a folder, in the order in which they were first named.
@@ -76,6 +77,16 @@ pub(in crate::tree) enum Work {
 impl Job {
     pub(in crate::tree) fn new(name: &OsStr, work: Work) -> Job {
         Job { name: name.into(), key: name_key(name), work }
+    }
+
+    /// Whether what it takes depends on its content more than on anything else, or may.
+    pub(super) fn is_large(&self) -> bool {
+        match &self.work {
+            Work::File { content, .. } => {
+                !matches!(content.0, Kind::Bytes(_)) || content.weight() as u64 > TELLING_SIZE
+            }
+            _ => false,
+        }
     }
 
     /// Whether somebody handed it over, and it is to be counted.

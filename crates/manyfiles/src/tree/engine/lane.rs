@@ -70,9 +70,11 @@ impl Lane {
     /// The handle of a folder; makes the folder, and those above it, if they are not there yet.
     pub(in crate::tree) fn folder(&mut self, folder: &Arc<Folder>) -> Result<Arc<Dir>> {
         if let Some(at) = self.kept.iter().rposition(|(id, _)| *id == folder.id) {
-            let kept = self.kept.remove(at);
-            let dir = kept.1.clone();
-            self.kept.push(kept);
+            let last = self.kept.len() - 1;
+            if at != last {
+                self.kept[at..].rotate_left(1);
+            }
+            let dir = self.kept[last].1.clone();
             return Ok(dir);
         }
         let Some(parent) = &folder.parent else { return Ok(self.root.clone()) };
@@ -134,6 +136,11 @@ impl Lane {
                 result => return result,
             }
         }
+    }
+
+    /// Before other threads share this one's descriptors: see [`sys::make_room_for_handles`].
+    pub(super) fn make_room_for_handles(&self, count: usize) {
+        sys::make_room_for_handles(&*self.root, 8 + self.most_kept + count);
     }
 
     /// Adds the counts of this thread to those of all.

@@ -72,8 +72,9 @@ struct State {
     peak: usize,
     /// Callers that wait in `room`. Every folder that can be worked on is then worth a thread.
     waiting_callers: usize,
-    /// Of these, those that wait for a name and not for room.
-    claims_waiting: usize,
+    /// Of these, those that wait for room, and those that wait for a name. The others wait for the end of all work.
+    waiting_for_room: usize,
+    waiting_for_names: usize,
     /// Nothing more comes: threads that find nothing to do end.
     closing: bool,
     handles: Vec<JoinHandle<()>>,
@@ -110,7 +111,8 @@ impl Shared {
                 told: 0,
                 peak: 0,
                 waiting_callers: 0,
-                claims_waiting: 0,
+                waiting_for_room: 0,
+                waiting_for_names: 0,
                 closing: false,
                 handles: Vec::new(),
             }),
@@ -161,8 +163,8 @@ impl Shared {
         self.slow.load(Relaxed)
     }
 
-    fn wrote(&self, bytes: usize) {
-        self.totals.written.fetch_add(bytes as u64, Relaxed);
+    fn wrote(&self, bytes: u64) {
+        self.totals.wrote(bytes);
     }
 
     pub(super) fn cancel(&self) {
@@ -255,9 +257,11 @@ impl Shared {
             return state;
         }
         state.waiting_callers += 1;
+        state.waiting_for_room += 1;
         while !state.queue.has_room(weight, limit) && !self.is_cancelled() {
             state = self.wait_in_room(state);
         }
+        state.waiting_for_room -= 1;
         state.waiting_callers -= 1;
         state
     }
@@ -321,8 +325,8 @@ impl Shared {
     fn done(&self, state: &mut State, folder: FolderId, done: &Done) {
         self.totals.done.fetch_add(done.entries as u64, Relaxed);
         state.queue.done(folder, done);
-        let room = state.waiting_callers > 0 && state.queue.has_plenty_of_room(self.options.bytes_in_flight);
-        if room || state.claims_waiting > 0 {
+        let room = state.waiting_for_room > 0 && state.queue.has_plenty_of_room(self.options.bytes_in_flight);
+        if room || state.waiting_for_names > 0 || (state.waiting_callers > 0 && state.queue.unfinished == 0) {
             self.room.notify_all();
         }
     }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-use super::counts::Stopwatch;
+use super::counts::{Stopwatch, TELLING_SIZE};
 use super::job::{Folder, Job};
 use super::lane::Lane;
 use super::lock;
 use super::pace::SLOW;
 use super::place::Opened;
 use super::queue::{Batch, Done};
-use super::worker::{Lesson, fill_job, open_job};
+use super::worker::{Lesson, SPLIT_EVERY, fill_job, open_job};
 use crate::sys::{self, Sleeps};
 
 /// Files that are open at a time in each of the three places of a pipeline: being opened, handed over, being written. 16 to
@@ -43,8 +43,9 @@ impl Writer {
         let mut lane = Lane::shared(opener.shared.clone());
         lane.no_umask = opener.no_umask; // It shares the umask of the thread that starts it.
         let thread = std::thread::Builder::new().name("manyfiles-write".into()).stack_size(256 << 10);
-        let thread = thread.spawn(move || write_chunks(&mut lane, receive)).ok(); // No thread: see `chunks`.
         let chunk = (sys::handle_limit() / 8).clamp(1, CHUNK);
+        opener.make_room_for_handles(3 * chunk);
+        let thread = thread.spawn(move || write_chunks(&mut lane, receive)).ok(); // No thread: see `chunks`.
         Writer { chunks: thread.is_some().then_some(send), thread, chunk }
     }
 
@@ -77,12 +78,12 @@ impl Writer {
         while chunk.done.jobs < self.chunk
             && let Some(job) = jobs.pop_front()
         {
+            watch.split_this(chunk.done.jobs.is_multiple_of(SPLIT_EVERY));
             chunk.done.count(&job);
-            let before = lane.counts.mark();
             chunk.files.extend(open_job(lane, folder, job, &mut watch));
-            let (time, small) = lane.counts.since(before);
+            let time = watch.next_file(&mut lane.counts);
             if time >= SLOW && sleeps.since_last() && !std::mem::take(&mut lane.asked) {
-                lesson.note(time, small, true);
+                lesson.note(time, true, true);
                 break;
             }
         }
@@ -122,10 +123,12 @@ fn write_chunk(lane: &mut Lane, chunk: Chunk) {
     let mut sleeps = Sleeps::default();
     sleeps.since_last();
     let mut watch = Stopwatch::start();
-    for opened in files {
-        let before = lane.counts.mark();
+    for (n, opened) in files.into_iter().enumerate() {
+        watch.split_this(n.is_multiple_of(SPLIT_EVERY));
+        let bytes = lane.counts.bytes;
         fill_job(lane, opened, &mut watch);
-        let (time, small) = lane.counts.since(before);
+        let time = watch.next_file(&mut lane.counts);
+        let small = lane.counts.bytes - bytes <= TELLING_SIZE;
         lesson.note(time, small, time >= SLOW && sleeps.since_last());
     }
     lane.flush_counts();

@@ -65,7 +65,10 @@ impl Pending {
             count += 1;
         }
         self.weight -= weight;
-        (self.jobs.drain(..count).collect(), weight)
+        // Most folders are filled once: those that are keep no room for more.
+        let taken =
+            if count == self.jobs.len() { std::mem::take(&mut self.jobs) } else { self.jobs.drain(..count).collect() };
+        (taken, weight)
     }
 
     /// Whether threads gain by working in it together: where calls wait, or files are large.
@@ -336,6 +339,9 @@ impl Queue {
         if !pending.exclusive {
             for name in &done.names {
                 pending.in_flight.remove(name);
+            }
+            if pending.in_flight.is_empty() && pending.jobs.is_empty() {
+                pending.in_flight = HashSet::default();
             }
         }
         self.list(id);

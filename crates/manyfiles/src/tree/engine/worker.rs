@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::counts::Stopwatch;
+use super::counts::{Stopwatch, TELLING_SIZE};
 use super::fill::Unfilled;
 use super::job::{Folder, Job};
 use super::lane::Lane;
@@ -23,6 +23,9 @@ use crate::{Error, Operation};
 /// wake it; after this many times it sleeps until it is told.
 const LINGER: Duration = Duration::from_millis(1);
 const LINGERINGS: u32 = 20;
+
+/// Of so many files in a row one is measured operation by operation.
+pub(super) const SPLIT_EVERY: usize = 8;
 
 pub(super) fn run(shared: Arc<Shared>) {
     let mut lane = Lane::own(shared.clone());
@@ -149,10 +152,12 @@ fn write_jobs(lane: &mut Lane, folder: &Arc<Folder>, jobs: &mut VecDeque<Job>, d
     sleeps.since_last();
     let mut watch = Stopwatch::start();
     while let Some(job) = jobs.pop_front() {
+        watch.split_this(done.jobs.is_multiple_of(SPLIT_EVERY) || job.is_large());
         done.count(&job);
-        let before = lane.counts.mark();
+        let bytes = lane.counts.bytes;
         write_job(lane, folder, job, &mut watch);
-        let (time, small) = lane.counts.since(before);
+        let time = watch.next_file(&mut lane.counts);
+        let small = lane.counts.bytes - bytes <= TELLING_SIZE;
         let slept = time >= SLOW && sleeps.since_last();
         let asked = std::mem::take(&mut lane.asked);
         if !asked {
@@ -175,9 +180,11 @@ impl Done {
 
 /// Both halves of one entry.
 fn write_job(lane: &mut Lane, folder: &Arc<Folder>, job: Job, watch: &mut Stopwatch) {
-    if let Some(opened) = open_job(lane, folder, job, watch) {
-        fill_job(lane, opened, watch);
-    }
+    contain(lane, folder, |lane| {
+        let opened = try_open(lane, folder, job, watch)?;
+        try_fill(lane, opened, watch);
+        Some(())
+    });
 }
 
 /// The first half. `None` if that was all, or it failed, which is reported.
@@ -213,13 +220,17 @@ fn try_open(lane: &mut Lane, folder: &Arc<Folder>, job: Job, watch: &mut Stopwat
 pub(super) fn fill_job(lane: &mut Lane, opened: Opened, watch: &mut Stopwatch) {
     let folder = opened.folder.clone();
     contain(lane, &folder, |lane| {
-        match lane.fill(opened, watch) {
-            Ok(()) => {}
-            Err(Unfilled::Failed(error)) => lane.shared.fail(error),
-            Err(Unfilled::Cancelled) => {
-                lane.shared.totals.not_written.fetch_add(1, Relaxed);
-            }
-        }
+        try_fill(lane, opened, watch);
         Some(())
     });
+}
+
+fn try_fill(lane: &mut Lane, opened: Opened, watch: &mut Stopwatch) {
+    match lane.fill(opened, watch) {
+        Ok(()) => {}
+        Err(Unfilled::Failed(error)) => lane.shared.fail(error),
+        Err(Unfilled::Cancelled) => {
+            lane.shared.totals.not_written.fetch_add(1, Relaxed);
+        }
+    }
 }
