@@ -28,6 +28,11 @@ impl Pace {
         self.count += 1;
     }
 
+    /// Whether any file has been noted.
+    pub(super) fn is_known(&self) -> bool {
+        self.count > 0
+    }
+
     /// What every file has to wait.
     pub(super) fn latency(&self) -> Duration {
         let known = self.count.min(self.recent.len());

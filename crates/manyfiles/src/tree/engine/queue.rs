@@ -314,7 +314,7 @@ impl Queue {
                 && self.cores > 1
                 && most >= 8
                 && pending.jobs.len() >= most + WORTH_A_PIPELINE
-                && folder.made.load(Relaxed);
+                && self.pace.is_known();
             // The other half of a pipeline may still be writing what this thread opened.
             pending.exclusive = !hot && pending.in_flight.is_empty() && !pending.is_shared(wide);
             let (jobs, weight) = pending.take(most, self.spare.pop().unwrap_or_default());
@@ -414,7 +414,8 @@ impl Queue {
 
     /// Learns from the files of one batch: what a file took, and what it waited for the file system, if that is known.
     pub(super) fn learn(&mut self, per_file: Duration, waited: Option<Duration>) {
-        self.per_file = (self.per_file * 3 + per_file) / 4;
+        let known = self.pace.is_known();
+        self.per_file = if known { (self.per_file * 3 + per_file) / 4 } else { per_file };
         let Some(waited) = waited else { return };
         self.pace.note(waited);
         let was_wide = self.is_wide();
