@@ -59,6 +59,38 @@ pub(crate) fn make_room_for_handles(any: impl std::os::fd::AsFd, count: usize) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn make_room_for_handles(_any: impl std::os::fd::AsFd, _count: usize) {}
 
+/// The processor that the calling thread runs on.
+#[cfg(target_os = "linux")]
+pub(crate) fn processor() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// Moves the calling thread to another processor than this one, if it may use another. It may come back.
+///
+/// A thread that two wake each other with shall run beside it, not after it. Linux wakes a thread where it ran last, or where
+/// the waker runs, and looks further only among processors that it knows to share a cache: in many virtual machines none.
+#[cfg(target_os = "linux")]
+pub(crate) fn leave_processor(processor: usize) {
+    use rustix::thread::{sched_getaffinity, sched_setaffinity};
+    let Ok(all) = sched_getaffinity(None) else { return };
+    let mut others = all;
+    others.unset(processor);
+    // With no other this fails. Either way the thread runs, which is all that it must.
+    if sched_setaffinity(None, &others).is_ok() {
+        sched_setaffinity(None, &all).unwrap_or(());
+    }
+}
+
+/// Needs Linux.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn processor() -> usize {
+    0
+}
+
+/// Needs Linux.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn leave_processor(_processor: usize) {}
+
 /// Gives the calling thread, and those that it starts, a umask of zero without changing any other thread's. Modes then need
 /// no `fchmod`. Returns false, and changes nothing, where it cannot.
 #[cfg(target_os = "linux")]

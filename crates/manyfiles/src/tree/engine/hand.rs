@@ -159,7 +159,7 @@ impl super::Shared {
     }
 
     fn give_back(&self, claim: &Claim) {
-        let done = Done { names: vec![claim.name], jobs: 1, entries: 1, weight: 0 };
+        let done = Done { names: vec![claim.name], jobs: 1, entries: 1, ..Done::noted() };
         self.done(&mut lock(&self.state), claim.folder, &done);
     }
 }

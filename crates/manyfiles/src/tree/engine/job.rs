@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, OnceLock};
 
 use super::counts::TELLING_SIZE;
+use super::name::Name;
 use crate::tree::content::{Content, Kind};
 use crate::tree::{Metadata, Node};
 
@@ -42,7 +43,7 @@ impl Folder {
 #[derive(Debug)]
 pub(in crate::tree) struct Job {
     /// Its name in the folder. Empty: the folder itself.
-    pub(super) name: Box<OsStr>,
+    pub(super) name: Name,
     /// [`name_key`] of the name.
     pub(super) key: u64,
     pub(super) work: Work,

@@ -10,6 +10,7 @@ mod finish;
 mod hand;
 mod job;
 mod lane;
+mod name;
 mod pace;
 mod pipeline;
 mod place;
@@ -26,6 +27,7 @@ use std::thread::JoinHandle;
 use self::counts::Totals;
 use self::job::FolderId;
 use self::queue::{Done, Queue};
+use self::worker::Ended;
 use super::metadata::Metadata;
 use super::options::{Answer, OnConflict, Options};
 use super::report::{Progress, Report};
@@ -62,9 +64,10 @@ pub(super) struct Shared {
 
 struct State {
     queue: Queue,
-    /// Threads that exist, that are at work, that wait for work; of these, those that look again soon by themselves, and those
-    /// that have been told to and have not woken up yet.
+    /// Threads that exist, that begin, that are at work, that wait for work; of these, those that look again soon by themselves,
+    /// and those that have been told to and have not woken up yet.
     threads: usize,
+    beginning: usize,
     busy: usize,
     idle: usize,
     lingering: usize,
@@ -105,6 +108,7 @@ impl Shared {
             state: Mutex::new(State {
                 queue: Queue::new(cores),
                 threads: 0,
+                beginning: 0,
                 busy: 0,
                 idle: 0,
                 lingering: 0,
@@ -274,8 +278,10 @@ impl Shared {
             && let Some(batch) = state.queue.take(0)
         {
             drop(state);
-            worker::write_batch(&mut Lane::shared(self.clone()), batch);
-            return lock(&self.state);
+            let ended = worker::write_batch(&mut Lane::shared(self.clone()), batch);
+            let mut state = lock(&self.state);
+            self.end_batch(&mut state, ended);
+            return state;
         }
         self.room.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
@@ -283,7 +289,11 @@ impl Shared {
     /// Wakes or starts one thread, if there is work for one more.
     fn tell(self: &Arc<Shared>, state: &mut State) -> bool {
         // One that looks by itself within a millisecond counts as busy until there is more than enough for it.
-        let busy = state.busy + state.told;
+        let looking = state.told + state.beginning;
+        if looking >= state.queue.free_folders() {
+            return false; // Each of these will have a thread as it is.
+        }
+        let busy = state.busy + looking;
         let soon = usize::from(state.lingering > state.told);
         let urgent = state.waiting_callers > 0 || state.closing;
         if !state.queue.wants_thread(if urgent { busy } else { busy + soon }, urgent) {
@@ -313,12 +323,19 @@ impl Shared {
             Ok(handle) => {
                 state.handles.push(handle);
                 state.threads += 1;
-                state.busy += 1; // It begins by looking for work.
-                state.peak = state.peak.max(state.busy);
+                state.beginning += 1;
                 true
             }
             Err(_) => false,
         }
+    }
+
+    /// Notes what came of a batch.
+    fn end_batch(&self, state: &mut State, ended: Ended) {
+        ended.lesson.learn(self, state);
+        state.queue.put_back(ended.folder, ended.rest);
+        self.done(state, ended.folder, &ended.done);
+        state.queue.leave(ended.folder);
     }
 
     /// Notes that jobs of this folder are done, and tells who waits for that.

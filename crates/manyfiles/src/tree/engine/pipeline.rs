@@ -15,7 +15,7 @@ use super::lock;
 use super::pace::SLOW;
 use super::place::Opened;
 use super::queue::{Batch, Done};
-use super::worker::{Lesson, SPLIT_EVERY, fill_job, open_job};
+use super::worker::{Ended, Lesson, SPLIT_EVERY, fill_job, open_job};
 use crate::sys::{self, Sleeps};
 
 /// Files that are open at a time in each of the three places of a pipeline: being opened, handed over, being written. 16 to
@@ -45,12 +45,17 @@ impl Writer {
         let thread = std::thread::Builder::new().name("manyfiles-write".into()).stack_size(256 << 10);
         let chunk = (sys::handle_limit() / 8).clamp(1, CHUNK);
         opener.make_room_for_handles(3 * chunk);
-        let thread = thread.spawn(move || write_chunks(&mut lane, receive)).ok(); // No thread: see `chunks`.
+        let opening = sys::processor();
+        let write = move || {
+            sys::leave_processor(opening);
+            write_chunks(&mut lane, receive);
+        };
+        let thread = thread.spawn(write).ok(); // No thread: see `chunks`.
         Writer { chunks: thread.is_some().then_some(send), thread, chunk }
     }
 
     /// Opens the files of the batch, and of the same folder as long as nothing else is to be done.
-    pub(super) fn write_folder(&self, lane: &mut Lane, batch: Batch) {
+    pub(super) fn write_folder(&self, lane: &mut Lane, batch: Batch) -> Ended {
         let Batch { folder, mut jobs, .. } = batch;
         let shared = lane.shared.clone();
         while !jobs.is_empty() {
@@ -63,9 +68,7 @@ impl Writer {
             }
         }
         lane.flush_counts();
-        let mut state = lock(&shared.state);
-        state.queue.put_back(folder.id, jobs);
-        state.queue.leave(folder.id);
+        Ended { folder: folder.id, rest: jobs, done: Done::default(), lesson: Lesson::default() }
     }
 
     /// Opens up to a chunk's worth and passes it on. True if the file system has turned slow.
@@ -73,7 +76,7 @@ impl Writer {
         let mut watch = Stopwatch::start();
         let mut sleeps = Sleeps::default();
         sleeps.since_last();
-        let mut chunk = Chunk { folder: folder.clone(), files: Vec::with_capacity(self.chunk), done: Done::default() };
+        let mut chunk = Chunk { folder: folder.clone(), files: Vec::with_capacity(self.chunk), done: Done::noted() };
         let mut lesson = Lesson::default();
         while chunk.done.jobs < self.chunk
             && let Some(job) = jobs.pop_front()

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::job::{Folder, Job, Work};
 use super::lane::Lane;
+use super::name::Name;
 use crate::sys::{self, Dir, EntryKind, Handle, Stat};
 use crate::tree::content::{Content, Kind};
 use crate::tree::{Answer, Metadata, OnConflict};
@@ -22,7 +23,7 @@ pub(in crate::tree) struct Opened {
     pub(super) folder: Arc<Folder>,
     pub(super) dir: Arc<Dir>,
     /// The name it is to have at the end.
-    pub(super) name: Box<OsStr>,
+    pub(super) name: Name,
     pub(super) content: Content,
     pub(super) metadata: Metadata,
     pub(super) target: Target,
@@ -129,7 +130,7 @@ impl Lane {
         &mut self,
         folder: &Arc<Folder>,
         dir: &Arc<Dir>,
-        name: Box<OsStr>,
+        name: Name,
         content: Content,
         mut metadata: Metadata,
     ) -> Result<Option<Opened>> {
@@ -151,7 +152,7 @@ impl Lane {
             .take_name(folder, dir, &name, &metadata, mode, same)
             .map_err(|cause| Error::new(Operation::Create, Lane::path_of(folder, &name), cause))?;
         Ok(placed.map(|(target, other_name)| {
-            let name = other_name.unwrap_or(name);
+            let name = other_name.map_or(name, |other| Name::from(&*other));
             Opened { folder: folder.clone(), dir: dir.clone(), name, content, metadata, target, source }
         }))
     }

@@ -28,6 +28,9 @@ const BATCH: usize = 64;
 const BATCH_TIME: Duration = Duration::from_micros(500);
 const BATCH_BYTES: usize = 512 << 10;
 
+/// Empty lists that are kept for the next folders.
+const SPARE: usize = 64;
+
 /// Files of this size take so much longer to write than to open that threads don't wait for each other in one folder.
 const LARGE: usize = 32 << 10;
 
@@ -55,7 +58,7 @@ struct Pending {
 impl Pending {
     /// The first entries, up to `most` of them, and their weight. Where other threads may take from the folder too, a name that
     /// is being written, or is among them already, ends them: the second waits for the first.
-    fn take(&mut self, most: usize) -> (VecDeque<Job>, usize) {
+    fn take(&mut self, most: usize, mut spare: VecDeque<Job>) -> (VecDeque<Job>, usize) {
         let (mut count, mut weight) = (0, 0);
         for job in self.jobs.iter().take(most) {
             if weight >= BATCH_BYTES || !(self.exclusive || self.in_flight.insert(job.key)) {
@@ -66,9 +69,11 @@ impl Pending {
         }
         self.weight -= weight;
         // Most folders are filled once: those that are keep no room for more.
-        let taken =
-            if count == self.jobs.len() { std::mem::take(&mut self.jobs) } else { self.jobs.drain(..count).collect() };
-        (taken, weight)
+        if count == self.jobs.len() {
+            return (std::mem::take(&mut self.jobs), weight);
+        }
+        spare.extend(self.jobs.drain(..count));
+        (spare, weight)
     }
 
     /// Whether threads gain by working in it together: where calls wait, or files are large.
@@ -88,6 +93,8 @@ impl Pending {
 pub(super) struct Batch {
     pub(super) folder: Arc<Folder>,
     pub(super) jobs: VecDeque<Job>,
+    /// Whether their names are noted as in flight.
+    pub(super) noted: bool,
     /// The folder has many more, and no other folder waits for a thread: open here and let another thread write.
     pub(super) hot: bool,
 }
@@ -95,11 +102,19 @@ pub(super) struct Batch {
 /// What became of (part of) a batch.
 #[derive(Debug, Default)]
 pub(super) struct Done {
+    /// Whether the names were noted as in flight, and which they are.
+    pub(super) noted: bool,
     pub(super) names: Vec<u64>,
     pub(super) jobs: usize,
     /// Those of the jobs that somebody handed over.
     pub(super) entries: usize,
     pub(super) weight: usize,
+}
+
+impl Done {
+    pub(super) fn noted() -> Done {
+        Done { noted: true, ..Done::default() }
+    }
 }
 
 #[derive(Debug)]
@@ -109,6 +124,8 @@ pub(super) struct Queue {
     /// Paths that this run makes symbolic links at, hashed: nothing may be written below them.
     links: HashSet<u64>,
     ready: VecDeque<FolderId>,
+    /// Empty lists to be used again: allocated by one thread and freed by another they would cost as much as the files.
+    spare: Vec<VecDeque<Job>>,
     last: FolderId,
     /// Entries in folders' queues.
     waiting: usize,
@@ -131,6 +148,7 @@ impl Queue {
             by_path: HashMap::new(),
             links: HashSet::new(),
             ready: VecDeque::new(),
+            spare: Vec::new(),
             last: 0,
             waiting: 0,
             waiting_weight: 0,
@@ -242,6 +260,9 @@ impl Queue {
         self.waiting_weight += weight;
         let pending = &mut self.folders[id as usize];
         pending.weight += weight;
+        if pending.jobs.capacity() == 0 {
+            pending.jobs = self.spare.pop().unwrap_or_default();
+        }
         pending.jobs.push_back(job);
         self.list(id);
     }
@@ -259,6 +280,11 @@ impl Queue {
             pending.listed = true;
             self.ready.push_back(id);
         }
+    }
+
+    /// Folders that a thread can take from.
+    pub(super) fn free_folders(&self) -> usize {
+        self.ready.len()
     }
 
     /// Whether another thread, beside those `busy`, would have enough to do.
@@ -291,15 +317,16 @@ impl Queue {
                 && folder.made.load(Relaxed);
             // The other half of a pipeline may still be writing what this thread opened.
             pending.exclusive = !hot && pending.in_flight.is_empty() && !pending.is_shared(wide);
-            let (jobs, weight) = pending.take(most);
+            let (jobs, weight) = pending.take(most, self.spare.pop().unwrap_or_default());
             if jobs.is_empty() {
                 continue; // Listed again when that name is done.
             }
             self.waiting -= jobs.len();
             self.waiting_weight -= weight;
             pending.threads += 1;
+            let noted = !pending.exclusive;
             self.list(id);
-            return Some(Batch { folder, jobs, hot });
+            return Some(Batch { folder, jobs, noted, hot });
         }
         None
     }
@@ -311,16 +338,16 @@ impl Queue {
         if self.target > self.cores || !self.ready.is_empty() || pending.jobs.len() < most {
             return None;
         }
-        let (jobs, weight) = pending.take(most);
+        let (jobs, weight) = pending.take(most, self.spare.pop().unwrap_or_default());
         self.waiting -= jobs.len();
         self.waiting_weight -= weight;
         (!jobs.is_empty()).then_some(jobs)
     }
 
     /// Puts back what a thread took and did not begin, in front.
-    pub(super) fn put_back(&mut self, id: FolderId, jobs: VecDeque<Job>) {
+    pub(super) fn put_back(&mut self, id: FolderId, mut jobs: VecDeque<Job>) {
         let pending = &mut self.folders[id as usize];
-        for job in jobs.into_iter().rev() {
+        while let Some(job) = jobs.pop_back() {
             if !pending.exclusive {
                 pending.in_flight.remove(&job.key);
             }
@@ -329,6 +356,9 @@ impl Queue {
             pending.weight += job.weight();
             pending.jobs.push_front(job);
         }
+        if self.spare.len() < SPARE && (1..=2 * BATCH).contains(&jobs.capacity()) {
+            self.spare.push(jobs);
+        }
     }
 
     /// Notes that jobs of this folder are done with.
@@ -336,7 +366,7 @@ impl Queue {
         self.unfinished -= done.jobs;
         self.unfinished_weight -= done.weight;
         let pending = &mut self.folders[id as usize];
-        if !pending.exclusive {
+        if done.noted {
             for name in &done.names {
                 pending.in_flight.remove(name);
             }

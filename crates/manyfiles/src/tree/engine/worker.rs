@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::counts::{Stopwatch, TELLING_SIZE};
 use super::fill::Unfilled;
-use super::job::{Folder, Job};
+use super::job::{Folder, FolderId, Job};
 use super::lane::Lane;
 use super::pace::SLOW;
 use super::pipeline::Writer;
@@ -30,32 +30,51 @@ pub(super) const SPLIT_EVERY: usize = 8;
 pub(super) fn run(shared: Arc<Shared>) {
     let mut lane = Lane::own(shared.clone());
     let mut writer = None;
-    while let Some(batch) = next_batch(&shared) {
-        if batch.hot {
+    let mut ended = None;
+    while let Some(batch) = next_batch(&shared, ended.take()) {
+        ended = Some(if batch.hot {
             let writer = writer.get_or_insert_with(|| Writer::start(&lane));
-            writer.write_folder(&mut lane, batch);
+            writer.write_folder(&mut lane, batch)
         } else {
             writer = None;
-            write_batch(&mut lane, batch);
-        }
+            write_batch(&mut lane, batch)
+        });
     }
 }
 
+/// A thread leaves a folder: what came of its batch, and what it gives back.
+pub(super) struct Ended {
+    pub(super) folder: FolderId,
+    pub(super) rest: VecDeque<Job>,
+    pub(super) done: Done,
+    pub(super) lesson: Lesson,
+}
+
 /// `None` when this thread is to end.
-fn next_batch(shared: &Arc<Shared>) -> Option<Batch> {
+fn next_batch(shared: &Arc<Shared>, ended: Option<Ended>) -> Option<Batch> {
     let mut lingered = 0;
     let mut state = lock(&shared.state);
-    state.busy -= 1;
+    // Under one lock with what follows: a folder that this thread goes on with looks free to nobody in between.
+    match ended {
+        Some(ended) => {
+            shared.end_batch(&mut state, ended);
+            state.busy -= 1;
+        }
+        None => state.beginning -= 1,
+    }
     loop {
         shared.drop_if_cancelled(&mut state);
-        let surplus = state.threads > state.queue.target;
         let others = state.busy;
-        if !surplus && let Some(batch) = state.queue.take(others) {
+        if others < state.queue.target
+            && let Some(batch) = state.queue.take(others)
+        {
             state.busy += 1;
             state.peak = state.peak.max(state.busy);
             shared.tell(&mut state);
             return Some(batch);
         }
+        // More threads than are wanted wait a while before they go: they may be wanted again.
+        let surplus = state.threads > state.queue.target && lingered == LINGERINGS;
         if surplus || (state.closing && state.queue.unfinished == 0) {
             state.threads -= 1;
             shared.room.notify_all();
@@ -122,18 +141,13 @@ impl Lesson {
 }
 
 /// Writes the entries of a batch, or the first of them if they turn out slow: the rest goes back, for other threads to take.
-pub(super) fn write_batch(lane: &mut Lane, batch: Batch) {
-    let Batch { folder, mut jobs, .. } = batch;
-    let shared = lane.shared.clone();
-    let mut done = Done::default();
+pub(super) fn write_batch(lane: &mut Lane, batch: Batch) -> Ended {
+    let Batch { folder, mut jobs, noted, .. } = batch;
+    let mut done = Done { noted, ..Done::default() };
     let mut lesson = Lesson::default();
     write_jobs(lane, &folder, &mut jobs, &mut done, &mut lesson);
     lane.flush_counts();
-    let mut state = lock(&shared.state);
-    lesson.learn(&shared, &mut state);
-    state.queue.put_back(folder.id, jobs);
-    shared.done(&mut state, folder.id, &done);
-    state.queue.leave(folder.id);
+    Ended { folder: folder.id, rest: jobs, done, lesson }
 }
 
 /// Runs one step of one entry. A panic in it would be a bug of this crate; it is reported like any failure, because a thread
@@ -171,7 +185,9 @@ fn write_jobs(lane: &mut Lane, folder: &Arc<Folder>, jobs: &mut VecDeque<Job>, d
 
 impl Done {
     pub(super) fn count(&mut self, job: &Job) {
-        self.names.push(job.key);
+        if self.noted {
+            self.names.push(job.key);
+        }
         self.jobs += 1;
         self.entries += usize::from(job.is_entry());
         self.weight += job.weight();
