@@ -35,3 +35,8 @@ mod sys;
 pub mod tree;
 
 pub use error::{Error, Operation, Result};
+
+/// The README's examples, compiled.
+#[cfg(all(doctest, unix))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
