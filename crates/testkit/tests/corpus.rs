@@ -1,4 +1,4 @@
-//! The corpora are what the measurements say they are.
+//! The corpora are what docs/measurements.md says they are.
 
 use manyfiles_testkit::Corpus;
 

@@ -6,7 +6,7 @@ use super::Pattern;
 
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Threads that write while the file system is fast (0: one per core)
+    /// Threads that write while the file system is fast (0: one per core, at least two)
     ///
     /// Where its calls wait (a network file system), more threads join by themselves, except with 1.
     #[arg(short, long, value_name = "N", default_value_t = 0)]
@@ -99,7 +99,7 @@ pub enum Conflict {
     Overwrite,
     /// Write beside the old file, then rename: readers see old or new, nothing between
     Replace,
-    /// Overwrite only what is older than the entry
+    /// Replace only what is older than the entry
     Newer,
     /// Keep both: 'name (1).txt'
     Rename,

@@ -18,8 +18,8 @@ pub enum Policy {
 }
 
 /// What a hand-over costs, waking a thread included: 5–10 µs on the thread that hands over and as much on the one that
-/// takes. ext4 closes a rewritten file in 9.5 µs on average, its rare outliers included (measurements.md, "What a small
-/// file costs"): that must stay below.
+/// takes. ext4 closes a rewritten file in 9.5 µs on average, its rare outliers included (docs/measurements.md, "What a
+/// small file costs"): that must stay below.
 const HAND_OVER_NANOS: u32 = 20_000;
 
 /// So much more than hand-overs must closes have cost before handing over begins. ext4's outliers of 194 µs (one in

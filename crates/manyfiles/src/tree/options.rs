@@ -19,15 +19,20 @@ pub enum OnConflict {
     Skip,
     /// Leave what is there if it has the same bytes (its metadata is set all the same), else write as
     /// [`Overwrite`](OnConflict::Overwrite) does. 5.8 times as fast as truncating where nothing changed (ext4). Content with
-    /// holes, and what comes through [`create`](TreeWriter::create), is written without comparing.
+    /// holes is written without comparing, and so is what comes through [`create`](TreeWriter::create) and is longer than
+    /// 256 KiB or has bytes left out; that replaces what is there.
     SkipIdentical,
     /// Write over the old bytes, then cut to length: 4.7 times as fast as truncating first on ext4. A crash or a reader
-    /// meanwhile may see old and new bytes mixed. A symbolic link or a file with other hard links is replaced instead, so
-    /// that nothing outside the tree changes.
+    /// meanwhile may see old and new bytes mixed.
+    ///
+    /// Replaced instead, as [`Replace`](OnConflict::Replace) does, is a symbolic link or a file with other hard links, so
+    /// that nothing outside the tree changes; a file that cannot be opened for writing; and whatever is in the way of what
+    /// comes through [`create`](TreeWriter::create) and is longer than 256 KiB or has bytes left out.
     Overwrite,
     /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating.
     Replace,
-    /// Write over only what is older than the entry's modification time; else count it as skipped.
+    /// Replace only what is older than the entry's modification time, as [`Replace`](OnConflict::Replace) does; else leave
+    /// what is there, and count the entry as skipped. An entry without a time replaces.
     Newer,
     /// Keep both: write to `name (1).ext`, or the first number that is free.
     Rename,
@@ -58,7 +63,7 @@ pub enum Answer {
     Error,
     /// Leave what is there.
     Skip,
-    /// Write over it.
+    /// Replace it: write beside it and rename, as [`OnConflict::Replace`] does.
     Overwrite,
     /// Keep both.
     Rename,
@@ -87,9 +92,9 @@ impl Options {
         self
     }
 
-    /// How many threads write while the file system is fast. Default: one per core. Where its calls wait (a network file
-    /// system, a virus scanner), more threads than that join, and leave when the calls are fast again; not so with 1, which
-    /// writes everything in the order of the calls.
+    /// How many threads write while the file system is fast. Default: one per core, at least two. Where its calls wait (a
+    /// network file system, a virus scanner), more threads than that join, and leave when the calls are fast again; with 1
+    /// none joins.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));

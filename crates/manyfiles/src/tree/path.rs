@@ -1,4 +1,4 @@
-//! Which paths may be written: relative, downward, and by names this system can hold.
+//! Which paths may be written: relative and downward.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -22,12 +22,8 @@ pub enum Refusal {
     ParentFolder,
     /// The path has a NUL byte.
     Nul,
-    /// Windows keeps the name for a device (`CON`, `NUL`, `COM1`), reads it as a stream (`a:b`), or cannot hold it.
-    ReservedName,
     /// A symbolic link stands where a folder is needed; links are not followed on the way down.
     ThroughSymlink,
-    /// The name differs from another of this tree only in case, and the file system holds both as one.
-    FoldsTogether,
     /// The kind of entry is not one that this program writes, or not without being asked to.
     UnwantedKind,
 }
@@ -39,9 +35,7 @@ impl fmt::Display for Refusal {
             Refusal::Absolute => "refused: an absolute path could leave the root",
             Refusal::ParentFolder => "refused: a path with '..' could leave the root",
             Refusal::Nul => "refused: the path has a NUL byte",
-            Refusal::ReservedName => "refused: Windows reserves this name",
             Refusal::ThroughSymlink => "refused: a symbolic link stands in the way, and links are not followed",
-            Refusal::FoldsTogether => "refused: this file system holds the name and an earlier one of this tree as one",
             Refusal::UnwantedKind => "refused: not a file, folder or link",
         })
     }
@@ -94,11 +88,7 @@ pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
     if bytes.contains(&0) {
         return Err(Refusal::Nul);
     }
-    #[cfg(windows)]
-    let normal = windows_names(path)?;
-    #[cfg(not(windows))]
-    let normal = normal_form(path)?;
-    Ok(match normal {
+    Ok(match normal_form(path)? {
         Cow::Borrowed(path) => {
             let (folder, name) = split_normal(path);
             Split { folder: Cow::Borrowed(folder), name: Cow::Borrowed(name) }
@@ -111,7 +101,6 @@ pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
 }
 
 /// Folder and name of a path in normal form.
-#[cfg(unix)]
 fn split_normal(path: &Path) -> (&OsStr, &OsStr) {
     use std::os::unix::ffi::OsStrExt;
     let bytes = path.as_os_str().as_bytes();
@@ -133,7 +122,6 @@ fn refuse_absolute(bytes: &[u8]) -> Result<(), Refusal> {
 }
 
 /// Most paths are as they should be already and are passed on as they are.
-#[cfg(not(windows))]
 fn normal_form(path: &Path) -> Result<Cow<'_, Path>, Refusal> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let mut normal = true;
@@ -147,7 +135,6 @@ fn normal_form(path: &Path) -> Result<Cow<'_, Path>, Refusal> {
     Ok(if normal { Cow::Borrowed(path) } else { Cow::Owned(path.components().filter(is_normal).collect()) })
 }
 
-#[cfg(not(windows))]
 fn is_normal(component: &std::path::Component<'_>) -> bool {
     matches!(component, std::path::Component::Normal(_))
 }

@@ -14,7 +14,8 @@ use crate::{Error, Operation};
 /// Large content is written in pieces of this size, so that a cancellation and the progress don't wait for the end.
 const PIECE: usize = 1 << 20;
 
-/// The buffer for copying through memory: from 256 KiB on, larger ones gain nothing (measurements: records into one file).
+/// The buffer for copying through memory: from 256 KiB on, larger ones gain nothing (docs/measurements.md,
+/// "Records into one file").
 pub(in crate::tree) const BUFFER: usize = 256 << 10;
 
 /// Up to this size a copy is one read and one write, cheaper than asking for anything better.

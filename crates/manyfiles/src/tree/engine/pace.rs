@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 /// A file that takes this long in calls that sleep is on a file system that waits for something: a network, a virus scanner,
-/// a FUSE process. Small files on local ones take 5–25 µs, their p99 200 (measurements: "What a small file costs").
+/// a FUSE process. Small files on local ones take 5–25 µs, their p99 200 (docs/measurements.md, "What a small
+/// file costs").
 pub(super) const SLOW: Duration = Duration::from_micros(300);
 
 /// The most threads that wait for a slow file system. 64 closing threads were where the gain levelled off for a producer of
-/// files on a 2 ms mount (25 times a plain loop; 512 threads of tokio::fs 27–45); open and write may wait as well.
+/// files on a 2 ms mount (25 times a plain loop; tokio::fs 27–45; docs/measurements.md, "Mounts whose close
+/// is slow"); open and write may wait as well.
 pub(super) const MOST_THREADS: usize = 128;
 
 /// Where one core is busy with another file meanwhile: what a file costs without the waiting.
