@@ -260,7 +260,13 @@ fn a_running_program_is_replaced() {
     let temp = tempfile::tempdir().unwrap();
     let program = temp.path().join("sleep");
     std::fs::copy("/bin/sleep", &program).unwrap();
-    let mut child = std::process::Command::new(&program).arg("100").spawn().unwrap();
+    // A child that another test forks meanwhile has the copy open for writing until it executes something: try again.
+    let mut child = loop {
+        match std::process::Command::new(&program).arg("100").spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            child => break child.unwrap(),
+        }
+    };
     let tree = TreeWriter::options().on_conflict(OnConflict::Overwrite).open(temp.path()).unwrap();
     tree.file("sleep", "new").unwrap();
     let result = tree.finish();
