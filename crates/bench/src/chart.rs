@@ -99,14 +99,14 @@ fn paint(area: &Area<'_>, items: &[Item<'_>], most: f64, height: i32) -> Painted
                         [(x(target), top + 1), (x(target), top + BAR - 1)],
                         INK.stroke_width(2),
                     ))?;
-                    label += &format!("  (claimed {target})");
+                    label += &format!("  (aim {target})");
                     after = after.max(x(target));
                 }
                 area.draw(&Text::new(label, (after + 8, middle), text(11, &INK, HPos::Left, false)))?;
             }
         }
     }
-    let legend = "Bar: ratio of the medians. Line: its 95 % confidence interval. Thick tick: what is claimed.";
+    let legend = "Bar: ratio of the medians. Line: its 95 % confidence interval. Thick tick: the aim.";
     area.draw(&Text::new(legend, (12, height - 14), text(11, &INK, HPos::Left, false)))?;
     area.present()
 }

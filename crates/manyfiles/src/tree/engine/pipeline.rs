@@ -20,7 +20,7 @@ use super::queue::{Batch, Done};
 use super::worker::{Ended, Lesson, SPLIT_EVERY, fill_job, open_job};
 use crate::sys::{self, Sleeps};
 
-/// Files that are open at a time in each of the three places of a pipeline: being opened, handed over, being written. 16 to
+/// Files that are open at a time in each of the four places of a pipeline: being opened, handed over (two), being written. 16 to
 /// 64 were as good as each other.
 const CHUNK: usize = 32;
 
@@ -44,12 +44,12 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn start(opener: &Lane) -> Writer {
-        let (send, receive) = sync_channel(1);
+        let (send, receive) = sync_channel(2);
         let mut lane = Lane::shared(opener.shared.clone());
         lane.no_umask = opener.no_umask; // It shares the umask of the thread that starts it.
         let thread = std::thread::Builder::new().name("manyfiles-write".into()).stack_size(256 << 10);
-        let chunk = (sys::handle_limit() / 8).clamp(1, CHUNK);
-        opener.make_room_for_handles(3 * chunk);
+        let chunk = (sys::handle_limit() / 10).clamp(1, CHUNK);
+        opener.make_room_for_handles(4 * chunk);
         let opening = sys::processor();
         let write = move || {
             sys::leave_processor(opening);
