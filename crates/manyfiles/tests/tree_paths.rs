@@ -178,6 +178,17 @@ fn names_that_the_system_cannot_hold_are_failures_and_those_it_can_are_written()
 }
 
 #[test]
+fn a_thousand_folders_deep_is_written_and_a_million_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let tree = TreeWriter::new(temp.path()).unwrap();
+    tree.file(format!("{}x", "d/".repeat(1000)), "x").unwrap();
+    let error = tree.file(format!("{}x", "e/".repeat(1_000_000)), "x").unwrap_err();
+    assert_eq!(error.refusal(), Some(Refusal::TooDeep));
+    let report = tree.finish().unwrap_err().into_report();
+    assert_eq!((report.files, report.failures.len()), (1, 1), "{:?}", report.failures);
+}
+
+#[test]
 fn the_root_itself_may_be_behind_a_link_but_not_be_a_file() {
     let temp = tempfile::tempdir().unwrap();
     std::fs::create_dir(temp.path().join("real")).unwrap();

@@ -22,6 +22,8 @@ pub enum Refusal {
     ParentFolder,
     /// The path has a NUL byte.
     Nul,
+    /// The path goes through more than a thousand folders.
+    TooDeep,
     /// A symbolic link stands where a folder is needed; links are not followed on the way down.
     ThroughSymlink,
     /// The kind of entry is not one that this program writes, or not without being asked to.
@@ -35,6 +37,7 @@ impl fmt::Display for Refusal {
             Refusal::Absolute => "refused: an absolute path could leave the root",
             Refusal::ParentFolder => "refused: a path with '..' could leave the root",
             Refusal::Nul => "refused: the path has a NUL byte",
+            Refusal::TooDeep => "refused: the path goes through more than 1,000 folders",
             Refusal::ThroughSymlink => "refused: a symbolic link stands in the way, and links are not followed",
             Refusal::UnwantedKind => "refused: not a file, folder or link",
         })
@@ -88,6 +91,9 @@ pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
     if bytes.contains(&0) {
         return Err(Refusal::Nul);
     }
+    if bytes.len() > DEEPEST && bytes.iter().filter(|&&byte| byte == b'/').count() > DEEPEST {
+        return Err(Refusal::TooDeep);
+    }
     Ok(match normal_form(path)? {
         Cow::Borrowed(path) => {
             let (folder, name) = split_normal(path);
@@ -110,6 +116,9 @@ fn split_normal(path: &Path) -> (&OsStr, &OsStr) {
     };
     (OsStr::from_bytes(folder), OsStr::from_bytes(name))
 }
+
+/// Each folder on the way costs memory and calls, and a tar can hold a path of any length.
+const DEEPEST: usize = 1000;
 
 /// Roots of every system are refused on every system, so that an archive means the same everywhere.
 fn refuse_absolute(bytes: &[u8]) -> Result<(), Refusal> {
@@ -175,6 +184,7 @@ mod tests {
             ("a/../../x", Refusal::ParentFolder),
             ("./../x", Refusal::ParentFolder),
             ("a\0b", Refusal::Nul),
+            (&"a/".repeat(1_000_000), Refusal::TooDeep),
         ] {
             assert_eq!(parts(path), Err(refusal), "{path:?}");
         }

@@ -69,33 +69,50 @@ impl Lane {
 
     /// The handle of a folder; makes the folder, and those above it, if they are not there yet.
     pub(in crate::tree) fn folder(&mut self, folder: &Arc<Folder>) -> Result<Arc<Dir>> {
-        if let Some(at) = self.kept.iter().rposition(|(id, _)| *id == folder.id) {
-            let last = self.kept.len() - 1;
-            if at != last {
-                self.kept[at..].rotate_left(1);
-            }
-            let dir = self.kept[last].1.clone();
-            return Ok(dir);
-        }
-        let Some(parent) = &folder.parent else { return Ok(self.root.clone()) };
         if let Some(&refusal) = folder.refused.get() {
             return Err(Error::refused(Operation::CreateFolder, &*folder.path, refusal));
         }
-        let dir = if folder.made.load(Relaxed) {
-            self.retry_without_kept(|lane| lane.root.folder(&folder.path))
-                .map_err(|error| Error::new(Operation::Open, &*folder.path, error))?
-        } else {
-            let parent = self.folder(parent)?;
-            let dir = self.make(&parent, folder)?;
-            folder.made.store(true, Relaxed);
-            dir
+        // Upwards to one that is there, then down again; not by recursion, because a hostile path may be a thousand deep.
+        let mut missing = Vec::new();
+        let mut nearest = folder;
+        let mut dir = loop {
+            if let Some(dir) = self.open_folder(nearest)? {
+                break dir;
+            }
+            missing.push(nearest);
+            nearest = nearest.parent.as_ref().expect("the root, which has no parent, is always there");
         };
-        let dir = Arc::new(dir);
+        while let Some(folder) = missing.pop() {
+            dir = Arc::new(self.make(&dir, folder)?);
+            folder.made.store(true, Relaxed);
+            self.keep(folder, &dir);
+        }
+        Ok(dir)
+    }
+
+    /// The handle of a folder that is known to be there.
+    fn open_folder(&mut self, folder: &Folder) -> Result<Option<Arc<Dir>>> {
+        if let Some(at) = self.kept.iter().rposition(|(id, _)| *id == folder.id) {
+            self.kept[at..].rotate_left(1);
+            return Ok(self.kept.last().map(|(_, dir)| dir.clone()));
+        }
+        if folder.parent.is_none() {
+            return Ok(Some(self.root.clone()));
+        }
+        if !folder.made.load(Relaxed) {
+            return Ok(None);
+        }
+        let dir = self.retry_without_kept(|lane| lane.root.folder(&folder.path));
+        let dir = Arc::new(dir.map_err(|error| Error::new(Operation::Open, &*folder.path, error))?);
+        self.keep(folder, &dir);
+        Ok(Some(dir))
+    }
+
+    fn keep(&mut self, folder: &Folder, dir: &Arc<Dir>) {
         if self.kept.len() >= self.most_kept {
             self.kept.remove(0);
         }
         self.kept.push((folder.id, dir.clone()));
-        Ok(dir)
     }
 
     fn make(&mut self, parent: &Dir, folder: &Folder) -> Result<Dir> {

@@ -319,6 +319,7 @@ impl Queue {
             pending.exclusive = !hot && pending.in_flight.is_empty() && !pending.is_shared(wide);
             let (jobs, weight) = pending.take(most, self.spare.pop().unwrap_or_default());
             if jobs.is_empty() {
+                pending.exclusive = false;
                 continue; // Listed again when that name is done.
             }
             self.waiting -= jobs.len();
