@@ -65,6 +65,14 @@ impl Entry<'_> {
         metadata
     }
 
+    /// Refused for this reason, if there is one.
+    pub(crate) fn unless(mut self, refusal: Option<Refusal>) -> Self {
+        if let Some(refusal) = refusal {
+            self.refuse(refusal);
+        }
+        self
+    }
+
     pub(crate) fn refuse(&mut self, refusal: Refusal) {
         self.refusal = Some(Error::refused(self.operation(), self.path, refusal));
     }

@@ -1,13 +1,12 @@
 //! What becomes of an entry between the archive and the tree: selected or not, stripped, its rights reduced.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use manyfiles::tree::Refusal;
 
 use crate::entry::{Entry, Kind};
+use crate::sys::path;
 
 /// Decides by an entry's path whether it is wanted.
 pub(crate) type Select = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
@@ -49,13 +48,9 @@ impl Gate {
     }
 }
 
-pub(crate) fn path(bytes: &[u8]) -> &Path {
-    Path::new(OsStr::from_bytes(bytes))
-}
-
 /// A path as patterns are matched with it: `./src/` is `src`, whichever way the archive's maker named its folder.
 fn as_matched(entry: &Path) -> &Path {
-    let mut bytes = entry.as_os_str().as_bytes();
+    let mut bytes = entry.as_os_str().as_encoded_bytes();
     while let Some(rest) = bytes.strip_prefix(b"./") {
         bytes = rest;
     }
@@ -69,7 +64,7 @@ fn as_matched(entry: &Path) -> &Path {
 ///
 /// A path that would be refused stays as it is: stripping does not make a good path of `/etc/passwd` or `../../x`.
 fn strip(entry: &Path, count: usize) -> &Path {
-    let whole = entry.as_os_str().as_bytes();
+    let whole = entry.as_os_str().as_encoded_bytes();
     if whole.starts_with(b"/") {
         return entry;
     }

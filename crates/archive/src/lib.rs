@@ -38,6 +38,7 @@ mod gate;
 mod limits;
 mod progress;
 mod stamp;
+mod sys;
 mod tar;
 mod unpacker;
 mod zip;

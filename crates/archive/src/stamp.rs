@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::time::SystemTime;
 
 use crate::error::{ErrorKind, Result};
 
@@ -10,13 +10,13 @@ use crate::error::{ErrorKind, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub len: u64,
-    modified: (i64, i64),
+    modified: SystemTime,
 }
 
 impl Stamp {
     pub fn of(file: &File) -> io::Result<Stamp> {
         let metadata = file.metadata()?;
-        Ok(Stamp { len: metadata.len(), modified: (metadata.mtime(), metadata.mtime_nsec()) })
+        Ok(Stamp { len: metadata.len(), modified: metadata.modified()? })
     }
 
     /// An error if another process has changed the file.

@@ -1,7 +1,7 @@
 //! [`Unpacker`]: opens an archive, finds out what it is, and has it read.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -172,7 +172,12 @@ impl Unpacker {
     }
 
     fn read_file(&self, path: &Path, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
-        let file = File::open(path).map_err(ErrorKind::Open)?;
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            // Windows does not open folders.
+            Err(_) if path.is_dir() => return Err(ErrorKind::Folder),
+            Err(error) => return Err(ErrorKind::Open(error)),
+        };
         let stamp = Stamp::of(&file).map_err(ErrorKind::Open)?;
         let metadata = file.metadata().map_err(ErrorKind::Open)?;
         if metadata.is_dir() {
@@ -194,6 +199,8 @@ impl Unpacker {
                 self.read_tar(source, None, target, &cancel).1
             }
             Some(Format::Tar(Some(_))) => {
+                // On Windows a read by position moves the position.
+                file.rewind().map_err(ErrorKind::Read)?;
                 self.read_blocks(decode::Input::new(Box::new(file), self.progress.clone()), target, cancel)
             }
             Some(Format::Zip) => self.read_zip(file, stamp, target, &cancel),

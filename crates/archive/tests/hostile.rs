@@ -1,4 +1,5 @@
 //! Tars that try to leave the root, to fill the disk or the memory, or to confuse.
+#![cfg(unix)] // links and odd names are made; tests/windows.rs has the attacks on Windows
 
 mod common;
 

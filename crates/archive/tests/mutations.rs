@@ -177,7 +177,9 @@ proptest! {
         };
         let (_temp, path) = file_of(&bytes);
         let from_file = count(Input::File(path));
-        if original < 6 {
+        // Only a file can be a zip, by what is at its end.
+        let may_be_zip = original == 6 || bytes.windows(4).any(|bytes| bytes == b"PK\x05\x06");
+        if !may_be_zip {
             prop_assert_eq!(from_file, count(stream_of(bytes)), "a file and a stream differ");
         }
     }

@@ -1,4 +1,5 @@
 //! Tars of every format, made by real tools: what comes out is what the tool itself unpacks.
+#![cfg(unix)] // the tools that make the archives, and what they keep, are Unix's
 
 mod common;
 

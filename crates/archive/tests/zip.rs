@@ -1,4 +1,5 @@
 //! Zips of several tools and every method, and zips that are damaged or lie.
+#![cfg(unix)] // the tools that make the archives, and what they keep, are Unix's
 
 mod common;
 

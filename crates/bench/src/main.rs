@@ -9,7 +9,7 @@ mod place;
 mod process;
 mod progress;
 mod report;
-mod stats;
+mod wine;
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use manyfiles_measure::contest::Site;
 use manyfiles_testkit::{Disk, Op, SlowMount};
 
 /// A file system to write to.
@@ -20,6 +21,9 @@ enum Kind {
     Tmpfs(Disk),
     /// A journaled file system. Nothing is deleted there: blocks and inodes that were just freed make the next run another.
     Image(Disk),
+    /// The same for large files, which no disk holds of all rounds: each run's are deleted, and the journal has committed that
+    /// before the next one begins.
+    Cleared(Disk),
     Slow(SlowMount),
 }
 
@@ -32,6 +36,11 @@ impl Place {
     /// A journaled ext4 in an image file, with room for all rounds.
     pub fn ext4() -> Result<Place> {
         Ok(Place::new("ext4", Kind::Image(Disk::ext4().megabytes(48 << 10).mount()?)))
+    }
+
+    /// A journaled ext4 in an image file, for large files.
+    pub fn ext4_cleared() -> Result<Place> {
+        Ok(Place::new("ext4", Kind::Cleared(Disk::ext4().megabytes(4 << 10).mount()?)))
     }
 
     /// An XFS in an image file, with room for all rounds.
@@ -48,14 +57,20 @@ impl Place {
     fn new(name: &str, kind: Kind) -> Place {
         Place { name: name.to_owned(), kind, runs: Cell::new(0) }
     }
+}
 
-    /// A folder that is not there yet, for one run. Before it is returned, what earlier runs wrote has reached the image, so
-    /// that its write-back is not counted as this run's time.
-    pub fn fresh(&self) -> Result<PathBuf> {
+impl Site for Place {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Before it is returned, what earlier runs wrote has reached the image, so that its write-back is not counted as this
+    /// run's time.
+    fn fresh(&self) -> Result<PathBuf> {
         let run = self.runs.replace(self.runs.get() + 1);
         let root = match &self.kind {
             Kind::Tmpfs(disk) => disk.path(),
-            Kind::Image(disk) => {
+            Kind::Image(disk) | Kind::Cleared(disk) => {
                 disk.sync()?;
                 disk.path()
             }
@@ -64,17 +79,15 @@ impl Place {
         Ok(root.join(format!("run-{run:04}")))
     }
 
-    /// Where the files of a run can be read without the place's delays.
-    pub fn behind(&self, folder: &Path) -> PathBuf {
+    fn behind(&self, folder: &Path) -> PathBuf {
         match &self.kind {
             Kind::Slow(mount) => mount.backing().join(folder.file_name().expect("it was made by `fresh`")),
             _ => folder.to_owned(),
         }
     }
 
-    /// The run is over and checked.
-    pub fn done_with(&self, folder: &Path) -> Result<()> {
-        if matches!(self.kind, Kind::Tmpfs(_)) && folder.exists() {
+    fn done_with(&self, folder: &Path) -> Result<()> {
+        if matches!(self.kind, Kind::Tmpfs(_) | Kind::Cleared(_)) && folder.exists() {
             fs::remove_dir_all(folder)?;
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Whole processes, measured from spawn to exit.
 
 use std::ffi::OsStr;
+use std::io::Seek;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
@@ -17,16 +18,29 @@ pub const MEASURE: &str = "--measure-a-child";
 /// Another process of this program starts it and waits: Linux counts the memory of whoever forks to the child's peak, and
 /// this process may hold a large corpus.
 pub fn measure(command: &[&OsStr]) -> Result<Sample> {
-    let output = Command::new(std::env::current_exe()?).arg(MEASURE).args(command).stdin(Stdio::null()).output()?;
-    let (said, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (program, arguments) = command.split_first().context("no command")?;
+    measure_command(Command::new(program).args(arguments))
+}
+
+/// [`measure`] with the command's environment.
+pub fn measure_command(command: &Command) -> Result<Sample> {
+    let mut middle = Command::new(std::env::current_exe()?);
+    middle.arg(MEASURE).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    let changes = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    // A file: a pipe would not end while something that the command left behind has it open, as wine's services do.
+    let mut complaint = tempfile::tempfile()?;
+    let output = middle.envs(changes).stderr(complaint.try_clone()?).output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
+        complaint.rewind()?;
+        let complaint = std::io::read_to_string(complaint)?;
         let lines: Vec<_> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
         let last = lines[lines.len().saturating_sub(3)..].join("; ");
-        bail!("{} of {:?}: {last}", output.status, command[0]);
+        bail!("{} of {:?}: {last}", output.status, command.get_program());
     }
     let figures: Vec<f64> = said.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
     let [seconds, cpu_seconds, memory] = figures[..] else { bail!("expected three figures, not: {said}") };
-    Ok(Sample { seconds, cpu_seconds, peak_memory: Some(memory as u64) })
+    Ok(Sample { seconds, cpu_seconds, peak_memory: Some(memory as u64), count: None })
 }
 
 /// The small process in the middle: prints seconds, processor seconds and bytes, and exits as the command did.
@@ -50,13 +64,13 @@ pub fn measure_child(command: &[String]) -> Result<ExitStatus> {
     Ok(ExitStatus::from_raw(status))
 }
 
-/// Processor time of this process so far.
-pub fn cpu_seconds() -> f64 {
+/// Processor time of those children that have ended and were waited for.
+pub fn children_cpu_seconds() -> f64 {
     // SAFETY: all-zero is a valid rusage, a struct of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live variable of the right type.
-    let returned = unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
-    assert_eq!(returned, 0, "a process may ask for its own usage");
+    let returned = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) };
+    assert_eq!(returned, 0, "a process may ask for its children's usage");
     cpu(&usage)
 }
 

@@ -103,6 +103,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn names_that_are_not_utf8_match_too() {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt;

@@ -1,18 +1,20 @@
 //! The command `manyfiles`: arguments, checked, become a job; the job is done and told.
 
-#[cfg(not(unix))]
-compile_error!("the command needs the library's `tree`, which so far is there for Unix systems only");
-
 mod args;
+mod bench;
 mod copy;
 mod dry_run;
+mod explain;
 mod filter;
 mod generate;
 mod human;
 mod job;
+mod measuring;
+mod probe;
 mod report;
 mod session;
 mod stop;
+mod sys;
 mod terminal;
 mod unpack;
 
@@ -34,6 +36,9 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Unpack(args) => run(unpack::WORDS, args.options.clone(), Unpack::check(args)),
         Command::Copy(args) => run(copy::WORDS, args.options.clone(), Copy::check(args)),
+        Command::Explain(args) => explain::explain(args),
+        Command::Probe(args) => probe::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => generate::completions(args.shell),
         Command::Man(_) => generate::man(),
     }
@@ -43,11 +48,11 @@ fn run<J: Job>(words: Words, options: Options, checked: Result<J, CannotBegin>) 
     let job = match checked {
         Ok(job) if options.dry_run => return dry_run::dry_run(&job, &options),
         Ok(job) => job,
-        Err(why) => return report::tell_cannot_begin(words, &why, &options),
+        Err(why) => return report::tell_cannot_begin(words, &why, options.json),
     };
     let session = match Session::begin(&job, &options) {
         Ok(session) => session,
-        Err(why) => return report::tell_cannot_begin(words, &why, &options),
+        Err(why) => return report::tell_cannot_begin(words, &why, options.json),
     };
     let sources = job.write(&session);
     session.finish(sources).tell(&options)

@@ -2,16 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use manyfiles::tree::Canceller;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+
+use crate::sys::{self, SIGINT};
 
 /// Whether the job was told to stop, and by what. Cheap to clone.
 #[derive(Clone, Default)]
@@ -28,16 +25,11 @@ impl Stop {
     /// The first SIGINT or SIGTERM from now on stops the job cleanly, the second ends the process at once.
     pub fn on_signals() -> io::Result<Stop> {
         let stop = Stop::default();
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
         let for_signals = stop.clone();
-        thread::Builder::new().name("signals".into()).spawn(move || {
-            for signal in signals.forever() {
-                if for_signals.is_set() {
-                    // It only fails for signals that cannot be caught.
-                    let _impossible = signal_hook::low_level::emulate_default_handler(signal);
-                }
-                for_signals.set(signal);
-            }
+        sys::on_signals(move |signal| {
+            let is_first = !for_signals.is_set();
+            for_signals.set(signal);
+            is_first
         })?;
         Ok(stop)
     }
@@ -76,34 +68,32 @@ impl Stop {
 
 /// Reads what may keep us waiting for ever (a pipe, a terminal), and fails when the job is stopped meanwhile.
 pub struct Interruptible {
-    file: File,
+    input: sys::Input,
     stop: Stop,
 }
 
 impl Interruptible {
     pub fn new(file: File, stop: Stop) -> Interruptible {
-        Interruptible { file, stop }
+        Interruptible { input: sys::Input::new(file), stop }
     }
 
     /// Standard input, past the standard library's buffer.
     pub fn stdin(stop: Stop) -> io::Result<Interruptible> {
-        Ok(Interruptible::new(File::from(io::stdin().as_fd().try_clone_to_owned()?), stop))
+        Ok(Interruptible { input: sys::Input::stdin()?, stop })
     }
 }
 
 impl Read for Interruptible {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // Long enough to cost nothing, short enough to feel like at once.
-        const LOOK_UP: Timespec = Timespec { tv_sec: 0, tv_nsec: Duration::from_millis(50).as_nanos() as _ };
+        const LOOK_UP: Duration = Duration::from_millis(50);
         loop {
             if self.stop.is_set() {
                 // Not `Interrupted`, which readers take for "again".
                 return Err(io::Error::other("stopped"));
             }
-            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&LOOK_UP)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return self.file.read(buffer),
-                Err(error) => return Err(error.into()),
+            if let Some(read) = self.input.read_within(LOOK_UP, buffer)? {
+                return Ok(read);
             }
         }
     }

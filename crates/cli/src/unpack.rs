@@ -91,7 +91,7 @@ impl Job for Unpack {
     }
 
     fn keeps_permissions(&self) -> bool {
-        rustix::process::geteuid().is_root()
+        crate::sys::is_privileged()
     }
 
     fn input_read(&self) -> Box<dyn Fn() -> InputRead + Send> {

@@ -1,4 +1,5 @@
 //! Archives and folders that are not as they should be: a clear message, the right exit status, nothing lost.
+#![cfg(unix)] // needs a shell; tests/windows.rs has what differs there
 
 mod common;
 

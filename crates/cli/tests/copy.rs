@@ -1,4 +1,5 @@
 //! `manyfiles copy`: what goes where, what is kept, what is refused.
+#![cfg(unix)] // permissions, links and devices; tests/windows.rs has what differs there
 
 mod common;
 

@@ -2,9 +2,12 @@
 
 mod common;
 
-use common::{Tar, manyfiles, names, write};
+#[cfg(unix)]
+use common::names;
+use common::{Tar, manyfiles, write};
 use tempfile::tempdir;
 
+#[cfg(unix)]
 fn hostile() -> Tar {
     Tar::new()
         .folder("d/", 0o755)
@@ -21,6 +24,7 @@ fn hostile() -> Tar {
 }
 
 #[test]
+#[cfg(unix)] // It has a symbolic link.
 fn each_entry_is_listed_with_what_would_become_of_it() {
     let temp = tempdir().unwrap();
     hostile().save(temp.path().join("a.tar"));
@@ -52,6 +56,7 @@ fn each_entry_is_listed_with_what_would_become_of_it() {
 }
 
 #[test]
+#[cfg(unix)] // It has a symbolic link.
 fn what_is_planned_is_what_happens() {
     for how in ["error", "skip", "overwrite", "replace", "rename", "newer"] {
         let temp = tempdir().unwrap();

@@ -9,6 +9,10 @@ use tempfile::tempdir;
 #[test]
 fn help_shows_examples_and_exit_statuses() {
     let temp = tempdir().unwrap();
+    let help = manyfiles(temp.path(), &["explain", "--help"]).code(0).out;
+    for part in ["Examples:", "Exit status:", "--html", "--json", "Process Monitor", "-- <COMMAND>"] {
+        assert!(help.contains(part), "explain: {part}");
+    }
     for command in ["unpack", "copy"] {
         let help = manyfiles(temp.path(), &[command, "--help"]).code(0).out;
         for part in ["Examples:", "Exit status:", "--on-conflict", "--strip-components", "--include", "--json", "130"] {
@@ -23,9 +27,15 @@ fn help_shows_examples_and_exit_statuses() {
 fn the_manual_page_has_every_option_and_renders_without_a_warning() {
     let temp = tempdir().unwrap();
     let page = manyfiles(temp.path(), &["man"]).code(0).out;
-    for part in
-        ["MANYFILES UNPACK", "MANYFILES COPY", "MANYFILES COMPLETIONS", "max\\-ratio", "special\\-files", "EXAMPLES"]
-    {
+    for part in [
+        "MANYFILES UNPACK",
+        "MANYFILES COPY",
+        "MANYFILES EXPLAIN",
+        "MANYFILES COMPLETIONS",
+        "max\\-ratio",
+        "special\\-files",
+        "EXAMPLES",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     skip_unless!(Need::Program("man"));

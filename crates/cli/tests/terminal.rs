@@ -1,4 +1,5 @@
 //! On a terminal: the question, the progress bar, Ctrl-C.
+#![cfg(unix)] // needs a pseudo-terminal
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! `manyfiles unpack`: its options, and its archives as a user gives them.
+#![cfg(unix)] // needs a shell; tests/windows.rs has what differs there
 
 mod common;
 

@@ -20,6 +20,12 @@ pub enum Operation {
     Read,
     /// Writing to a file.
     Write,
+    /// Moving to another position in a file.
+    Seek,
+    /// Reserving room for a file.
+    Preallocate,
+    /// Making a file, or the names in a folder, durable.
+    Sync,
     /// Closing a file: where NFS, quotas and full disks report what an earlier write could not.
     Close,
     /// Creating a folder.
@@ -36,6 +42,10 @@ pub enum Operation {
     Rename,
     /// Removing.
     Remove,
+    /// Asking what a path is, or how long a file.
+    Metadata,
+    /// Reading the names in a folder.
+    List,
 }
 
 impl Operation {
@@ -46,6 +56,9 @@ impl Operation {
             Operation::Create => "create",
             Operation::Read => "read",
             Operation::Write => "write",
+            Operation::Seek => "seek in",
+            Operation::Preallocate => "reserve room for",
+            Operation::Sync => "sync",
             Operation::Close => "close",
             Operation::CreateFolder => "create the folder",
             Operation::Symlink => "make the symbolic link",
@@ -54,6 +67,8 @@ impl Operation {
             Operation::SetMetadata => "set permissions, times or owner of",
             Operation::Rename => "rename",
             Operation::Remove => "remove",
+            Operation::Metadata => "look up",
+            Operation::List => "list",
         }
     }
 }
@@ -70,6 +85,35 @@ impl fmt::Display for Cancelled {
 }
 
 impl std::error::Error for Cancelled {}
+
+/// What the operating system said, and what that means or what to do about it.
+#[derive(Debug)]
+struct Explained {
+    cause: io::Error,
+    meaning: &'static str,
+}
+
+/// The same error with an explanation. Its kind and its number stay.
+pub(crate) fn explained(cause: io::Error, meaning: &'static str) -> io::Error {
+    explained_as(cause.kind(), cause, meaning)
+}
+
+/// The same where the kind says less than is known.
+pub(crate) fn explained_as(kind: io::ErrorKind, cause: io::Error, meaning: &'static str) -> io::Error {
+    io::Error::new(kind, Explained { cause, meaning })
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.cause, self.meaning)
+    }
+}
+
+impl std::error::Error for Explained {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
 
 /// Something that did not happen: the operation, the path, and the cause.
 ///
@@ -93,6 +137,7 @@ impl Error {
         Error { operation, path: None, cause: Arc::new(cause) }
     }
 
+    #[cfg(feature = "tree")]
     /// The same cause, as the reason why `operation` on `path` did not happen either.
     pub(crate) fn of(self, operation: Operation, path: PathBuf) -> Error {
         let kind = self.kind();
@@ -111,7 +156,10 @@ impl Error {
 
     /// The operating system's error number (`errno`, `GetLastError`), if that is where it came from.
     pub fn raw_os_error(&self) -> Option<i32> {
-        self.cause.raw_os_error().or_else(|| self.inner()?.raw_os_error())
+        self.cause.raw_os_error().or_else(|| self.inner()?.raw_os_error()).or_else(|| {
+            let explained: &Explained = self.cause.get_ref()?.downcast_ref()?;
+            explained.cause.raw_os_error()
+        })
     }
 
     /// The error of another path that led to this one.

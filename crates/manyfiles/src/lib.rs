@@ -5,12 +5,21 @@
 //! - writes hundreds of files or more: [`tree::TreeWriter`] spreads them over threads, makes each folder once and reports
 //!   what failed, each with its path;
 //! - drops [`std::fs::File`]s on a file system whose close is slow (Windows with a virus scanner, NFS, SMB, FUSE):
-//!   [`close::FastClose`] moves the close off your thread, and [`close::Closer::wait`] brings its errors back.
+//!   [`close::FastClose`] moves the close off your thread, and [`close::Closer::wait`] brings its errors back;
+//! - is written with [`std::fs`]: with `use manyfiles::fs;` its files are closed so, and may be reopened at once;
+//! - writes one file in many small pieces: [`writer::FileWriter`] gathers them and says what is written and what is on the disk;
+//! - appends records from many threads that no crash may take: [`appender::Appender`] makes them durable together;
+//! - needs many files on the disk, whole or not at all: [`sync::SyncBatch`] does that with one sync;
+//! - opens, writes and closes a file by its name again and again: [`vfs::Vfs`] keeps it open.
 //!
 //! Pitfalls:
 //!
 //! - Files are complete when `finish` (or `wait`) has returned, not when the call that handed them over did.
-//! - Nothing here syncs: after a power cut the last seconds may be gone, as with [`std::fs::write`].
+//! - Nothing here syncs unless it says so: after a power cut the last seconds may be gone, as with [`std::fs::write`].
+//!
+//! Each of these modules but `close` is a feature of its name (`appender` is part of `writer`), and on by default. Features that are
+//! not: `rayon`, `blocking`, `smol`, `tokio`, `async-std` ([`close::executor`], and twins of files and writers for their runtimes)
+//! and `tracing`.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -28,15 +37,29 @@
 //! ```
 #![warn(missing_docs)]
 
+#[cfg(feature = "writer")]
+pub mod appender;
 pub mod close;
 mod error;
+#[cfg(feature = "fs")]
+pub mod fs;
+#[cfg(feature = "sync")]
+pub mod sync;
+#[cfg_attr(not(feature = "tree"), allow(dead_code, unused_imports, reason = "much of it is for the tree"))]
 mod sys;
-#[cfg(unix)]
+#[cfg(feature = "tree")]
 pub mod tree;
+#[cfg(feature = "vfs")]
+pub mod vfs;
+#[cfg(feature = "writer")]
+pub mod writer;
 
+// Where close_already has them, so that a program may switch by renaming its dependency.
+#[doc(no_inline)]
+pub use close::{FastClose, FastCloseable};
 pub use error::{Error, Operation, Result};
 
 /// The README's examples, compiled.
-#[cfg(all(doctest, unix))]
+#[cfg(all(doctest, feature = "tree", feature = "fs", feature = "vfs"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

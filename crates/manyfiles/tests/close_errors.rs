@@ -70,6 +70,90 @@ fn a_failed_close_reaches_wait_with_its_path_and_number() {
 }
 
 #[test]
+fn a_handle_whose_close_failed_is_not_closed_again() {
+    use std::os::fd::{AsRawFd, BorrowedFd};
+    if in_a_process_whose_closes_fail("a_handle_whose_close_failed_is_not_closed_again") {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    for policy in POLICIES {
+        // EINTR above all: Linux has given the number free by then, and it may be another file's.
+        for number in NUMBERS {
+            let closer = Closer::options().policy(policy).build();
+            let (file, _) = fails_with(temp.path(), "a.reused", number);
+            let descriptor = file.as_raw_fd();
+            closer.close(file);
+            assert_eq!(closer.wait().unwrap_err().into_iter().next().unwrap().raw_os_error(), Some(number));
+            // SAFETY: the preloaded library keeps a file open under this number, for ever.
+            let other = unsafe { BorrowedFd::borrow_raw(descriptor) };
+            rustix::io::fcntl_getfd(other).expect("the other file that got the number was closed");
+        }
+    }
+}
+
+#[test]
+fn a_handle_that_was_closed_behind_its_back_is_an_error_and_no_more() {
+    use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+    const TEST: &str = "a_handle_that_was_closed_behind_its_back_is_an_error_and_no_more";
+    // In a process of its own: no other test's file may get the number.
+    if !again::is_again() {
+        again::again(TEST, |_| {});
+        return;
+    }
+    for policy in POLICIES {
+        let closer = Closer::options().policy(policy).build();
+        for n in 0..10 {
+            let file = File::open("/dev/null").unwrap();
+            // A number so high that no thread that starts meanwhile gets it.
+            let handle: OwnedFd = rustix::io::fcntl_dupfd_cloexec(file.as_fd(), 500 + n).unwrap();
+            // SAFETY: that it is closed twice is what is tested; nothing else has this number.
+            assert_eq!(unsafe { libc::close(handle.as_raw_fd()) }, 0);
+            closer.close_at(File::from(handle), "closed twice");
+        }
+        let errors = closer.wait().unwrap_err();
+        assert_eq!(errors.len(), 10);
+        for error in errors {
+            assert_eq!((error.raw_os_error(), error.path()), (Some(libc::EBADF), Some(Path::new("closed twice"))));
+        }
+        closer.close(File::open("/dev/null").unwrap());
+        closer.wait().expect("nothing else was hurt");
+    }
+}
+
+/// A file whose write is done is taken out of its runtime's wrapper, so that the system's own close is seen.
+#[cfg(feature = "tokio")]
+#[test]
+fn a_failed_close_of_tokios_file_reaches_wait_with_its_number() {
+    use tokio::io::AsyncWriteExt;
+    if in_a_process_whose_closes_fail("a_failed_close_of_tokios_file_reaches_wait_with_its_number") {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let tokio = || Closer::options().executor(manyfiles::close::executor::Tokio::new());
+    for options in [Closer::options, tokio as fn() -> _] {
+        for policy in POLICIES {
+            let closer = options().policy(policy).build();
+            for number in NUMBERS {
+                let (file, path) = fails_with(temp.path(), "tokio", number);
+                runtime.block_on(async {
+                    let mut file = tokio::fs::File::from(file);
+                    file.write_all(b"bytes").await.unwrap();
+                    file.flush().await.unwrap();
+                    closer.close_at(file, path);
+                });
+            }
+            let mut told: Vec<_> =
+                closer.wait().unwrap_err().iter().map(|error| error.raw_os_error().unwrap()).collect();
+            told.sort();
+            let mut expected = NUMBERS;
+            expected.sort();
+            assert_eq!(told, expected, "{policy:?}");
+        }
+    }
+}
+
+#[test]
 fn each_of_a_thousand_failures_is_told_once_whoever_waits() {
     if in_a_process_whose_closes_fail("each_of_a_thousand_failures_is_told_once_whoever_waits") {
         return;

@@ -1,5 +1,4 @@
 //! What needs a process of its own: its limits, its standard error, its end.
-#![cfg(unix)]
 
 #[path = "support/again.rs"]
 mod again;
@@ -10,13 +9,15 @@ use std::time::Duration;
 
 use again::{again, is_again};
 use manyfiles::close::{self, Closer, FastClose, FastCloseable, Policy};
-use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// A file whose close takes a while.
+#[cfg(unix)]
 struct Slow(#[expect(dead_code, reason = "held open")] File);
 
+#[cfg(unix)]
 impl FastCloseable for Slow {}
 
+#[cfg(unix)]
 impl Drop for Slow {
     fn drop(&mut self) {
         thread::sleep(Duration::from_micros(200));
@@ -24,7 +25,9 @@ impl Drop for Slow {
 }
 
 #[test]
+#[cfg(unix)]
 fn with_64_handles_allowed_a_program_of_slow_closes_runs() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
     if !is_again() {
         again("with_64_handles_allowed_a_program_of_slow_closes_runs", |_| {});
         return;
@@ -87,6 +90,7 @@ fn the_guard_prints_what_nobody_took_when_it_is_dropped() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_drop_does_not_panic_where_standard_error_takes_nothing() {
     if !is_again() {
         // It refuses every byte.
@@ -132,6 +136,42 @@ fn the_guard_keeps_the_process_until_all_is_closed() {
     // As if main had returned: threads that still close would be cut off. The harness would say so too, so say it here.
     println!("test result: ok. 1 passed");
     std::process::exit(0);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_child_that_was_forked_in_the_middle_may_close_by_a_closer_of_its_own() {
+    if !is_again() {
+        again("a_child_that_was_forked_in_the_middle_may_close_by_a_closer_of_its_own", |_| {});
+        return;
+    }
+    let closer = Closer::options().policy(Policy::Always).build();
+    for _ in 0..200 {
+        closer.close(Slow(File::open("/dev/null").unwrap()));
+    }
+    assert!(closer.pending() > 0);
+    // SAFETY: the child allocates and starts threads, which the C library allows after a fork, and it does not return.
+    match unsafe { libc::fork() } {
+        -1 => panic!("{}", std::io::Error::last_os_error()),
+        0 => {
+            let own = Closer::options().policy(Policy::Always).build();
+            for _ in 0..20 {
+                own.close(Slow(File::open("/dev/null").unwrap()));
+            }
+            own.close(Breaks);
+            let as_expected = own.wait().is_err_and(|errors| errors.len() == 1) && own.wait().is_ok();
+            // SAFETY: it ends the process, drops included: the parent's closer must not be dropped here.
+            unsafe { libc::_exit(if as_expected { 0 } else { 1 }) }
+        }
+        child => {
+            let mut status = -1;
+            // SAFETY: `status` is a place for the result.
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            assert_eq!(status, 0, "the child's closes");
+        }
+    }
+    closer.wait().expect("the parent's closes");
+    assert_eq!(closer.pending(), 0);
 }
 
 #[test]

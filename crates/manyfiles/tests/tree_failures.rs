@@ -1,12 +1,13 @@
 //! Whatever a system call answers: every byte is in the file, or the caller has an error with its path, and nothing half-written
 //! is left.
-#![cfg(unix)]
+#![cfg(feature = "tree")]
+#![cfg(target_os = "linux")]
 
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use manyfiles::tree::{Content, MappedFile, Metadata, OnConflict, Report, TreeWriter};
+use manyfiles::tree::{Content, Metadata, OnConflict, Report, TreeWriter};
 use manyfiles::{Error, Operation};
 use manyfiles_testkit::{Call, Disk, Need, Op, Preload, Rule, SlowMount, nofile_limit, skip_unless};
 
@@ -169,6 +170,18 @@ injected! {
         };
     an_interrupted_write_is_made_again: Rule::fail(Call::Write, libc::EINTR).path_contains("/tmp/").nth(3),
         |root| assert_eq!(write_all(root, 60, |_| vec![1; 100]).files, 60);
+    a_name_that_waits_for_one_slow_write_is_written_when_that_is_done:
+        Rule::delay(Call::Write, Duration::from_millis(300)).path_contains("/slow"),
+        |root| {
+            // One folder has all, so that one thread opens and one writes. The one that opens has nothing more to do until the
+            // first "slow" is written, and goes to sleep meanwhile.
+            let tree = TreeWriter::options().on_conflict(OnConflict::Overwrite).bytes_in_flight(usize::MAX).open(root).unwrap();
+            (0..1000).for_each(|n| tree.file(n.to_string(), "x").unwrap());
+            (0..2).for_each(|n| tree.file("slow", n.to_string()).unwrap());
+            (1000..2000).for_each(|n| tree.file(n.to_string(), "x").unwrap());
+            assert_eq!(tree.finish().unwrap().files, 2002);
+            assert_eq!(std::fs::read_to_string(root.join("slow")).unwrap(), "1");
+        };
     a_folder_that_cannot_be_made_fails_what_was_to_be_in_it: Rule::fail(Call::Mkdir, libc::ENOSPC).path_contains("/1"),
         |root| {
             let report = write_all(root, 60, |_| vec![1; 100]);
@@ -205,83 +218,6 @@ fn a_close_that_fails_on_a_network_file_system_is_reported_with_its_path() {
         let mount = SlowMount::options().fail(Op::Close, errno, "bad").mount().unwrap();
         one_bad_file(mount.path(), Operation::Close, errno);
     }
-}
-
-#[test]
-fn a_copy_of_what_is_not_there_or_not_a_file_names_the_source() {
-    let temp = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink("x", temp.path().join("link")).unwrap();
-    let tree = TreeWriter::new(temp.path().join("out")).unwrap();
-    let none = temp.path().join("none");
-    tree.file("a", Content::copy_of(&none)).unwrap();
-    tree.file("b", Content::copy_of(temp.path())).unwrap();
-    tree.file("c", Content::copy_of(temp.path().join("link"))).unwrap();
-    let report = finished(tree);
-    assert_eq!(report.failures.len(), 3);
-    for failure in &report.failures {
-        assert_eq!(failure.operation(), Operation::Create);
-        assert!(failure.to_string().contains(temp.path().to_str().unwrap()), "{failure}");
-    }
-    assert_eq!(report.failures[0].raw_os_error(), Some(libc::ENOENT));
-    assert_eq!(std::fs::read_dir(temp.path().join("out")).unwrap().count(), 0);
-}
-
-#[test]
-fn a_mapped_file_that_is_cut_short_is_an_error_of_what_it_hits_and_no_crash() {
-    let temp = tempfile::tempdir().unwrap();
-    let path = temp.path().join("archive");
-    std::fs::write(&path, vec![7; 4 << 20]).unwrap();
-    let mapped = MappedFile::new(std::fs::File::open(&path).unwrap()).unwrap();
-    let pieces: Vec<_> = (0..1024).map(|n| mapped.slice(n << 12, 4096).unwrap()).collect();
-    mapped.check().unwrap();
-    std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
-    let tree = TreeWriter::new(temp.path().join("out")).unwrap();
-    for (n, piece) in pieces.into_iter().enumerate() {
-        tree.file(n.to_string(), piece).unwrap();
-    }
-    let report = finished(tree);
-    assert_eq!((report.files, report.failures.len()), (256, 768));
-    assert!(report.failures.iter().all(|failure| failure.operation() == Operation::Read));
-    assert!(mapped.check().unwrap_err().to_string().contains("cut short"));
-    assert!(mapped.slice(4 << 20, 1).is_err());
-}
-
-#[test]
-fn a_cancellation_removes_what_is_half_written_and_counts_the_rest() {
-    let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::options().bytes_in_flight(usize::MAX).open(temp.path()).unwrap();
-    let mut long = tree.create("long", Metadata::default()).unwrap();
-    long.write_all(&vec![1; 1 << 20]).unwrap();
-    assert!(temp.path().join("long").exists());
-    (0..2000).for_each(|n| tree.file(n.to_string(), vec![2; 5000]).unwrap());
-    tree.canceller().cancel();
-    assert!(long.write_all(&vec![1; 1 << 20]).is_err());
-    long.close().unwrap_err();
-    assert!(tree.file("after", "x").unwrap_err().is_cancelled());
-    let report = tree.finish().unwrap_err().into_report();
-    assert!(report.cancelled && report.failures.is_empty());
-    assert_eq!(report.files + report.not_written, 2002);
-    let left: Vec<_> = std::fs::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(left.len() as u64, report.files);
-    assert!(left.iter().all(|path| path.metadata().unwrap().len() == 5000), "what is there is complete");
-}
-
-#[test]
-fn a_stream_that_is_dropped_or_given_up_is_a_failure_and_leaves_nothing() {
-    let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
-    for len in [10, 1 << 20] {
-        let mut dropped = tree.create(format!("dropped {len}"), Metadata::default()).unwrap();
-        dropped.write_all(&vec![1; len]).unwrap();
-        drop(dropped);
-        let mut abandoned = tree.create(format!("abandoned {len}"), Metadata::default()).unwrap();
-        abandoned.write_all(&vec![1; len]).unwrap();
-        abandoned.abandon(std::io::Error::other("its checksum is wrong"));
-    }
-    let report = finished(tree);
-    assert_eq!((report.files, report.failures.len()), (0, 4));
-    assert!(report.failures[1].to_string().contains("its checksum is wrong"));
-    assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
 }
 
 #[test]

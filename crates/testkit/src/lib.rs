@@ -1,4 +1,5 @@
-//! What the project's tests and benchmarks stand on. Linux only; most of it needs root.
+//! What the project's tests and benchmarks stand on. Mounts and injected errors are there on Linux only, and mostly need root;
+//! trees, corpora and [`skip_unless!`] are there on every system.
 //!
 //! - [`SlowMount`]: a FUSE mount whose operations take as long, or fail, as the test says.
 //! - [`Preload`]: the same for system calls of one child process, by `LD_PRELOAD`; needs no privileges.
@@ -21,10 +22,11 @@ mod limit;
 mod mounts;
 #[cfg(target_os = "linux")]
 mod preload;
-#[cfg(target_os = "linux")]
+mod scratch;
 mod skip;
 #[cfg(target_os = "linux")]
 mod slow;
+mod sys;
 mod tree;
 
 pub use corpus::Corpus;
@@ -33,11 +35,13 @@ pub use disk::{Disk, DiskOptions};
 #[cfg(target_os = "linux")]
 pub use limit::nofile_limit;
 #[cfg(target_os = "linux")]
-pub use mounts::scratch;
-#[cfg(target_os = "linux")]
 pub use preload::{Call, Preload, Rule};
-#[cfg(target_os = "linux")]
+#[cfg(windows)]
+pub use scratch::slow_close_folder;
+pub use scratch::{scratch, symlink};
 pub use skip::{Need, skip};
 #[cfg(target_os = "linux")]
 pub use slow::{Op, SlowMount, SlowOptions};
+#[cfg(windows)]
+pub use sys::{protect_from_close, send_ctrl_break};
 pub use tree::{Compare, Differences, Entry, Kind, Tree};

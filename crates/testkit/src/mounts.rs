@@ -8,24 +8,11 @@ use std::sync::Once;
 use tempfile::TempDir;
 
 use crate::cc::run;
-
-const PREFIX: &str = "manyfiles-testkit-";
-
-/// A temporary folder in memory where the system has that (`/dev/shm`), else in the folder for temporary files. What a
-/// [`SlowMount`](crate::SlowMount) stands on, so that a test measures the delays it asked for and not the disk's.
-pub fn scratch() -> io::Result<TempDir> {
-    let memory = Path::new("/dev/shm");
-    new_folder(if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() })
-}
+use crate::scratch::{PREFIX, new_folder};
 
 /// A temporary folder for what belongs on a disk.
 pub(crate) fn disk_folder() -> io::Result<TempDir> {
     new_folder(std::env::temp_dir())
-}
-
-/// The process's number is in the name, so that others can tell whether the folder is still in use.
-fn new_folder(parent: PathBuf) -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
 }
 
 /// Unmounts and removes what killed processes left behind. Once per process; failures are of no concern to this one.

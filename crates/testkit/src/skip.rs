@@ -2,11 +2,6 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-
-use crate::{Disk, SlowMount};
-
 /// What a test needs of the machine; see [`skip_unless!`](crate::skip_unless).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -14,12 +9,18 @@ pub enum Need {
     Root,
     /// The user is not root.
     NotRoot,
-    /// A [`SlowMount`] can be mounted: FUSE, libfuse's headers and a C compiler.
+    /// A [`SlowMount`](crate::SlowMount) can be mounted: FUSE, libfuse's headers and a C compiler.
     Fuse,
-    /// A [`Disk`] can be mounted from an image file: root and loop devices.
+    /// A [`Disk`](crate::Disk) can be mounted from an image file: root and loop devices.
     LoopDevices,
     /// A [`Preload`](crate::Preload) can be used: a C compiler.
     Preload,
+    /// [`symlink`](crate::symlink) makes symbolic links: not on Windows without a privilege, nor under wine.
+    Symlinks,
+    /// A file that is open for reading can be replaced: not on Windows before 10, nor under wine.
+    OpenFilesReplaced,
+    /// This is no wine, which finds the end of a file and then writes there where Windows does both at once.
+    NotWine,
     /// A program on the search path.
     Program(&'static str),
 }
@@ -27,9 +28,28 @@ pub enum Need {
 impl Need {
     /// Whether the need is met, or why not. What takes long to find out is found out once per process.
     pub fn check(self) -> Result<(), String> {
+        match self {
+            Need::Program(name) => on_search_path(name),
+            Need::Symlinks => symlinks(),
+            Need::OpenFilesReplaced => open_files_replaced(),
+            Need::NotWine if cfg!(windows) && std::path::Path::new(r"C:\windows\system32\winecfg.exe").exists() => {
+                Err("wine does not append in one step".into())
+            }
+            Need::NotWine => Ok(()),
+            other => other.check_on_this_system(),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn check_on_this_system(self) -> Result<(), String> {
+        use crate::{Disk, SlowMount};
+        use std::sync::OnceLock;
         static FUSE: OnceLock<Result<(), String>> = OnceLock::new();
         static LOOP: OnceLock<Result<(), String>> = OnceLock::new();
         static PRELOAD: OnceLock<Result<(), String>> = OnceLock::new();
+        fn tried<T>(what: &str, result: std::io::Result<T>) -> Result<(), String> {
+            result.map(drop).map_err(|e| format!("needs {what}: {e}"))
+        }
         // SAFETY: no memory is shared; geteuid cannot fail.
         let root = unsafe { libc::geteuid() } == 0;
         // Tried, not guessed: what is on the disk says little about what a container allows.
@@ -41,20 +61,45 @@ impl Need {
             Need::Fuse => FUSE.get_or_init(|| tried("FUSE", SlowMount::options().mount())).clone(),
             Need::LoopDevices => LOOP.get_or_init(|| tried("loop devices", Disk::ext4().megabytes(8).mount())).clone(),
             Need::Preload => PRELOAD.get_or_init(|| tried("a C compiler", crate::preload::library())).clone(),
-            Need::Program(name) => on_search_path(name),
+            Need::Symlinks | Need::OpenFilesReplaced | Need::NotWine | Need::Program(_) => {
+                unreachable!("they are checked the same way everywhere")
+            }
         }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn check_on_this_system(self) -> Result<(), String> {
+        Err(format!("needs Linux ({self:?})"))
     }
 }
 
-fn tried<T>(what: &str, result: std::io::Result<T>) -> Result<(), String> {
-    result.map(drop).map_err(|e| format!("needs {what}: {e}"))
+fn symlinks() -> Result<(), String> {
+    let made = tempfile::tempdir().and_then(|temp| {
+        let link = temp.path().join("link");
+        crate::symlink("target", &link)?;
+        // Wine says that it has made one.
+        std::fs::symlink_metadata(link)
+    });
+    made.map(drop).map_err(|error| format!("needs symbolic links: {error}"))
+}
+
+fn open_files_replaced() -> Result<(), String> {
+    let replaced = tempfile::tempdir().and_then(|temp| {
+        let (old, new) = (temp.path().join("old"), temp.path().join("new"));
+        std::fs::write(&old, "")?;
+        std::fs::write(&new, "")?;
+        let _open = std::fs::File::open(&old)?;
+        std::fs::rename(new, old)
+    });
+    replaced.map_err(|error| format!("needs files that can be replaced while they are open: {error}"))
 }
 
 fn on_search_path(name: &str) -> Result<(), String> {
-    let search = Command::new("sh").args(["-c", "command -v \"$0\"", name]).stdout(Stdio::null()).status();
-    match search {
-        Ok(status) if status.success() => Ok(()),
-        _ => Err(format!("needs the program {name}")),
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    match std::env::split_paths(&search).any(|folder| folder.join(&file).is_file()) {
+        true => Ok(()),
+        false => Err(format!("needs the program {name}")),
     }
 }
 

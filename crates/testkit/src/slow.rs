@@ -83,7 +83,7 @@ impl SlowOptions {
 
     /// Mounts over a new folder in memory.
     pub fn mount(self) -> io::Result<SlowMount> {
-        let temp = mounts::scratch()?;
+        let temp = crate::scratch()?;
         let backing = temp.path().join("backing");
         std::fs::create_dir(&backing)?;
         self.mount_in(temp, backing)
@@ -92,7 +92,7 @@ impl SlowOptions {
     /// Mounts over `backing`, which stays as it is afterwards. What is changed there behind the mount's back may be noticed a
     /// minute late.
     pub fn mount_over(self, backing: impl Into<PathBuf>) -> io::Result<SlowMount> {
-        self.mount_in(mounts::scratch()?, backing.into())
+        self.mount_in(crate::scratch()?, backing.into())
     }
 
     fn mount_in(self, temp: TempDir, backing: PathBuf) -> io::Result<SlowMount> {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use crate::sys;
 
 /// What kind of entry a path is, with what makes it that one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,21 +98,18 @@ impl Tree {
         let mut first_path_of = HashMap::new();
         let mut entries = BTreeMap::new();
         for ((path, meta), hash) in found.into_iter().zip(hashes) {
-            let kind = match meta.file_type() {
-                kind if kind.is_file() => Kind::File { len: meta.len(), hash },
-                kind if kind.is_dir() => Kind::Folder,
-                kind if kind.is_symlink() => Kind::Symlink(std::fs::read_link(root.join(&path))?),
-                kind if kind.is_fifo() => Kind::Fifo,
-                kind if kind.is_socket() => Kind::Socket,
-                _ => Kind::Device,
-            };
+            let sys::Facts { mut kind, mode, modified, shared, allocated } = sys::facts(&root.join(&path), &meta)?;
+            if let Kind::File { hash: place, .. } = &mut kind {
+                *place = hash;
+            }
             let mut link_to = None;
-            if kind != Kind::Folder && meta.nlink() > 1 {
-                let first = first_path_of.entry((meta.dev(), meta.ino())).or_insert_with(|| path.clone());
+            if kind != Kind::Folder
+                && let Some(file) = shared
+            {
+                let first = first_path_of.entry(file).or_insert_with(|| path.clone());
                 link_to = (*first != path).then(|| first.clone());
             }
-            let modified = (meta.mtime(), meta.mtime_nsec());
-            let entry = Entry { kind, mode: meta.mode() & 0o7777, modified, link_to, allocated: meta.blocks() * 512 };
+            let entry = Entry { kind, mode, modified, link_to, allocated };
             entries.insert(path, entry);
         }
         Ok(Tree { entries })

@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use manyfiles::tree::{Content, MappedFile};
 
@@ -11,6 +10,7 @@ use super::source::Source;
 use crate::error::{ErrorKind, Position, Result};
 use crate::progress::InputProgress;
 use crate::stamp::Stamp;
+use crate::sys;
 
 /// How much is read at a header after content was passed over: the header, and the next one if the file is tiny. Copying more
 /// than that costs more than the call it saves.
@@ -75,7 +75,7 @@ impl FileSource {
 
 /// Reads what is known to be there: less is a file that was cut short.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> Result<()> {
-    file.read_exact_at(buffer, position).map_err(|error| match error.kind() {
+    sys::read_exact_at(file, buffer, position).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => {
             ErrorKind::Changed(io::Error::new(error.kind(), "it is shorter than when it was opened"))
         }

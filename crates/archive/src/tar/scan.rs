@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use manyfiles::tree::{Content, Node};
+use manyfiles::tree::{Content, Node, Refusal};
 
 use super::header::{BLOCK, Block, Header, text};
 use super::pax::Pax;
@@ -10,7 +10,7 @@ use super::source::Source;
 use super::sparse::{self, ContentMap, Piece, padding};
 use crate::entry::{Entry, Kind, time};
 use crate::error::{ErrorKind, Result};
-use crate::gate;
+use crate::sys;
 
 /// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names end at
 /// 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
@@ -36,6 +36,8 @@ pub(crate) struct Member {
     mode: Option<u32>,
     modified: Option<SystemTime>,
     owner: Option<(u32, u32)>,
+    /// Whether this system cannot have such a path or link.
+    not_unicode: bool,
     /// The size of the file, holes included.
     pub size: u64,
     /// The pieces of a sparse file.
@@ -45,12 +47,12 @@ pub(crate) struct Member {
 impl Member {
     pub fn entry(&self) -> Entry<'_> {
         Entry {
-            path: gate::path(&self.path),
+            path: sys::path(&self.path),
             kind: match self.class {
                 Class::File => Kind::File,
                 Class::Folder => Kind::Folder,
-                Class::Symlink => Kind::Symlink(gate::path(&self.link)),
-                Class::HardLink => Kind::HardLink(gate::path(&self.link)),
+                Class::Symlink => Kind::Symlink(sys::path(&self.link)),
+                Class::HardLink => Kind::HardLink(sys::path(&self.link)),
                 Class::Node(node) => Kind::Node(node),
             },
             size: self.size,
@@ -59,6 +61,7 @@ impl Member {
             owner: self.owner,
             refusal: None,
         }
+        .unless(self.not_unicode.then_some(Refusal::NotUnicode))
     }
 }
 
@@ -255,6 +258,8 @@ impl<S: Source> Scanner<S> {
             Some(link) => member.link = link,
             None => member.link.extend_from_slice(header.link_name()),
         }
+        let path = sys::make_representable(&mut member.path);
+        member.not_unicode = !(sys::make_representable(&mut member.link) && path);
         member.mode = header.mode().map(|mode| mode & 0o7777);
         member.modified =
             pax.modified.or(header.modified().map(|seconds| (seconds, 0))).and_then(|(s, nanos)| time(s, nanos));

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::FileExt;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use liblzma::bufread::XzDecoder;
@@ -10,6 +9,7 @@ use liblzma::stream::{Filters, Stream};
 
 use super::directory::Record;
 use super::field::{u16_at, u32_at};
+use crate::sys;
 
 const LOCAL: usize = 30;
 /// Extra fields before the content are usually this short: then one read gets header and content.
@@ -79,7 +79,7 @@ impl<'a> Decoder<'a> {
     fn read_packed(&mut self, start: u64, len: usize) -> io::Result<()> {
         let there = self.len.checked_sub(start).ok_or_else(|| damaged("it begins past the end of the archive"))?;
         self.packed.resize(there.min(len as u64) as usize, 0);
-        self.file.read_exact_at(&mut self.packed, start)
+        sys::read_exact_at(self.file, &mut self.packed, start)
     }
 
     /// The content of any entry, piece by piece into `write`. Checked at the end only.
@@ -89,7 +89,7 @@ impl<'a> Decoder<'a> {
         mut write: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut header = [0; LOCAL];
-        self.file.read_exact_at(&mut header, record.start)?;
+        sys::read_exact_at(self.file, &mut header, record.start)?;
         let start = record.start + local_header_len(&header)? as u64;
         if start.checked_add(record.packed).is_none_or(|end| end > self.len) {
             return Err(damaged("its content reaches past the end of the archive").into());
@@ -161,7 +161,7 @@ struct Range<'a> {
 impl Read for Range<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let max = self.left.min(into.len() as u64) as usize;
-        let len = self.file.read_at(&mut into[..max], self.at)?;
+        let len = sys::read_at(self.file, &mut into[..max], self.at)?;
         self.at += len as u64;
         self.left -= len as u64;
         Ok(len)

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use manyfiles::tree::{TreeFile, TreeWriter};
+use manyfiles::tree::{Refusal, TreeFile, TreeWriter};
 use manyfiles::{Error, Operation};
 
 use super::content::{Decoder, SMALL};
@@ -11,7 +11,8 @@ use super::directory::Record;
 use super::entry::unreadable;
 use crate::entry::{Entry, Kind};
 use crate::error::Result;
-use crate::gate::{self, Gate};
+use crate::gate::Gate;
+use crate::sys;
 use crate::tar::{Cancel, in_the_report};
 
 /// The longest target of a symbolic link.
@@ -34,14 +35,19 @@ pub(crate) fn with_entry<'a, T>(
                 Some(unreadable(&wanted, io::ErrorKind::InvalidData, "the target of a symbolic link is too long"));
         } else {
             match decoder.whole(record) {
-                Ok(content) => target = content,
+                Ok(content) => {
+                    target = content;
+                    if !sys::make_representable(&mut target) {
+                        failure = Some(Error::refused(wanted.operation(), wanted.path, Refusal::NotUnicode));
+                    }
+                }
                 Err(error) => failure = Some(Error::new(Operation::Read, wanted.path, error)),
             }
         }
     }
     let mut entry = wanted;
     if let Kind::Symlink(to) = &mut entry.kind {
-        *to = gate::path(&target);
+        *to = sys::path(&target);
     }
     entry.refusal = entry.refusal.or(failure);
     Some(then(decoder, &mut entry))

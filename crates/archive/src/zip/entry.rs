@@ -12,7 +12,7 @@ use manyfiles::{Error, Operation};
 use super::directory::Record;
 use super::field::{u16_at, u32_at, u64_at};
 use crate::entry::{Entry, Kind, time};
-use crate::gate;
+use crate::sys;
 
 const UNIX: u8 = 3;
 const DARWIN: u8 = 19;
@@ -46,12 +46,16 @@ impl<'a> Record<'a> {
         for (id, field) in self.extra() {
             // Version 1, the checksum of the name that it replaces, and the name.
             if id == UNICODE_PATH && field.len() > 5 && field[0] == 1 && u32_at(field, 1) == crc(self.raw_name) {
-                return Cow::Borrowed(&field[5..]);
+                let name = &field[5..];
+                if !sys::NAMES_ARE_UNICODE || std::str::from_utf8(name).is_ok() {
+                    return Cow::Borrowed(name);
+                }
             }
         }
         let says_utf8 = self.flags & 1 << 11 != 0;
         let is_dos = !matches!(self.host, UNIX | DARWIN);
-        if says_utf8 || !is_dos || std::str::from_utf8(self.raw_name).is_ok() {
+        let as_it_is = (says_utf8 || !is_dos) && !sys::NAMES_ARE_UNICODE;
+        if as_it_is || std::str::from_utf8(self.raw_name).is_ok() {
             return Cow::Borrowed(self.raw_name);
         }
         let name: String = self.raw_name.iter().map(|&byte| from_cp437(byte)).collect();
@@ -78,7 +82,7 @@ impl<'a> Record<'a> {
         };
         let read_only = (mode.is_none() && self.attributes & 1 != 0 && kind == Kind::File).then_some(0o444);
         let mut entry = Entry {
-            path: gate::path(name),
+            path: sys::path(name),
             kind,
             size: if kind == Kind::File { self.size } else { 0 },
             mode: mode.map(|mode| mode & 0o7777).or(read_only),

@@ -1,11 +1,8 @@
 //! What the tests of this crate share: a folder that is hard to archive, tools, and unpacking with everything checked.
 #![allow(dead_code, reason = "no test file uses all of it")]
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -14,7 +11,10 @@ use manyfiles_archive::{Error, ErrorKind, Input, Summary, Unpacker};
 use tempfile::TempDir;
 
 /// A folder with all that archives are bad at. `sample` is below the returned folder.
+#[cfg(unix)]
 pub fn sample() -> TempDir {
+    use std::ffi::OsStr;
+    use std::os::unix::fs::{PermissionsExt, symlink};
     let temp = manyfiles_testkit::scratch().unwrap();
     let root = temp.path().join("sample");
     fs::create_dir_all(root.join("folder/empty")).unwrap();
@@ -49,7 +49,10 @@ pub fn sample() -> TempDir {
 }
 
 /// Adds what only tests of plain tars need: a file too long to be handed over whole, names that only tar can hold.
+#[cfg(unix)]
 pub fn add_large_and_odd(sample: &Path) {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     let root = sample.join("sample");
     fs::write(root.join("sizes/large"), noise(5_000_000)).unwrap();
     fs::write(root.join(OsStr::from_bytes(b"not\xff\xfeutf-8")), "x").unwrap();
@@ -58,7 +61,9 @@ pub fn add_large_and_odd(sample: &Path) {
 }
 
 /// Adds files with holes.
+#[cfg(unix)]
 pub fn add_sparse_files(sample: &Path) {
+    use std::os::unix::fs::FileExt;
     let root = sample.join("sample/sparse");
     fs::create_dir_all(&root).unwrap();
     let sparse = |name: &str, len: u64, pieces: &[(u64, usize)]| {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use manyfiles::close::{self, FastClose};
+use manyfiles_measure::contest::Site;
 use manyfiles_testkit::Corpus;
 
 use super::{SEED, holds};

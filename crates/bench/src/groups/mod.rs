@@ -1,10 +1,17 @@
 //! The groups of contests, one file each.
 
+mod append;
 mod create;
+mod durable;
 mod fastclose;
+mod norad;
+mod one_path;
+mod records;
 mod scale;
 mod slow;
+mod under_wine;
 mod unpack;
+mod vfs;
 
 use std::path::Path;
 
@@ -32,8 +39,22 @@ pub enum Group {
     Slow,
     /// Whether FastClose costs anything where a close is fast.
     Fastclose,
+    /// A font saved by norad: as it comes, patched, and through TreeWriter.
+    Norad,
     /// Whether 225,000 files cost as much each as 2,300, and memory stays flat.
     Scale,
+    /// 100 MiB in small records through FileWriter, against File, BufWriter and bare write(2).
+    Records,
+    /// Many small writes to one path, against opening and closing for each.
+    OnePath,
+    /// Many files on the disk through SyncBatch, against one fsync each and git's batch method.
+    Durable,
+    /// Durable records from many threads through Appender, against a lock around each write and sync.
+    Append,
+    /// The same by its name in every call, through Vfs::write, and against TileDB's VFS.
+    Vfs,
+    /// close_already beside manyfiles: programs for Windows, under wine.
+    UnderWine,
 }
 
 impl Group {
@@ -44,7 +65,14 @@ impl Group {
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
             Group::Fastclose => fastclose::run(plan, book),
+            Group::Norad => norad::run(plan, book),
             Group::Scale => scale::run(plan, book),
+            Group::Records => records::run(plan, book),
+            Group::OnePath => one_path::run(plan, book),
+            Group::Durable => durable::run(plan, book),
+            Group::Append => append::run(plan, book),
+            Group::Vfs => vfs::run(plan, cache, book),
+            Group::UnderWine => under_wine::run(plan, book),
         }
     }
 }

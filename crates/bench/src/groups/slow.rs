@@ -104,7 +104,7 @@ fn in_a_delayed_process(peer: Peer, _: &Arc<Corpus>) -> Run<'_> {
         }
         let said = String::from_utf8(output.stdout)?;
         let (seconds, cpu_seconds) = said.trim().split_once(' ').context("the child prints two figures")?;
-        Ok(Sample { seconds: seconds.parse()?, cpu_seconds: cpu_seconds.parse()?, peak_memory: None })
+        Ok(Sample { seconds: seconds.parse()?, cpu_seconds: cpu_seconds.parse()?, peak_memory: None, count: None })
     })
 }
 

@@ -15,6 +15,7 @@ use crate::place::Place;
 use crate::process;
 use crate::report::Book;
 use Target::Faster;
+use manyfiles_measure::contest::Site;
 
 const PACKAGE: &str = "linux-source-6.1";
 /// Peak resident memory that the command may have, pages of a mapped archive included.

@@ -8,12 +8,9 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::contest::{Outcome, Target};
+use crate::contest::{Outcome, Score, Target};
 use crate::place::Place;
-use crate::stats::{self, Ratio};
-
-/// A reference that varies more than this says the machine was too busy to trust the row.
-const NOISY: f64 = 0.3;
+use manyfiles_measure::stats::{self, Estimate, NOISY};
 
 /// One line of the table.
 #[derive(Clone, Debug)]
@@ -43,9 +40,11 @@ pub struct Row {
 pub enum Figure {
     /// Median time of ours and of the peer's, in seconds, and their ratio in the sense of the target: how many times as fast
     /// ours is, or how many times the peer's time it takes.
-    Time { ours: f64, peer: f64, ratio: Ratio },
+    Time { ours: f64, peer: f64, ratio: Estimate },
     /// Peak memory of ours and what it is compared with, in bytes, and their ratio.
-    Memory { ours: f64, limit: f64, ratio: Ratio },
+    Memory { ours: f64, limit: f64, ratio: Estimate },
+    /// The most that was counted in a round of ours, and the median of the peer's rounds.
+    Count { ours: u64, peer: f64 },
     /// There was nothing to compare: every run failed, or its output was wrong.
     Nothing,
 }
@@ -73,6 +72,13 @@ impl Row {
         let value = match self.figure {
             Figure::Nothing => return Verdict::Wrong,
             Figure::Time { ratio, .. } | Figure::Memory { ratio, .. } => ratio.value,
+            Figure::Count { ours, .. } => {
+                return match self.target {
+                    Target::NoMoreThan(most) if ours <= most => Verdict::Pass,
+                    Target::NoMoreThan(_) => Verdict::Lost,
+                    _ => Verdict::Shown,
+                };
+            }
         };
         match self.target {
             Target::Faster(least) if value >= least => Verdict::Pass,
@@ -176,6 +182,32 @@ impl Book {
         self.keep(outcome);
     }
 
+    /// Enters a contest in which something is counted, and time is not compared: a row for each entrant but ours.
+    pub fn enter_counts(&mut self, outcome: Option<Outcome>) {
+        let Some(outcome) = outcome else { return };
+        let counts = |score: &Score| -> Vec<u64> { score.samples.iter().filter_map(|(_, it)| it.count).collect() };
+        let ours = counts(&outcome.entrants[0]);
+        for peer in &outcome.entrants[1..] {
+            let theirs: Vec<f64> = counts(peer).into_iter().map(|it| it as f64).collect();
+            let figure = match ours.iter().max() {
+                Some(&most) if !theirs.is_empty() => Figure::Count { ours: most, peer: stats::median(&theirs) },
+                _ => Figure::Nothing,
+            };
+            self.push(Row {
+                group: outcome.group,
+                what: outcome.what.clone(),
+                place: outcome.place.clone(),
+                peer: peer.name.clone(),
+                figure,
+                target: peer.target,
+                runs: (ours.len(), theirs.len()),
+                spread: 0.0,
+                cpu: None,
+            });
+        }
+        self.keep(outcome);
+    }
+
     /// Enters the peak memory of our processes in a contest, against a limit. The contest itself is entered besides.
     pub fn enter_memory_limit(&mut self, outcome: &Outcome, limit: u64) {
         let samples = &outcome.entrants[0].samples;
@@ -270,15 +302,17 @@ impl Book {
     }
 
     fn raw(&self) -> String {
-        let mut text = String::from("group,work,place,entrant,round,seconds,cpu_seconds,peak_memory_bytes\n");
+        let mut text = String::from("group,work,place,entrant,round,seconds,cpu_seconds,peak_memory_bytes,count\n");
         for outcome in &self.outcomes {
             for score in &outcome.entrants {
                 for (round, sample) in &score.samples {
-                    let memory = sample.peak_memory.map_or(String::new(), |bytes| bytes.to_string());
+                    let shown = |figure: Option<u64>| figure.map_or(String::new(), |it| it.to_string());
+                    let (memory, count) = (shown(sample.peak_memory), shown(sample.count));
                     let Outcome { group, what, place, .. } = outcome;
                     let (name, seconds, cpu) = (&score.name, sample.seconds, sample.cpu_seconds);
-                    text +=
-                        &format!("{group},\"{what}\",\"{place}\",\"{name}\",{round},{seconds:.9},{cpu:.9},{memory}\n");
+                    text += &format!(
+                        "{group},\"{what}\",\"{place}\",\"{name}\",{round},{seconds:.9},{cpu:.9},{memory},{count}\n"
+                    );
                 }
             }
         }

@@ -38,11 +38,13 @@ fn cells(row: &Row) -> [String; 7] {
         Figure::Memory { ours, limit, ratio } => {
             (format!("{} times the memory", short(ratio.value)), format!("{} against {}", memory(ours), memory(limit)))
         }
+        Figure::Count { ours, peer } => (format!("{ours} against {peer}"), format!("at most {ours}, median {peer}")),
         Figure::Nothing => ("no result".into(), String::new()),
     };
     let target = match row.target {
         Target::Faster(least) => format!("≥ {least}"),
         Target::AtMost(most) => format!("≤ {most}"),
+        Target::NoMoreThan(most) => format!("≤ {most}"),
         Target::Shown | Target::ShownTime => "–".into(),
     };
     [row.what.clone(), row.place.clone(), row.peer.clone(), figure, detail, target, row.verdict().to_string()]

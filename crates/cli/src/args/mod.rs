@@ -1,16 +1,21 @@
 //! What can be said on the command line. This one definition feeds the parser, `--help`, the man page and the completions.
 
 mod amount;
+mod bench;
+mod explain;
 mod glob;
 mod options;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use manyfiles_archive::Limits;
 
 pub use amount::{Count, Size};
+pub use bench::Bench;
+pub use explain::Explain;
 pub use glob::Pattern;
 pub use options::{Conflict, Options, Progress};
 
@@ -26,6 +31,9 @@ pub struct Cli {
 pub enum Command {
     Unpack(Unpack),
     Copy(Copy),
+    Explain(Explain),
+    Probe(Probe),
+    Bench(Bench),
     Completions(Completions),
     Man(Man),
 }
@@ -91,6 +99,48 @@ pub struct Copy {
     pub max_bytes: Size,
 }
 
+/// Measure what writing many files costs in a folder, and say what is slow there and what helps.
+///
+/// Writes some thousand small files in a folder of its own below DIR, with one thread and with many, times every open, write,
+/// close, rename and sync, and removes them again, also when it is interrupted. Needs an eighth of the free space at most, and
+/// never more than 100 MB.
+#[derive(Args, Debug)]
+#[command(after_help = PROBE_EXAMPLES)]
+pub struct Probe {
+    /// Folder to measure in: what counts is the file system that it is on
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+
+    /// How long to measure; tidying up afterwards comes on top
+    #[arg(long, value_name = "N", default_value = "5", value_parser = seconds)]
+    pub seconds: Duration,
+
+    /// Draw the histograms into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+
+    /// Print one JSON object in place of the table
+    ///
+    /// Its keys: command, folder, file_system, source, mount_point, mount_options, free_bytes, remarks,
+    /// taken_by_others (the share of the time in which other programs had the processor), series (step, threads,
+    /// files, seconds, and operations, each with operation, count, mean, median, p90, p99, max and a histogram: how many
+    /// calls took less than 'below' and not less than the bucket before), advice (slow, use, factor). Times are in seconds.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "give a number of seconds, such as 5 or 0.5".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if (0.1..=600.0).contains(&seconds) => Ok(time),
+        _ => Err("give 0.1 to 600 seconds".into()),
+    }
+}
+
 /// Print a script that completes this command's options in a shell.
 #[derive(Args, Debug)]
 #[command(after_help = COMPLETIONS_EXAMPLES)]
@@ -108,6 +158,8 @@ const EXAMPLES: &str = "\
 Examples:
   manyfiles unpack linux.tar.xz -C src    unpack into src/
   manyfiles copy photos /mnt/backup       copy to /mnt/backup/photos
+  manyfiles probe /mnt/nas                what files cost there, what is slow, what helps
+  manyfiles explain -- make               where its time goes, and what would save it
   manyfiles help unpack                   all that unpack can do
 
 Exit status:
@@ -168,6 +220,17 @@ const COPY_EXAMPLES_AND_EXIT: &str = concat!(
         "a source that cannot be read (nothing is written then), or a\n       limit that was reached (what came before stays)"
     )
 );
+
+const PROBE_EXAMPLES: &str = "\
+Examples:
+  manyfiles probe                            the current folder's file system
+  manyfiles probe /mnt/nas --seconds 20 --svg nas.svg
+  manyfiles probe D:\\ --json
+
+Exit status:
+  0    measured
+  2    wrong usage, or the folder cannot be written to
+  130  stopped by Ctrl-C";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

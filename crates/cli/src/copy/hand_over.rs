@@ -1,15 +1,15 @@
 //! [`HandOver`]: gives what the walk found to the tree.
 
 use std::fs::{self, Metadata as Stat};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use manyfiles::tree::{Content, Metadata, Node, Refusal, TreeWriter};
+use manyfiles::tree::{Content, Metadata, Refusal, TreeWriter};
 use manyfiles::{Error, Operation};
 
 use super::hard_links::HardLinks;
 use super::walk::Found;
 use crate::args::{Conflict, Options};
+use crate::sys;
 
 /// Turns entries into calls of the tree.
 pub struct HandOver<'a> {
@@ -31,7 +31,7 @@ impl<'a> HandOver<'a> {
     pub fn entry(&mut self, found: &Found) {
         let metadata = self.metadata(&found.metadata);
         let file_type = found.metadata.file_type();
-        let node = node(&found.metadata).filter(|_| self.options.special_files);
+        let node = sys::node(&found.metadata).filter(|_| self.options.special_files);
         let wanted = file_type.is_dir() || file_type.is_file() || file_type.is_symlink() || node.is_some();
         let stands = |path: &Path| self.overwrites || !is_taken(&self.tree.root().join(path));
         let handed_over = match self.links.earlier_name(found, stands).filter(|_| wanted) {
@@ -58,12 +58,14 @@ impl<'a> HandOver<'a> {
 
     fn metadata(&self, of: &Stat) -> Metadata {
         let bits = if self.options.set_id { 0o7777 } else { 0o1777 };
-        let mut metadata = Metadata::default().mode(of.mode() & bits);
+        let mut metadata = Metadata::default().mode(sys::mode(of) & bits);
         if let Ok(modified) = of.modified() {
             metadata = metadata.modified(modified);
         }
-        if self.options.same_owner {
-            metadata = metadata.owner(of.uid(), of.gid());
+        if self.options.same_owner
+            && let Some((user, group)) = sys::owner(of)
+        {
+            metadata = metadata.owner(user, group);
         }
         metadata
     }
@@ -76,14 +78,4 @@ fn is_taken(path: &Path) -> bool {
 /// The refusal of something that is neither file, folder nor link.
 pub fn unwanted(found: &Found) -> Error {
     Error::refused(Operation::CreateNode, &found.source, Refusal::UnwantedKind)
-}
-
-fn node(of: &Stat) -> Option<Node> {
-    let (major, minor) = (rustix::fs::major(of.rdev()), rustix::fs::minor(of.rdev()));
-    match of.file_type() {
-        kind if kind.is_fifo() => Some(Node::Fifo),
-        kind if kind.is_char_device() => Some(Node::CharDevice(major, minor)),
-        kind if kind.is_block_device() => Some(Node::BlockDevice(major, minor)),
-        _ => None,
-    }
 }

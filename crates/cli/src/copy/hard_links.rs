@@ -2,36 +2,33 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::walk::Found;
+use crate::sys::{self, FileId};
 
 /// The first name of each file that has further ones. Forgets a file when all its names have been seen, so that memory grows
 /// only with files that have names outside of what is copied.
 #[derive(Default)]
 pub struct HardLinks {
-    first: HashMap<(u64, u64), (PathBuf, u64)>,
+    first: HashMap<FileId, (PathBuf, u64)>,
 }
 
 impl HardLinks {
     /// The path below the root under which the same file was found before. `stands` says whether the path of `found`, if it
     /// is the first, will be that file when all is written: where something else keeps the name, it will not.
     pub fn earlier_name(&mut self, found: &Found, stands: impl FnOnce(&Path) -> bool) -> Option<PathBuf> {
-        let names = found.metadata.nlink();
-        if names < 2 || found.metadata.is_dir() {
+        if found.metadata.is_dir() {
             return None;
         }
-        self.see((found.metadata.dev(), found.metadata.ino()), names, &found.path, stands)
+        let (file, names) = sys::file_id_and_names(&found.source, &found.metadata)?;
+        if names < 2 {
+            return None;
+        }
+        self.see(file, names, &found.path, stands)
     }
 
-    fn see(
-        &mut self,
-        file: (u64, u64),
-        names: u64,
-        path: &Path,
-        stands: impl FnOnce(&Path) -> bool,
-    ) -> Option<PathBuf> {
+    fn see(&mut self, file: FileId, names: u64, path: &Path, stands: impl FnOnce(&Path) -> bool) -> Option<PathBuf> {
         match self.first.entry(file) {
             Entry::Vacant(vacant) => {
                 if stands(path) {

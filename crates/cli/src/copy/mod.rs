@@ -11,7 +11,6 @@ mod walk;
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +23,7 @@ use crate::filter::Filter;
 use crate::human::{bytes, entries};
 use crate::job::{CannotBegin, Job, Source, Words};
 use crate::session::Session;
+use crate::sys;
 use crate::terminal::InputRead;
 use hand_over::HandOver;
 use hard_links::HardLinks;
@@ -161,7 +161,7 @@ impl Copy {
             _ if links.earlier_name(found, |_| true).is_some() => Kind::HardLink,
             of if of.is_file() => Kind::File,
             of if of.is_symlink() => Kind::Symlink,
-            of if self.args.options.special_files && !of.is_socket() => Kind::Node,
+            _ if self.args.options.special_files && sys::node(&found.metadata).is_some() => Kind::Node,
             _ => return plan.failure(&hand_over::unwanted(found)),
         };
         let bytes = if kind == Kind::File { found.metadata.len() } else { 0 };

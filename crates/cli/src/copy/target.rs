@@ -1,18 +1,17 @@
 //! What goes where, by the rules of `cp -a`, and what is refused before anything is written.
 
 use std::fs::{self, Metadata};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::job::CannotBegin;
+use crate::sys::{self, FileId};
 
 /// The destination and the place of each source in it.
 pub struct Target {
     /// The folder that everything is written below.
     pub root: PathBuf,
-    /// Its device and inode, if it is there already.
-    pub root_id: Option<(u64, u64)>,
+    /// Which folder that is, if it is there already.
+    pub root_id: Option<FileId>,
     pub sources: Vec<Placed>,
 }
 
@@ -55,7 +54,7 @@ impl Target {
             }
         }
         match wrong.is_empty() {
-            true => Ok(Target { root_id: fs::metadata(&root).ok().map(|root| id(&root)), root, sources: placed }), // not there yet: no identity
+            true => Ok(Target { root_id: id(&root), root, sources: placed }), // not there yet: no identity
             false => Err(CannotBegin(wrong)),
         }
     }
@@ -86,7 +85,7 @@ fn place(source: &Path, destination: &Path, there: &There) -> Result<(PathBuf, P
         (There::Other, true) => {
             return Err(format!("{to} is not a folder, and {from} is one; give another destination"));
         }
-        (There::Nothing, false) if destination.as_os_str().as_bytes().ends_with(b"/") => {
+        (There::Nothing, false) if ends_with_separator(destination) => {
             return Err(format!("the folder {to} is not there; make it: mkdir {to}"));
         }
         (_, false) => {
@@ -110,8 +109,10 @@ pub fn join(path: &Path, below: &Path) -> PathBuf {
 
 /// The name a source has in a folder it is copied into; none for `.`, `..`, `/`, `x/.` and `x/..`, which stand for their content.
 fn own_name(source: &Path) -> Option<PathBuf> {
-    let bytes = source.as_os_str().as_bytes();
-    if bytes == b"." || bytes.ends_with(b"/.") {
+    let bytes = source.as_os_str().as_encoded_bytes();
+    if let Some(before) = bytes.strip_suffix(b".")
+        && before.last().is_none_or(is_separator)
+    {
         return None;
     }
     match source.components().next_back() {
@@ -124,8 +125,11 @@ fn own_name(source: &Path) -> Option<PathBuf> {
 fn refuse_self_destruction(source: &Path, metadata: &Metadata, target: &Path) -> Result<(), String> {
     let (from, to) = (source.display(), target.display());
     if !metadata.is_dir() {
+        let own = sys::file_id(source, metadata);
         return match fs::symlink_metadata(target) {
-            Ok(there) if id(&there) == id(metadata) => Err(format!("{from} and {to} are the same file")),
+            Ok(there) if own.is_some() && sys::file_id(target, &there) == own => {
+                Err(format!("{from} and {to} are the same file"))
+            }
             _ => Ok(()),
         };
     }
@@ -135,8 +139,9 @@ fn refuse_self_destruction(source: &Path, metadata: &Metadata, target: &Path) ->
         fs::canonicalize(ancestor).ok() // not there: its parent may be
     });
     let Some(existing) = existing else { return Ok(()) };
+    let own = sys::file_id(source, metadata);
     for (levels_up, ancestor) in existing.ancestors().enumerate() {
-        if fs::metadata(ancestor).is_ok_and(|ancestor| id(&ancestor) == id(metadata)) {
+        if own.is_some() && id(ancestor) == own {
             return Err(match levels_up == 0 && target.exists() {
                 true => format!("{from} and {to} are the same folder"),
                 false => format!("cannot copy the folder {from} into itself ({to})"),
@@ -146,13 +151,23 @@ fn refuse_self_destruction(source: &Path, metadata: &Metadata, target: &Path) ->
     Ok(())
 }
 
-fn id(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
+/// Which file or folder a path leads to. `None` if it is not there.
+fn id(path: &Path) -> Option<FileId> {
+    sys::file_id(path, &fs::metadata(path).ok()?)
+}
+
+fn is_separator(byte: &u8) -> bool {
+    std::path::is_separator(char::from(*byte))
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(is_separator)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use manyfiles_testkit::{Need, symlink};
 
     #[test]
     fn only_a_source_with_a_name_of_its_own_gets_a_folder() {
@@ -183,8 +198,12 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let source = temp.path().join("s");
         fs::create_dir_all(source.join("inner")).unwrap();
-        std::os::unix::fs::symlink(source.join("inner"), temp.path().join("link")).unwrap();
-        for destination in ["s", "s/inner", "s/new", "s/inner/../new/deep", "link", "link/new"] {
+        let mut inside = vec!["s", "s/inner", "s/new", "s/inner/../new/deep"];
+        if Need::Symlinks.check().is_ok() {
+            symlink(source.join("inner"), temp.path().join("link")).unwrap();
+            inside.extend(["link", "link/new"]);
+        }
+        for destination in inside {
             let refused = Target::of(std::slice::from_ref(&source), &temp.path().join(destination)).err();
             let refused = refused.unwrap_or_else(|| panic!("{destination} was not refused"));
             assert!(refused.0[0].contains("into itself"), "{destination}: {refused:?}");

@@ -5,12 +5,12 @@
 use std::fs::{self, Metadata};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use manyfiles::{Error, Operation};
 
 use super::target::{Placed, join};
+use crate::sys::{self, FileId};
 
 /// Something that is to be copied.
 pub struct Found {
@@ -23,10 +23,10 @@ pub struct Found {
 }
 
 /// Shows everything in `placed`, folders before what is in them. The visitor says whether to go on, and whether to look
-/// into the folder it was shown. `root` is the destination (device, inode), which is not copied into itself.
+/// into the folder it was shown. `root` is the destination, which is not copied into itself.
 pub fn walk(
     placed: &Placed,
-    root: Option<(u64, u64)>,
+    root: Option<FileId>,
     visit: &mut dyn FnMut(Result<Found, Error>) -> ControlFlow<(), bool>,
 ) -> ControlFlow<()> {
     let metadata = match fs::symlink_metadata(&placed.source) {
@@ -71,7 +71,7 @@ pub fn walk(
                     continue;
                 }
             };
-            if metadata.is_dir() && root == Some((metadata.dev(), metadata.ino())) {
+            if metadata.is_dir() && root.is_some() && root == sys::file_id(&source, &metadata) {
                 visit(Err(cannot_read(
                     source,
                     io::Error::other("this is the destination, which is not copied into itself"),

@@ -1,6 +1,5 @@
 //! The report as one JSON object. Keys are never renamed; new ones may come.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -60,7 +59,7 @@ pub fn cannot_begin(words: Option<Words>, why: &[String]) -> Value {
 pub fn path(object: &mut Map<String, Value>, key: &str, path: &Path) {
     object.insert(key.into(), path.to_string_lossy().into());
     if path.to_str().is_none() {
-        let hex = path.as_os_str().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex = path.as_os_str().as_encoded_bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         object.insert(format!("{key}_hex"), hex.into());
     }
 }

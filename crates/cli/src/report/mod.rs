@@ -57,9 +57,9 @@ impl Outcome {
 }
 
 /// Says why a job could not begin.
-pub fn tell_cannot_begin(words: Words, why: &CannotBegin, options: &Options) -> ExitCode {
+pub fn tell_cannot_begin(words: Words, why: &CannotBegin, json: bool) -> ExitCode {
     Screen::default().say_all(&why.0);
-    match options.json {
+    match json {
         true => print_json(&json::cannot_begin(Some(words), &why.0), UNREADABLE),
         false => UNREADABLE.into(),
     }

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use signal_hook::consts::SIGTERM;
-
 use super::{Outcome, hints};
 use crate::args::Options;
 use crate::human::{bytes, count, duration, entries, per_second};
+use crate::sys::SIGTERM;
 
 /// The lines, without the program's name.
 pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {

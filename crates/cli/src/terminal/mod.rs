@@ -3,10 +3,12 @@
 //! Each takes the [`Screen`] while it writes, so that none garbles another. Nothing here fails the job: whoever closed
 //! standard error does not want to hear.
 
+mod display;
 mod question;
 mod screen;
 mod watch;
 
+pub use display::{Display, time_left};
 pub use question::Question;
 pub use screen::Screen;
 pub use watch::{InputRead, Watch};

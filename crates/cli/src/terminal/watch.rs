@@ -1,16 +1,15 @@
 //! [`Watch`]: looks at the work ten times a second, names failures when they happen, and draws the progress.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manyfiles::tree::{Observer, Progress};
 
-use super::Screen;
+use super::{Display, Screen, time_left};
 use crate::args;
 use crate::human::{about, bytes, count, entries, per_second};
 
@@ -40,14 +39,19 @@ impl Watch {
     ) -> io::Result<Watch> {
         let (stop, stopped) = mpsc::channel();
         let handed_over = Arc::new(AtomicBool::new(false));
-        let mut display = Display::new(progress, handed_over.clone());
+        let mut display = Display::new(progress);
+        let all_read = handed_over.clone();
         let thread = thread::Builder::new().name("watch".into()).spawn(move || {
             let mut told = 0;
             while stopped.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
                 let failures = observer.failures(told);
                 told += failures.len();
                 screen.say_all(failures);
-                display.show(&screen, observer.progress(), input());
+                display.show(&screen, |elapsed| {
+                    let handed_over = all_read.load(Ordering::Relaxed);
+                    let seen = Seen { progress: observer.progress(), input: input(), elapsed, handed_over };
+                    (seen.fraction(), seen.text())
+                });
             }
             screen.clear();
             told
@@ -66,68 +70,6 @@ impl Watch {
         // Had it panicked, what it named would be unknown: better to name all again than some never.
         self.thread.join().unwrap_or(0)
     }
-}
-
-/// Where and how progress is shown.
-struct Display {
-    target: Target,
-    started: Instant,
-    handed_over: Arc<AtomicBool>,
-    last_line: Instant,
-}
-
-#[derive(PartialEq)]
-enum Target {
-    Nowhere,
-    /// A bar, from this time on.
-    Bar(Duration),
-    /// A line every second, for a log.
-    Lines,
-}
-
-impl Display {
-    fn new(progress: args::Progress, handed_over: Arc<AtomicBool>) -> Display {
-        let target = match (progress, io::stderr().is_terminal()) {
-            (args::Progress::Never, _) | (args::Progress::Auto, false) => Target::Nowhere,
-            (args::Progress::Auto, true) => Target::Bar(Duration::from_millis(500)),
-            (args::Progress::Always, true) => Target::Bar(Duration::ZERO),
-            (args::Progress::Always, false) => Target::Lines,
-        };
-        let now = Instant::now();
-        Display { target, started: now, handed_over, last_line: now }
-    }
-
-    fn show(&mut self, screen: &Screen, progress: Progress, input: InputRead) {
-        let elapsed = self.started.elapsed();
-        let seen = Seen { progress, input, elapsed, handed_over: self.handed_over.load(Ordering::Relaxed) };
-        match self.target {
-            Target::Bar(from) if elapsed >= from => screen.draw(|bar| draw(bar.get_or_insert_with(new_bar), &seen)),
-            Target::Lines if self.last_line.elapsed() >= Duration::from_secs(1) => {
-                self.last_line = Instant::now();
-                screen.say(seen.text());
-            }
-            _ => {}
-        }
-    }
-}
-
-fn new_bar() -> ProgressBar {
-    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
-}
-
-fn draw(bar: &ProgressBar, seen: &Seen) {
-    let template = match seen.fraction() {
-        Some(fraction) => {
-            bar.set_length(1000);
-            bar.set_position((fraction * 1000.0) as u64);
-            "{bar:24} {percent:>3}%  {wide_msg}"
-        }
-        None => "{spinner} {wide_msg}",
-    };
-    let style = ProgressStyle::with_template(template).expect("the template is fixed");
-    bar.set_style(style.progress_chars("=> "));
-    bar.set_message(seen.text());
-    bar.tick();
 }
 
 /// One look at the work.
@@ -168,18 +110,12 @@ impl Seen {
             InputRead::Bytes(..) if closing * 2 > threads => text += &format!(", {closing} threads are closing"),
             InputRead::Bytes(..) => {}
         }
-        if let Some(left) = self.time_left() {
+        if let Some(left) = time_left(self.fraction(), self.elapsed) {
             text += &format!(", {} left", about(left));
         }
         if failures > 0 {
             text += &format!(", {} failed", count(failures));
         }
         text
-    }
-
-    /// Only once there is something to judge by.
-    fn time_left(&self) -> Option<Duration> {
-        let fraction = self.fraction().filter(|&fraction| (0.01..1.0).contains(&fraction))?;
-        (self.elapsed >= Duration::from_secs(1)).then(|| self.elapsed.mul_f64(1.0 / fraction - 1.0))
     }
 }

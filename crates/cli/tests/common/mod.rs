@@ -1,6 +1,7 @@
 //! What the tests of the command stand on: running it, archives made on the spot, a look at a whole tree, scratch mounts.
 #![allow(dead_code, unused_imports)] // each test file uses its part
 
+#[cfg(unix)]
 mod pty;
 
 use std::fs;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use manyfiles_testkit::{Compare, Tree};
 use serde_json::Value;
 
+#[cfg(unix)]
 pub use pty::Pty;
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_manyfiles");

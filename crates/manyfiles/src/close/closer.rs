@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::pool::Pool;
-use super::{CloseErrors, Options};
+use super::{CloseErrors, Metrics, Options};
 
 /// Closes files on threads of its own while closing is slow, and brings every error back.
 ///
@@ -46,9 +46,9 @@ impl Closer {
 
     /// Closes `handle`, here or on another thread, now or soon.
     ///
-    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`) the close's error is kept. Of any
-    /// other type only a panic in its drop can be seen. Flush what buffers first: a `BufWriter` does not tell what
-    /// became of its last bytes.
+    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's error is
+    /// kept. Of any other type only a panic in its drop can be seen. Flush what buffers first: a `BufWriter` does not tell
+    /// what became of its last bytes.
     ///
     /// Such a drop may run on a thread with 256 KiB of stack.
     ///
@@ -68,6 +68,9 @@ impl Closer {
     /// Waits until everything that was handed over before this call, by any thread, is closed, and returns the failures
     /// that nobody has been told yet: those are taken, and never told again. What is handed over during the call is not
     /// waited for.
+    ///
+    /// This thread helps: it closes what waits for a thread. So a wait needs none, and may be called wherever blocking is
+    /// allowed, an executor's own threads included.
     ///
     /// A handle whose own drop waits for its closer counts as closed while it does.
     ///
@@ -90,10 +93,21 @@ impl Closer {
         CloseErrors::check(self.pool.wait())
     }
 
+    /// Takes an error of a file that is about to be handed over, to be told like that of its close.
+    #[cfg(feature = "writer")]
+    pub(crate) fn keep(&self, error: crate::Error) {
+        self.pool.report(error);
+    }
+
     /// How many handles have been handed over and are not closed yet: what is left of the work when the writing is
     /// done.
     pub fn pending(&self) -> usize {
         self.pool.pending()
+    }
+
+    /// What it has done so far.
+    pub fn metrics(&self) -> Metrics {
+        self.pool.metrics()
     }
 }
 

@@ -17,6 +17,15 @@ use super::global::global;
 ///
 /// Not for handles that are counted (`Arc<File>`): wrap what is inside the `Arc`.
 ///
+/// With the features `tokio`, `async-std` and `smol` it wraps those runtimes' files and passes their traits through. Await a
+/// `flush` before the drop, as you would without the wrapper:
+///
+/// | file | what was not flushed | a close's error |
+/// |---|---|---|
+/// | tokio's | a write in flight goes on; its error is lost | kept, unless a read or write was in flight |
+/// | async-std's | the drop writes it, and loses the error | lost: the file does not let go of its handle |
+/// | smol's | may be lost | lost, as above |
+///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let temp = tempfile::tempdir()?;

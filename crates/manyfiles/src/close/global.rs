@@ -1,26 +1,51 @@
 //! The one global closer, for handles that are closed by a drop and can carry nothing along.
 
+#[cfg(feature = "fs")]
+use std::fs::File;
+#[cfg(feature = "fs")]
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::pool::print_last_resort;
-use super::{CloseErrors, Closer};
+#[cfg(feature = "fs")]
+use super::settle::Name;
+use super::{CloseErrors, Closer, Metrics};
 
 static GLOBAL: OnceLock<Closer> = OnceLock::new();
 
 #[inline]
-pub(super) fn global() -> &'static Closer {
-    GLOBAL.get_or_init(Closer::new)
+pub(crate) fn global() -> &'static Closer {
+    GLOBAL.get_or_init(unless_set)
+}
+
+/// The closer of programs that call no [`set_global`], because they know nothing of this crate: those that come by way of
+/// the drop-in for close_already, where a feature says what closes.
+fn unless_set() -> Closer {
+    let options = Closer::options();
+    #[cfg(feature = "global-rayon")]
+    let options = options.executor(super::executor::Rayon::new());
+    #[cfg(feature = "global-blocking")]
+    let options = options.executor(super::executor::Blocking::new());
+    #[cfg(feature = "global-async-std")]
+    let options = options.executor(super::executor::AsyncStd::new());
+    #[cfg(feature = "global-smol")]
+    let options = options.executor(super::executor::Smol::new());
+    #[cfg(feature = "global-tokio")]
+    let options = options.executor(super::executor::Tokio::new());
+    options.build()
 }
 
 /// Makes `closer` the one that every [`FastClose`](super::FastClose) goes to. Works once, and only before the first of
 /// them is dropped; otherwise gives `closer` back.
 ///
-/// ```
+/// ```standalone_crate
 /// use manyfiles::close::{self, Closer, Policy};
 ///
 /// let closer = Closer::options().policy(Policy::Never).build();
 /// close::set_global(closer).expect("nothing has been closed yet");
 /// ```
+///
+/// It is for programs to choose, not for libraries: those own a [`Closer`].
 pub fn set_global(closer: Closer) -> Result<(), Closer> {
     GLOBAL.set(closer)
 }
@@ -43,6 +68,11 @@ pub fn set_global(closer: Closer) -> Result<(), Closer> {
 pub fn wait() -> Result<(), CloseErrors> {
     // Where nothing was ever closed there is nothing to make.
     GLOBAL.get().map_or(Ok(()), Closer::wait)
+}
+
+/// [`Closer::metrics`] of the global closer: what every [`FastClose`](super::FastClose) dropped so far cost and gained.
+pub fn metrics() -> Metrics {
+    GLOBAL.get().map(Closer::metrics).unwrap_or_default()
 }
 
 /// A guard for the end of `main`: keeps the process from ending before every [`FastClose`](super::FastClose) is closed.
@@ -82,5 +112,42 @@ impl Drop for Guard {
         if let Err(errors) = wait() {
             print_last_resort(errors.iter());
         }
+    }
+}
+
+/// [`Closer::close_at`] of the global closer, if there is a path.
+#[cfg(feature = "fs")]
+#[inline]
+pub(crate) fn close_at(file: File, path: Option<impl Into<PathBuf>>) {
+    global().pool.close(file, path);
+}
+
+/// Closes on this thread, now; an error is reported as any other.
+#[cfg(feature = "fs")]
+pub(crate) fn close_here_at(file: File, path: Option<impl Into<PathBuf>>) {
+    global().pool.close_here(file, path);
+}
+
+/// Whether nothing waits for the global closer, for all that this thread knows. Costs two loads.
+#[cfg(feature = "fs")]
+#[inline]
+pub(crate) fn is_idle() -> bool {
+    GLOBAL.get().is_none_or(|closer| closer.pool.is_idle())
+}
+
+/// Returns when what has this name, or is in the folder of this name, is closed, if it was handed to the global closer
+/// before. Errors stay for [`wait`].
+#[cfg(feature = "fs")]
+pub(crate) fn settle(name: &Name) {
+    if let Some(closer) = GLOBAL.get() {
+        closer.pool.settle(name);
+    }
+}
+
+/// Returns when all that was handed to the global closer before is closed. Errors stay for [`wait`].
+#[cfg(feature = "fs")]
+pub(crate) fn settle_all() {
+    if let Some(closer) = GLOBAL.get() {
+        closer.pool.settle_all();
     }
 }

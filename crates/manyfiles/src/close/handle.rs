@@ -15,7 +15,18 @@ pub(super) enum Handle {
     /// One that the operating system closes: its error is known, and it needs no allocation.
     System(sys::Handle),
     /// Any other, closed by its drop.
-    Other(Box<dyn Send>),
+    Other(Box<dyn Close>),
+}
+
+/// What [`close`] does, of a type that is forgotten.
+pub(super) trait Close: Send {
+    fn close(self: Box<Self>) -> io::Result<()>;
+}
+
+impl<H: Send + 'static> Close for H {
+    fn close(self: Box<H>) -> io::Result<()> {
+        close(*self)
+    }
 }
 
 impl Handle {
@@ -29,7 +40,8 @@ impl Handle {
     pub(super) fn close(self) -> io::Result<()> {
         match self {
             Handle::System(handle) => sys::close(handle),
-            Handle::Other(handle) => drop_contained(handle),
+            // Another look: what had a write in flight when it was handed over may be a system's handle by now.
+            Handle::Other(handle) => handle.close(),
         }
     }
 }
@@ -43,7 +55,8 @@ pub(super) fn close<H: Send + 'static>(handle: H) -> io::Result<()> {
     }
 }
 
-/// The system's handle, if `H` is a type that is nothing else. The optimizer knows `H` and keeps one branch.
+/// The system's handle, if `H` is a type that is nothing else, or can be made so without waiting. The optimizer knows `H`
+/// and keeps one branch.
 #[inline]
 fn recognise<H: 'static>(handle: H) -> Result<sys::Handle, H> {
     let mut slot = Some(handle);
@@ -53,6 +66,16 @@ fn recognise<H: 'static>(handle: H) -> Result<sys::Handle, H> {
     }
     if let Some(handle) = any.downcast_mut::<Option<sys::Handle>>().and_then(Option::take) {
         return Ok(handle);
+    }
+    #[cfg(feature = "tokio")]
+    if let Some(slot) = any.downcast_mut::<Option<tokio::fs::File>>()
+        && let Some(file) = slot.take()
+    {
+        match file.try_into_std() {
+            Ok(file) => return Ok(file.into()),
+            // A read or write is in flight: the thread that makes it closes the file when both are done.
+            Err(file) => *slot = Some(file),
+        }
     }
     Err(slot.expect("taken only where the type was recognised, which returned"))
 }

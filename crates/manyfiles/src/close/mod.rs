@@ -10,6 +10,7 @@
 //!   deadlock.
 //! - **Adaptive.** While closes are faster than a hand-over they are made on the spot. See [`Policy`].
 //! - **Elastic.** Up to 64 threads come as slow closes pile up, and leave when there is nothing to do.
+//! - **At home in a runtime.** An [`executor`] puts the closes on rayon's threads, tokio's, or your own.
 //! - **Contained.** A panic in a handle's drop is reported like an error, and the threads live on. If no thread can be
 //!   started, the caller closes.
 //!
@@ -22,23 +23,41 @@
 #![deny(unsafe_code)]
 
 mod closer;
+mod closing;
 mod errors;
+pub mod executor;
 mod fast_close;
 mod global;
 mod handle;
+mod metrics;
 mod options;
 mod passthrough;
 mod policy;
 mod pool;
 mod queue;
+mod settle;
 mod sync;
+#[cfg(feature = "tracing")]
+mod trace;
+mod worker;
 
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "fs")]
+pub(crate) use global::{close_at, close_here_at, is_idle, settle, settle_all};
+#[cfg(feature = "fs")]
+pub(crate) use settle::Name;
+
 pub use closer::Closer;
 pub use errors::CloseErrors;
+pub use executor::Executor;
 pub use fast_close::{FastClose, FastCloseable};
-pub use global::{Guard, guard, set_global, wait};
+#[cfg(feature = "writer")]
+pub(crate) use global::global;
+pub use global::{Guard, guard, metrics, set_global, wait};
+pub use metrics::Metrics;
 pub use options::Options;
 pub use policy::Policy;
+#[cfg(feature = "writer")]
+pub(crate) use pool::print_last_resort;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::pool::{IDLE, OnError, Pool, Threads};
-use super::{Closer, Policy};
+use super::pool::{IDLE, OnError, Pool, THREADS, Threads};
+use super::{Closer, Executor, Policy};
 use crate::{Error, sys};
 
 /// Options of a [`Closer`]; [`build`](Options::build) makes it.
@@ -19,32 +19,29 @@ use crate::{Error, sys};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Options {
-    policy: Policy,
+    policy: Option<Policy>,
     capacity: usize,
     threads: usize,
     on_error: Option<OnError>,
+    executor: Option<Box<dyn Executor>>,
 }
 
 /// More would only move the wait: 64 threads are busy with far fewer.
 const MAX_CAPACITY: usize = 512;
 
-/// A close that sleeps costs no CPU; against closes of 2 ms, 64 threads gain 25 times, 16 gain 16.8 and 4 gain 4.2
-/// (docs/measurements.md, "Mounts whose close is slow").
-const THREADS: usize = 64;
-
 impl Default for Options {
     fn default() -> Options {
         // Half of what the process may have open: the rest is for files that are still in use.
         let capacity = (sys::handle_limit() / 2).clamp(1, MAX_CAPACITY);
-        Options { policy: Policy::default(), capacity, threads: THREADS, on_error: None }
+        Options { policy: None, capacity, threads: THREADS, on_error: None, executor: None }
     }
 }
 
 impl Options {
-    /// When closes are handed over. Default: [`Policy::Adaptive`].
+    /// When closes are handed over. Default: [`Policy::Adaptive`], or with an executor for async code [`Policy::Always`].
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Options {
-        self.policy = policy;
+        self.policy = Some(policy);
         self
     }
 
@@ -57,8 +54,8 @@ impl Options {
         self
     }
 
-    /// How many threads may close at once. They come as closes pile up and leave when there is nothing to do. Default:
-    /// 64. At least 1.
+    /// How many threads may close at once, be they the closer's own or an executor's. They come as closes pile up and leave
+    /// when there is nothing to do. Default: 64. At least 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Options {
         self.threads = threads.max(1);
@@ -73,21 +70,33 @@ impl Options {
         self
     }
 
+    /// What closes run on. Default: threads of the closer's own. See [`executor`](super::executor) for what there is.
+    #[must_use]
+    pub fn executor(mut self, executor: impl Executor + 'static) -> Options {
+        self.executor = Some(Box::new(executor));
+        self
+    }
+
     /// Makes the closer.
     pub fn build(self) -> Closer {
-        let Options { policy, capacity, threads, on_error } = self;
-        Closer { pool: Pool::new(policy, capacity, threads, on_error, Box::new(Threads), IDLE) }
+        let Options { policy, capacity, threads, on_error, executor } = self;
+        let policy = policy.unwrap_or_else(|| match &executor {
+            Some(executor) if !executor.callers_may_block() => Policy::Always,
+            _ => Policy::default(),
+        });
+        Closer { pool: Pool::new(policy, capacity, threads, on_error, executor, Box::new(Threads), IDLE) }
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Options { policy, capacity, threads, on_error } = self;
+        let Options { policy, capacity, threads, on_error, executor } = self;
         f.debug_struct("Options")
             .field("policy", policy)
             .field("capacity", capacity)
             .field("threads", threads)
             .field("on_error", &on_error.is_some())
+            .field("executor", &executor.is_some())
             .finish()
     }
 }

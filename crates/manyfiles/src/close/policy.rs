@@ -13,7 +13,8 @@ pub enum Policy {
     /// half a millisecond starts the handing over, and so do many that take 20 µs or more. Some fifty fast ones end it.
     #[default]
     Adaptive,
-    /// Always, however fast closes are: for handles whose drop does more than to close.
+    /// Always, however fast closes are: for handles whose drop does more than to close, and for threads that must not wait,
+    /// as in async code.
     Always,
     /// Never: the thread that drops a handle closes it. Errors are kept all the same.
     Never,
@@ -64,15 +65,14 @@ impl Excess {
 }
 
 /// One close in so many is timed while they are fast. Two readings of the clock take 50 ns, 1 % of writing a small file.
-#[cfg(not(loom))]
-const SAMPLE: u8 = 4;
+const SAMPLE: u32 = 4;
 
 /// Whether it is this thread's turn to time a close. The first of each thread is.
 #[cfg(not(loom))]
 #[inline]
 fn is_sample() -> bool {
     thread_local! {
-        static CLOSES: Cell<u8> = const { Cell::new(0) };
+        static CLOSES: Cell<u32> = const { Cell::new(0) };
     }
     // A thread that is ending has no count any more, and nothing to learn for.
     CLOSES.try_with(|closes| closes.replace((closes.get() + 1) % SAMPLE) == 0).unwrap_or(false)
@@ -105,16 +105,23 @@ impl Switch {
         self.bits.load(Ordering::Relaxed) & HANDING_OVER != 0
     }
 
-    /// Whether [`record`](Switch::record) wants to know how long the next close takes: while closes are known to be fast, of
-    /// each thread's only some.
+    /// For how many closes the time of the caller's next one stands; 0: it needn't be timed. While closes are fast, of each
+    /// thread's only some are.
     #[inline]
-    pub(super) fn wants_times(&self) -> bool {
-        self.adaptive && (self.bits.load(Ordering::Relaxed) != 0 || is_sample())
+    pub(super) fn next_stands_for(&self) -> u32 {
+        match self.bits.load(Ordering::Relaxed) {
+            0 if is_sample() => SAMPLE,
+            0 => 0,
+            _ => 1,
+        }
     }
 
     /// Learns from a close, whichever thread made it.
     #[inline]
     pub(super) fn record(&self, took: Duration) {
+        if !self.adaptive {
+            return;
+        }
         let bits = self.bits.load(Ordering::Relaxed);
         // The usual case, fast after fast, writes nothing: threads that close at once don't fight for the cache line.
         if bits != 0 || took.as_nanos() > u128::from(HAND_OVER_NANOS) {
@@ -200,19 +207,25 @@ mod tests {
     #[test]
     fn one_fast_close_in_four_is_timed_and_every_one_after_a_slow_one() {
         let switch = Switch::new(Policy::Adaptive);
-        let timed = |n| (0..n).filter(|_| switch.wants_times()).count();
-        assert_eq!(timed(40), 10);
+        let timed = |n| {
+            let mut times: Vec<_> = (0..n).map(|_| switch.next_stands_for()).filter(|times| *times > 0).collect();
+            assert_eq!(times.iter().sum::<u32>(), n, "each close is stood for");
+            times.dedup();
+            times
+        };
+        assert_eq!(timed(40), [4]);
         switch.record(micros(2_000));
-        assert_eq!(timed(40), 40);
+        assert_eq!(timed(40), [1]);
         (0..100).for_each(|_| switch.record(micros(1)));
-        assert_eq!(timed(40), 10);
+        assert_eq!(timed(40), [4]);
     }
 
     #[test]
     fn always_and_never_learn_nothing() {
         for (policy, hands_over) in [(Policy::Always, true), (Policy::Never, false)] {
             let switch = Switch::new(policy);
-            assert!(!switch.wants_times());
+            (0..10).for_each(|_| switch.record(micros(2_000)));
+            (0..1_000).for_each(|_| switch.record(micros(1)));
             assert_eq!(switch.hands_over(), hands_over);
         }
     }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::handle::Handle;
+use super::settle::{InFlight, Place, Ticket};
 use crate::Error;
 
 /// A close that was handed over.
@@ -12,6 +13,9 @@ pub(super) struct Job {
     pub(super) handle: Handle,
     pub(super) path: Option<Box<Path>>,
     pub(super) generation: u64,
+    /// Until a thread takes the job; then the ticket stands for it.
+    place: Place,
+    pub(super) ticket: Ticket,
 }
 
 /// What the caller of [`Queue::push`] has to do once the lock is released.
@@ -35,12 +39,16 @@ pub(super) enum Need {
 /// its thread.
 pub(super) struct Queue {
     jobs: VecDeque<Job>,
+    pub(super) in_flight: InFlight,
     capacity: usize,
     /// Waiting or being closed.
     pending: usize,
     /// How many are pending of each generation, oldest first; never empty.
     generations: VecDeque<usize>,
     oldest: u64,
+
+    handed_over: u64,
+    peak_pending: usize,
 
     max_threads: usize,
     threads: usize,
@@ -53,14 +61,17 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(capacity: usize, max_threads: usize) -> Queue {
+    pub(super) fn new(capacity: usize) -> Queue {
         Queue {
             jobs: VecDeque::new(),
+            in_flight: InFlight::default(),
             capacity,
             pending: 0,
             generations: VecDeque::from([0]),
             oldest: 0,
-            max_threads,
+            handed_over: 0,
+            peak_pending: 0,
+            max_threads: 0,
             threads: 0,
             starting: 0,
             idle: 0,
@@ -79,15 +90,27 @@ impl Queue {
         self.pending >= self.capacity
     }
 
+    /// How many were ever pushed.
+    pub(super) fn handed_over(&self) -> u64 {
+        self.handed_over
+    }
+
+    /// The most that were pending at once.
+    pub(super) fn peak_pending(&self) -> usize {
+        self.peak_pending
+    }
+
     /// Takes a handle that is to be closed.
-    pub(super) fn push(&mut self, handle: Handle, path: Option<Box<Path>>) -> Need {
+    pub(super) fn push(&mut self, handle: Handle, path: Option<Box<Path>>, place: Place) -> Need {
         let generation = self.enter();
-        self.jobs.push_back(Job { handle, path, generation });
+        self.handed_over += 1;
+        self.peak_pending = self.peak_pending.max(self.pending);
+        self.jobs.push_back(Job { handle, path, generation, place, ticket: None });
         self.need()
     }
 
     /// What the jobs that wait need, if anything.
-    fn need(&mut self) -> Need {
+    pub(super) fn need(&mut self) -> Need {
         let coming = self.starting + self.woken;
         let closing = self.threads - coming - self.idle;
         // While many close, one of them is free again sooner than a sleeper is awake: letting a few jobs wait for that
@@ -111,7 +134,26 @@ impl Queue {
 
     /// The next job of a thread that is free.
     pub(super) fn pop(&mut self) -> Option<Job> {
-        self.jobs.pop_front()
+        self.take(0)
+    }
+
+    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "for settling, which only `fs` does"))]
+    /// The first job up to this generation that `wanted` says yes to.
+    pub(super) fn pop_where(&mut self, generation: u64, wanted: impl Fn(&Place) -> bool) -> Option<Job> {
+        let until = self.jobs.partition_point(|job| job.generation <= generation);
+        let index = self.jobs.range(..until).position(|job| wanted(&job.place))?;
+        self.take(index)
+    }
+
+    fn take(&mut self, index: usize) -> Option<Job> {
+        let mut job = self.jobs.remove(index)?;
+        job.ticket = self.in_flight.enter(std::mem::replace(&mut job.place, Place::Nowhere));
+        Some(job)
+    }
+
+    /// The next job of this generation or one before it: those wait in order.
+    pub(super) fn pop_up_to(&mut self, generation: u64) -> Option<Job> {
+        (self.jobs.front()?.generation <= generation).then(|| self.pop())?
     }
 
     /// Whether no job waits for a thread.
@@ -121,7 +163,7 @@ impl Queue {
 
     // Generations.
 
-    /// One more close is pending. Returns its generation, for [`leave`](Queue::leave).
+    /// One more close is pending, or again. Returns its generation, for [`leave`](Queue::leave).
     pub(super) fn enter(&mut self) -> u64 {
         self.pending += 1;
         let newest = self.generations.len() - 1;
@@ -160,6 +202,11 @@ impl Queue {
     }
 
     // Threads.
+
+    /// From now on there may be so many.
+    pub(super) fn allow_threads(&mut self, max: usize) {
+        self.max_threads = max;
+    }
 
     pub(super) fn started(&mut self) {
         self.starting -= 1;

@@ -1,4 +1,10 @@
-//! The operating system: one folder or file for each, with the same functions in all. Errors keep their number.
+//! The operating system: one folder for each, with the same functions in all. Errors keep their number.
+
+#[cfg(feature = "tree")]
+mod text;
+
+#[cfg(feature = "tree")]
+pub(crate) use text::{ShortName, split_at_last_separator};
 
 #[cfg(unix)]
 mod unix;

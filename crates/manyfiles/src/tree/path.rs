@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Operation};
+use crate::{Error, Operation, sys};
 
 /// Why an entry was refused before the operating system was asked.
 ///
@@ -24,6 +24,15 @@ pub enum Refusal {
     Nul,
     /// The path goes through more than a thousand folders.
     TooDeep,
+    /// Windows: the name is that of a device (`NUL`, `com1.txt`), in whatever folder.
+    Device,
+    /// Windows: behind a `:` is the name of a stream of another file, or of another drive.
+    Stream,
+    /// Windows: no name of a file, or one that most programs would take for another: with one of `<>"|?*` or a control
+    /// character, or with a dot or a space at the end.
+    NotAName,
+    /// Windows: the name, or what the link says, is not Unicode, which all names are there.
+    NotUnicode,
     /// A symbolic link stands where a folder is needed; links are not followed on the way down.
     ThroughSymlink,
     /// The kind of entry is not one that this program writes, or not without being asked to.
@@ -38,6 +47,10 @@ impl fmt::Display for Refusal {
             Refusal::ParentFolder => "refused: a path with '..' could leave the root",
             Refusal::Nul => "refused: the path has a NUL byte",
             Refusal::TooDeep => "refused: the path goes through more than 1,000 folders",
+            Refusal::Device => "refused: Windows has a device of that name",
+            Refusal::Stream => "refused: to Windows ':' is no part of a name",
+            Refusal::NotAName => "refused: Windows has no such names: with <, >, \", |, ?, * or a control character, or with a dot or a space at the end",
+            Refusal::NotUnicode => "refused: it is not Unicode, which all names of Windows are",
             Refusal::ThroughSymlink => "refused: a symbolic link stands in the way, and links are not followed",
             Refusal::UnwantedKind => "refused: not a file, folder or link",
         })
@@ -60,6 +73,9 @@ impl Error {
 
 /// Checks that `path` stays below the root it is joined to, whatever that root is, and returns it without `.` and doubled
 /// separators. The root itself comes back as an empty path.
+///
+/// Which names of files there are depends on the system: what Windows takes for something else (`NUL`, `a:b`, `a.`) is refused
+/// there alone. Both `/` and `\\` separate folders there.
 ///
 /// This looks at the path alone. Links that stand on the way down are refused when the entry is written.
 ///
@@ -91,30 +107,19 @@ pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
     if bytes.contains(&0) {
         return Err(Refusal::Nul);
     }
-    if bytes.len() > DEEPEST && bytes.iter().filter(|&&byte| byte == b'/').count() > DEEPEST {
+    if bytes.len() > DEEPEST && bytes.iter().filter(|&&byte| sys::is_separator(byte)).count() > DEEPEST {
         return Err(Refusal::TooDeep);
     }
     Ok(match normal_form(path)? {
         Cow::Borrowed(path) => {
-            let (folder, name) = split_normal(path);
+            let (folder, name) = sys::split_at_last_separator(path.as_os_str());
             Split { folder: Cow::Borrowed(folder), name: Cow::Borrowed(name) }
         }
         Cow::Owned(path) => {
-            let (folder, name) = split_normal(&path);
+            let (folder, name) = sys::split_at_last_separator(path.as_os_str());
             Split { folder: Cow::Owned(folder.to_owned()), name: Cow::Owned(name.to_owned()) }
         }
     })
-}
-
-/// Folder and name of a path in normal form.
-fn split_normal(path: &Path) -> (&OsStr, &OsStr) {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = path.as_os_str().as_bytes();
-    let (folder, name) = match bytes.iter().rposition(|&byte| byte == b'/') {
-        Some(at) => (&bytes[..at], &bytes[at + 1..]),
-        None => (&b""[..], bytes),
-    };
-    (OsStr::from_bytes(folder), OsStr::from_bytes(name))
 }
 
 /// Each folder on the way costs memory and calls, and a tar can hold a path of any length.
@@ -125,6 +130,8 @@ fn refuse_absolute(bytes: &[u8]) -> Result<(), Refusal> {
     match bytes {
         [] => Err(Refusal::Empty),
         [b'/', ..] | [b'\\', b'\\', ..] => Err(Refusal::Absolute),
+        // On Windows: the root of the current drive.
+        [first, ..] if sys::is_separator(*first) => Err(Refusal::Absolute),
         [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic() => Err(Refusal::Absolute),
         _ => Ok(()),
     }
@@ -133,12 +140,12 @@ fn refuse_absolute(bytes: &[u8]) -> Result<(), Refusal> {
 /// Most paths are as they should be already and are passed on as they are.
 fn normal_form(path: &Path) -> Result<Cow<'_, Path>, Refusal> {
     let bytes = path.as_os_str().as_encoded_bytes();
-    let mut normal = true;
-    for name in bytes.split(|&byte| byte == b'/') {
+    let mut normal = sys::has_usual_separators(bytes);
+    for name in bytes.split(|&byte| sys::is_separator(byte)) {
         match name {
             b".." => return Err(Refusal::ParentFolder),
             b"" | b"." => normal = false,
-            _ => {}
+            name => sys::refusal_of_name(name).map_or(Ok(()), Err)?,
         }
     }
     Ok(if normal { Cow::Borrowed(path) } else { Cow::Owned(path.components().filter(is_normal).collect()) })
@@ -152,21 +159,21 @@ fn is_normal(component: &std::path::Component<'_>) -> bool {
 mod tests {
     use super::*;
 
-    fn parts(path: &str) -> Result<(String, String), Refusal> {
-        split(Path::new(path))
-            .map(|split| (split.folder.to_str().unwrap().to_owned(), split.name.to_str().unwrap().to_owned()))
+    /// Compared as paths: which way the separators lean is the system's.
+    fn parts(path: &str) -> Result<(PathBuf, PathBuf), Refusal> {
+        split(Path::new(path)).map(|split| (split.folder.into_owned().into(), split.name.into_owned().into()))
     }
 
     #[test]
     fn a_path_is_its_folder_and_its_name() {
         let parts = |path| parts(path).unwrap();
-        let pair = |folder: &str, name: &str| (folder.to_owned(), name.to_owned());
+        let pair = |folder: &str, name: &str| (folder.into(), name.into());
         assert_eq!(parts("a"), pair("", "a"));
         assert_eq!(parts("a/b"), pair("a", "b"));
         assert_eq!(parts("./a//b/./c/"), pair("a/b", "c"));
         assert_eq!(parts("."), pair("", ""));
         assert_eq!(parts("./"), pair("", ""));
-        assert_eq!(parts("..a/b..c/..."), pair("..a/b..c", "..."));
+        assert_eq!(parts("..a/b..c/...d"), pair("..a/b..c", "...d"));
     }
 
     #[test]
@@ -185,6 +192,37 @@ mod tests {
             ("./../x", Refusal::ParentFolder),
             ("a\0b", Refusal::Nul),
             (&"a/".repeat(1_000_000), Refusal::TooDeep),
+        ] {
+            assert_eq!(parts(path), Err(refusal), "{path:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_only_windows_reserves_is_a_name() {
+        for name in ["...", "NUL", "a:b", "a\\b", "x ", "<>\"|?*\n"] {
+            assert_eq!(parts(name), Ok(("".into(), name.into())));
+        }
+    }
+
+    #[test]
+    #[cfg(windows)]
+    fn windows_has_two_separators_and_names_that_are_none() {
+        assert_eq!(parts("a\\b/c\\d"), Ok(("a/b/c".into(), "d".into())));
+        let split = split(Path::new("a/b/c")).unwrap();
+        assert_eq!(&*split.folder, "a\\b", "one folder has one spelling");
+        for (path, refusal) in [
+            ("\\x", Refusal::Absolute),
+            ("a\\..\\..\\x", Refusal::ParentFolder),
+            ("C:x", Refusal::Stream),
+            ("a/b:c", Refusal::Stream),
+            ("nul/x", Refusal::Device),
+            ("a/COM1.txt", Refusal::Device),
+            ("a./b", Refusal::NotAName),
+            ("a /b", Refusal::NotAName),
+            ("...", Refusal::NotAName),
+            (".. /x", Refusal::NotAName),
+            (&"a\\".repeat(1_000_000), Refusal::TooDeep),
         ] {
             assert_eq!(parts(path), Err(refusal), "{path:?}");
         }

@@ -26,9 +26,9 @@ use crate::{Error, Operation, Result};
 ///
 /// let tree = TreeWriter::options().on_conflict(OnConflict::Overwrite).open(&root)?;
 /// tree.file_with("bin/run", "#!/bin/sh\n", Metadata::default().mode(0o755))?;
-/// tree.symlink("latest", "bin/run", Metadata::default())?;
+/// tree.hard_link("latest", "bin/run")?;
 /// let report = tree.finish()?;
-/// assert_eq!((report.files, report.symlinks), (1, 1));
+/// assert_eq!((report.files, report.hard_links), (1, 1));
 /// # Ok(()) }
 /// ```
 pub struct TreeWriter {

@@ -1,7 +1,9 @@
 /* Preloaded: close(2) of a file whose name ends in ".fails-with-N" closes it, and then fails with error number N: as NFS
-   and quotas do, which report at close what a write could not. */
+   and quotas do, which report at close what a write could not. If ".reused" is in the name too, the descriptor's number is
+   in use again by then, for the null device: as if another thread had opened a file meanwhile. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,13 @@ int close(int fd) {
     path[n] = 0;
     char *mark = strstr(path, ".fails-with-");
     if (!mark) return closed;
+    if (strstr(path, ".reused")) {
+        int other = open("/dev/null", O_RDONLY);
+        if (other != fd) {
+            dup2(other, fd);
+            syscall(SYS_close, other);
+        }
+    }
     errno = atoi(mark + strlen(".fails-with-"));
     return -1;
 }

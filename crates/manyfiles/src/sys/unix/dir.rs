@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::file::{Permissions, timestamps};
+use crate::error::explained;
 
 /// An open folder.
 #[derive(Debug)]
@@ -146,7 +147,7 @@ impl Dir {
         Ok(rustix::fs::linkat(&from.0, existing, &self.0, name, AtFlags::empty())?)
     }
 
-    #[cfg(not(target_vendor = "apple"))]
+    #[cfg(all(feature = "tree", not(target_vendor = "apple")))]
     pub(crate) fn make_node(&self, name: &OsStr, node: crate::tree::Node, mode: u32) -> io::Result<()> {
         use crate::tree::Node;
         use rustix::fs::{FileType, makedev, mknodat};
@@ -155,13 +156,16 @@ impl Dir {
             Node::CharDevice(major, minor) => (FileType::CharacterDevice, makedev(major, minor)),
             Node::BlockDevice(major, minor) => (FileType::BlockDevice, makedev(major, minor)),
         };
-        Ok(mknodat(&self.0, name, kind, bits(mode), device)?)
+        mknodat(&self.0, name, kind, bits(mode), device).map_err(|errno| match errno {
+            rustix::io::Errno::PERM => explained(errno.into(), "only root may make devices"),
+            _ => errno.into(),
+        })
     }
 
     /// macOS has no `mknodat`; nothing else would stay below the root.
-    #[cfg(target_vendor = "apple")]
+    #[cfg(all(feature = "tree", target_vendor = "apple"))]
     pub(crate) fn make_node(&self, _name: &OsStr, _node: crate::tree::Node, _mode: u32) -> io::Result<()> {
-        Err(rustix::io::Errno::NOTSUP.into())
+        Err(explained(rustix::io::Errno::NOTSUP.into(), "macOS makes no devices or FIFOs in an open folder"))
     }
 
     pub(crate) fn set_modified(&self, name: &OsStr, modified: SystemTime) -> io::Result<()> {

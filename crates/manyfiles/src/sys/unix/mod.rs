@@ -1,13 +1,34 @@
 //! Unix.
 
+#[cfg(feature = "writer")]
+mod append;
 mod dir;
 mod file;
+#[cfg(feature = "vfs")]
+mod kept;
 mod mapping;
+#[cfg(feature = "tree")]
+mod name;
+#[cfg(feature = "fs")]
+mod open_files;
+#[cfg(feature = "sync")]
+#[allow(dead_code, reason = "which of these are used depends on the features")]
+mod sync;
 mod thread;
 
+#[cfg(feature = "writer")]
+pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::{Dir, EntryKind, Stat};
 pub(crate) use file::*;
+#[cfg(feature = "vfs")]
+pub(crate) use kept::*;
 pub(crate) use mapping::Mapping;
+#[cfg(feature = "tree")]
+pub(crate) use name::{has_usual_separators, is_separator, refusal_of_name};
+#[cfg(feature = "fs")]
+pub(crate) use open_files::*;
+#[cfg(feature = "sync")]
+pub(crate) use sync::*;
 pub(crate) use thread::{
     Sleeps, handle_limit, leave_processor, make_room_for_handles, own_descriptors, own_umask, processor, umask,
 };

@@ -67,8 +67,10 @@ pub(crate) fn processor() -> usize {
 
 /// Moves the calling thread to another processor than this one, if it may use another. It may come back.
 ///
-/// A thread that two wake each other with shall run beside it, not after it. Linux wakes a thread where it ran last, or where
-/// the waker runs, and looks further only among processors that it knows to share a cache: in many virtual machines none.
+/// A thread that is started to run beside another, or that two wake each other with, shall not run after it. Linux starts and
+/// wakes a thread where it ran last, or where the waker runs, and looks further only among processors that it knows to share a
+/// cache: in many virtual machines none. Who starts a thread to run beside it yields once, so that it can leave: without
+/// that it began when its starter slept, 0.4 ms later, where 2,300 files take 7 ms.
 #[cfg(target_os = "linux")]
 pub(crate) fn leave_processor(processor: usize) {
     use rustix::thread::{sched_getaffinity, sched_setaffinity};
@@ -92,22 +94,21 @@ pub(crate) fn processor() -> usize {
 pub(crate) fn leave_processor(_processor: usize) {}
 
 /// Gives the calling thread, and those that it starts, a umask of zero without changing any other thread's. Modes then need
-/// no `fchmod`. Returns false, and changes nothing, where it cannot.
+/// no `fchmod`. Returns what it was; `None`, and changes nothing, where it cannot.
 #[cfg(target_os = "linux")]
-pub(crate) fn own_umask() -> bool {
+pub(crate) fn own_umask() -> Option<u32> {
     use rustix::thread::UnshareFlags;
     // SAFETY: separates the working directory and the umask only; this crate's threads use no relative path of the process.
     if unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.is_err() {
-        return false;
+        return None;
     }
-    rustix::process::umask(rustix::fs::Mode::empty());
-    true
+    Some(rustix::process::umask(rustix::fs::Mode::empty()).bits())
 }
 
 /// Needs Linux.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn own_umask() -> bool {
-    false
+pub(crate) fn own_umask() -> Option<u32> {
+    None
 }
 
 /// The process's umask, without changing it even for a moment. `None` where the system doesn't say.

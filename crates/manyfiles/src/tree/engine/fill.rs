@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::counts::{Stopwatch, TELLING_SIZE};
-use super::lane::Lane;
+use super::lane::{Lane, OpenFolder};
 use super::place::{Opened, Target};
 use crate::sys::{self, Handle, Stat};
 use crate::tree::Metadata;
@@ -47,28 +47,39 @@ impl From<io::Error> for Stop {
 
 impl Lane {
     /// Writes the content and closes. `watch` was started when the file was opened.
-    pub(in crate::tree) fn fill(&mut self, mut opened: Opened, watch: &mut Stopwatch) -> Result<(), Unfilled> {
+    pub(in crate::tree) fn fill(
+        &mut self,
+        at: &OpenFolder,
+        mut opened: Opened,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Unfilled> {
         let written = self.write_content(&mut opened);
         self.counts.times.write += watch.lap();
         let bytes = match written {
             Ok(bytes) => bytes,
-            Err(stop) => return Err(self.undo(opened, stop)),
+            Err(stop) => return Err(self.undo(at, opened, stop)),
         };
-        self.complete(opened, watch)?;
+        self.complete(at, opened, watch)?;
         self.counts.bytes += bytes;
         Ok(())
     }
 
     /// Everything after the content.
-    pub(in crate::tree) fn complete(&mut self, opened: Opened, watch: &mut Stopwatch) -> Result<(), Unfilled> {
+    pub(in crate::tree) fn complete(
+        &mut self,
+        at: &OpenFolder,
+        opened: Opened,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Unfilled> {
         if let Err(error) = self.set_metadata(&opened.target, &opened.metadata) {
-            let error = opened.error(Operation::SetMetadata, error);
-            return Err(self.take_away(opened, error));
+            let error = opened.error(at, Operation::SetMetadata, error);
+            return Err(self.take_away(at, opened, error));
         }
         self.counts.times.metadata += watch.lap();
         let telling = matches!(opened.content.0, Kind::Bytes(_)) && opened.content.weight() as u64 <= TELLING_SIZE;
-        let Opened { folder, dir, name, target, .. } = opened;
-        let failed = |operation, cause| Unfilled::Failed(Error::new(operation, Lane::path_of(&folder, &name), cause));
+        let OpenFolder { folder, dir } = at;
+        let Opened { name, target, .. } = opened;
+        let failed = |operation, cause| Unfilled::Failed(Error::new(operation, Lane::path_of(folder, &name), cause));
         let own_name = target.temporary.as_deref().unwrap_or(&name);
         let closed = self.close(target.file, !telling || !self.in_place || self.shared.is_slow());
         self.counts.times.close += watch.lap();
@@ -101,11 +112,11 @@ impl Lane {
         closed
     }
 
-    fn undo(&mut self, opened: Opened, stop: Stop) -> Unfilled {
+    fn undo(&mut self, at: &OpenFolder, opened: Opened, stop: Stop) -> Unfilled {
         let (operation, cause) = match stop {
             Stop::Cancelled if opened.target.old.is_none() => {
-                let error = opened.error(Operation::Write, io::Error::other(crate::error::Cancelled));
-                self.take_away(opened, error);
+                let error = opened.error(at, Operation::Write, io::Error::other(crate::error::Cancelled));
+                self.take_away(at, opened, error);
                 return Unfilled::Cancelled;
             }
             Stop::Cancelled => {
@@ -115,17 +126,17 @@ impl Lane {
             Stop::Read(cause) => (Operation::Read, cause),
             Stop::Write(cause) => (Operation::Write, cause),
         };
-        let error = opened.error(operation, cause);
-        self.take_away(opened, error)
+        let error = opened.error(at, operation, cause);
+        self.take_away(at, opened, error)
     }
 
     /// Closes and removes what is incomplete. What was there before is not removed; the error says that it is damaged.
-    pub(super) fn take_away(&mut self, opened: Opened, error: Error) -> Unfilled {
-        let Opened { dir, name, target, .. } = opened;
+    pub(super) fn take_away(&mut self, at: &OpenFolder, opened: Opened, error: Error) -> Unfilled {
+        let Opened { name, target, .. } = opened;
         // Neither a close nor a removal that fails has anything to add to the error that led here.
         drop(sys::close(target.file));
         if target.old.is_none() {
-            drop(dir.remove(target.temporary.as_deref().unwrap_or(&name)));
+            drop(at.dir.remove(target.temporary.as_deref().unwrap_or(&name)));
         }
         Unfilled::Failed(error)
     }
@@ -142,7 +153,7 @@ impl Lane {
                 Some(old) => old.mode,
                 // It was opened with them, and no umask of the system's, or the wanted one, came between.
                 None if self.no_umask || !shared.options.exact_permissions => wanted & 0o777,
-                None => mode & 0o777 & !shared.umask.unwrap_or(0o777),
+                None => mode & 0o777 & !shared.umask().unwrap_or(0o777),
             };
             if has != wanted || (metadata.owner.is_some() && wanted & 0o6000 != 0) {
                 sys::set_permissions(file, wanted)?;

@@ -35,9 +35,13 @@ impl Shared {
 
     /// Does all that is left, ends the threads, and reports.
     pub(in crate::tree) fn finish(self: &Arc<Shared>, links: Vec<Link>) -> Report {
-        self.wait_until_written();
-        self.make_links(links);
-        self.finish_folders();
+        // Threads end when they have written all that there is: where nothing comes after that, waiting for their end is enough,
+        // and waking up once.
+        if !links.is_empty() || lock(&self.state).queue.has_folder_metadata() {
+            self.wait_until_written();
+            self.make_links(links);
+            self.finish_folders();
+        }
         self.end_threads();
         self.report()
     }
@@ -122,7 +126,7 @@ impl Shared {
             return Ok(());
         }
         let parent = match &folder.parent {
-            Some(parent) => lane.folder(parent).map_err(std::io::Error::from)?,
+            Some(parent) => lane.folder(parent).map_err(std::io::Error::from)?.dir,
             None => self.root_dir.clone(),
         };
         let name = if is_root { OsStr::new(".") } else { folder.name() };
@@ -133,17 +137,26 @@ impl Shared {
         Ok(())
     }
 
-    /// Joins every thread: their descriptors are closed in their own tables, and this process has no more threads than before.
+    /// Waits until everything is written and joins every thread: their descriptors are closed in their own tables, and this process has no more threads than before.
     pub(in crate::tree) fn end_threads(self: &Arc<Shared>) {
-        let handles = {
-            let mut state = lock(&self.state);
-            state.closing = true;
-            self.work.notify_all();
-            std::mem::take(&mut state.handles)
-        };
-        for handle in handles {
-            drop(handle.join()); // A panic was reported where it was caught.
+        let mut state = lock(&self.state);
+        state.closing = true;
+        self.drop_if_cancelled(&mut state);
+        while self.tell(&mut state) {}
+        while state.threads == 0 && state.queue.unfinished > 0 {
+            state = self.wait_in_room(state); // No thread could be started: it is done here.
         }
+        self.work.notify_all();
+        // Those that end may have started others.
+        while !state.handles.is_empty() {
+            let handles = std::mem::take(&mut state.handles);
+            drop(state);
+            for handle in handles {
+                drop(handle.join()); // A panic was reported where it was caught.
+            }
+            state = lock(&self.state);
+        }
+        drop(state);
         let asking = lock(&self.questions).take();
         if let Some((questions, thread)) = asking {
             drop(questions);

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::counts::Stopwatch;
 use super::fill::Unfilled;
 use super::job::{FolderId, Job, Work, name_key};
-use super::lane::Lane;
+use super::lane::{Lane, OpenFolder};
 use super::lock;
 use super::place::Opened;
 use super::queue::Done;
@@ -20,6 +20,7 @@ use crate::{Error, Operation, Result};
 pub(in crate::tree) struct FileInHand<'a> {
     tree: &'a TreeWriter,
     lane: Lane,
+    at: OpenFolder,
     opened: Opened,
     claim: Claim,
     watch: Stopwatch,
@@ -52,10 +53,12 @@ impl<'a> FileInHand<'a> {
         let opened = lane
             .folder(&folder)
             .map_err(|cause| cause.of(Operation::Create, Lane::path_of(&folder, name)))
-            .and_then(|dir| lane.begin(&folder, &dir, job));
+            .and_then(|at| Ok(lane.begin(&at, job)?.map(|opened| (at, opened))));
         lane.counts.times.open += watch.lap();
         match opened {
-            Ok(Some(opened)) => Ok(Some(FileInHand { tree, lane, opened, claim, watch, position: 0, written: 0 })),
+            Ok(Some((at, opened))) => {
+                Ok(Some(FileInHand { tree, lane, at, opened, claim, watch, position: 0, written: 0 }))
+            }
             other => {
                 tree.give_lane(lane);
                 shared.give_back(&claim);
@@ -67,12 +70,12 @@ impl<'a> FileInHand<'a> {
     /// Writes `bytes` after leaving `gap` bytes out.
     pub(in crate::tree) fn write(&mut self, gap: u64, bytes: &[u8]) -> Result<()> {
         if self.tree.shared.is_cancelled() {
-            return Err(self.opened.error(Operation::Write, io::Error::other(crate::error::Cancelled)));
+            return Err(self.opened.error(&self.at, Operation::Write, io::Error::other(crate::error::Cancelled)));
         }
         self.watch.lap();
         let result = self.write_all(gap, bytes);
         self.lane.counts.times.write += self.watch.lap();
-        result.map_err(|cause| self.opened.error(Operation::Write, cause))
+        result.map_err(|cause| self.opened.error(&self.at, Operation::Write, cause))
     }
 
     fn write_all(&mut self, gap: u64, mut bytes: &[u8]) -> io::Result<()> {
@@ -103,12 +106,12 @@ impl<'a> FileInHand<'a> {
         if len > self.position
             && let Err(cause) = sys::set_len(&self.opened.target.file, len)
         {
-            let error = self.opened.error(Operation::Write, cause);
+            let error = self.opened.error(&self.at, Operation::Write, cause);
             return Err(self.give_up(error));
         }
-        let FileInHand { tree, mut lane, opened, claim, mut watch, written, .. } = self;
+        let FileInHand { tree, mut lane, at, opened, claim, mut watch, written, .. } = self;
         watch.lap();
-        let result = match lane.complete(opened, &mut watch) {
+        let result = match lane.complete(&at, opened, &mut watch) {
             Ok(()) => {
                 lane.counts.bytes += written;
                 Ok(())
@@ -123,8 +126,8 @@ impl<'a> FileInHand<'a> {
 
     /// Removes the file and reports why.
     pub(in crate::tree) fn give_up(self, error: Error) -> Error {
-        let FileInHand { tree, mut lane, opened, claim, .. } = self;
-        lane.take_away(opened, error.clone());
+        let FileInHand { tree, mut lane, at, opened, claim, .. } = self;
+        lane.take_away(&at, opened, error.clone());
         tree.give_lane(lane);
         if tree.shared.is_cancelled() {
             tree.shared.totals.not_written.fetch_add(1, Relaxed);
@@ -158,8 +161,8 @@ impl super::Shared {
         Ok(Claim { folder: id, name: key })
     }
 
-    fn give_back(&self, claim: &Claim) {
+    fn give_back(self: &std::sync::Arc<Self>, claim: &Claim) {
         let done = Done { names: vec![claim.name], jobs: 1, entries: 1, ..Done::noted() };
-        self.done(&mut lock(&self.state), claim.folder, &done);
+        self.done_aside(&mut lock(&self.state), claim.folder, &done);
     }
 }

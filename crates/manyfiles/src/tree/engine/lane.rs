@@ -15,6 +15,12 @@ use crate::{Error, Operation, Result};
 /// Handles of folders that are kept open, if the limit of the process allows.
 const KEPT_FOLDERS: usize = 16;
 
+/// A folder and a handle of it.
+pub(in crate::tree) struct OpenFolder {
+    pub(super) folder: Arc<Folder>,
+    pub(super) dir: Arc<Dir>,
+}
+
 pub(in crate::tree) struct Lane {
     pub(in crate::tree) shared: Arc<Shared>,
     root: Arc<Dir>,
@@ -63,12 +69,19 @@ impl Lane {
         let mut lane = Lane::shared(shared);
         // The root's handle keeps its number in the thread's own table; it is closed there when the thread ends.
         sys::own_descriptors(&lane.root);
-        lane.no_umask = lane.shared.umask.is_some() && sys::own_umask();
+        if let Some(umask) = sys::own_umask() {
+            lane.shared.umask.get_or_init(|| Some(umask));
+            lane.no_umask = true;
+        }
         lane
     }
 
     /// The handle of a folder; makes the folder, and those above it, if they are not there yet.
-    pub(in crate::tree) fn folder(&mut self, folder: &Arc<Folder>) -> Result<Arc<Dir>> {
+    pub(in crate::tree) fn folder(&mut self, folder: &Arc<Folder>) -> Result<OpenFolder> {
+        self.handle_of(folder).map(|dir| OpenFolder { folder: folder.clone(), dir })
+    }
+
+    fn handle_of(&mut self, folder: &Arc<Folder>) -> Result<Arc<Dir>> {
         if let Some(&refusal) = folder.refused.get() {
             return Err(Error::refused(Operation::CreateFolder, &*folder.path, refusal));
         }

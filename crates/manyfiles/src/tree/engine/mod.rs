@@ -21,7 +21,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use self::counts::Totals;
@@ -47,7 +47,8 @@ pub(super) struct Shared {
     pub(super) root: PathBuf,
     root_dir: Arc<Dir>,
     options: Options,
-    umask: Option<u32>,
+    /// The process's umask, once it is needed. `None` in it where the system doesn't say.
+    umask: OnceLock<Option<u32>>,
     state: Mutex<State>,
     /// Where threads wait for work.
     work: Condvar,
@@ -89,6 +90,13 @@ struct Outcome {
     renamed: Vec<(PathBuf, PathBuf)>,
 }
 
+/// As many threads as there are processors, and two where there is one: one can write while the other waits. Asked once, because
+/// the answer takes several system calls.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).max(2))
+}
+
 /// A poisoned lock means a bug in this crate. What it guards is consistent between any two statements that can panic, and the
 /// report must still be made.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -99,12 +107,11 @@ impl Shared {
     pub(super) fn open(root: &Path, options: Options) -> Result<Arc<Shared>> {
         std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
         let root_dir = Dir::open_root(root).map_err(|error| Error::new(Operation::Open, root, error))?;
-        let cores =
-            options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from).max(2));
+        let cores = options.threads.unwrap_or_else(cores);
         let shared = Shared {
             root: root.to_path_buf(),
             root_dir: Arc::new(root_dir),
-            umask: sys::umask(),
+            umask: OnceLock::new(),
             state: Mutex::new(State {
                 queue: Queue::new(cores),
                 threads: 0,
@@ -159,8 +166,12 @@ impl Shared {
         if asked { answer.recv().unwrap_or(Answer::Error) } else { Answer::Error }
     }
 
+    fn umask(&self) -> Option<u32> {
+        *self.umask.get_or_init(sys::umask)
+    }
+
     fn masked(&self) -> u32 {
-        if self.options.exact_permissions { 0 } else { self.umask.unwrap_or(0o022) }
+        if self.options.exact_permissions { 0 } else { self.umask().unwrap_or(0o022) }
     }
 
     fn is_slow(&self) -> bool {
@@ -318,9 +329,14 @@ impl Shared {
             drop(handle.join()); // A panic was reported where it was caught.
         }
         let shared = self.clone();
+        // The caller goes on handing over; the others come when it waits.
+        let leave = (state.threads == 0).then(sys::processor);
         let thread = std::thread::Builder::new().name("manyfiles".into()).stack_size(STACK);
-        match thread.spawn(move || worker::run(shared)) {
+        match thread.spawn(move || worker::run(shared, leave)) {
             Ok(handle) => {
+                if leave.is_some() {
+                    std::thread::yield_now(); // See `leave_processor`.
+                }
                 state.handles.push(handle);
                 state.threads += 1;
                 state.beginning += 1;
@@ -342,9 +358,26 @@ impl Shared {
     fn done(&self, state: &mut State, folder: FolderId, done: &Done) {
         self.totals.done.fetch_add(done.entries as u64, Relaxed);
         state.queue.done(folder, done);
+        self.tell_that_all_is_done(state);
         let room = state.waiting_for_room > 0 && state.queue.has_plenty_of_room(self.options.bytes_in_flight);
         if room || state.waiting_for_names > 0 || (state.waiting_callers > 0 && state.queue.unfinished == 0) {
             self.room.notify_all();
+        }
+    }
+
+    /// The same for a thread that does not look for work itself afterwards. Entries that waited for its names may go on now,
+    /// and everybody who could write them may have gone to sleep meanwhile.
+    fn done_aside(self: &Arc<Shared>, state: &mut State, folder: FolderId, done: &Done) {
+        self.done(state, folder, done);
+        if state.busy == 0 {
+            self.tell(state);
+        }
+    }
+
+    /// Threads that wait for work end when there is none any more.
+    fn tell_that_all_is_done(&self, state: &State) {
+        if state.closing && state.queue.unfinished == 0 {
+            self.work.notify_all();
         }
     }
 
@@ -353,6 +386,7 @@ impl Shared {
         if self.is_cancelled() {
             let dropped = state.queue.drop_waiting();
             self.totals.not_written.fetch_add(dropped as u64, Relaxed);
+            self.tell_that_all_is_done(state);
             if dropped > 0 || state.queue.unfinished == 0 {
                 self.room.notify_all();
             }

@@ -11,13 +11,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::counts::{Stopwatch, TELLING_SIZE};
-use super::job::{Folder, Job};
+use super::job::{Folder, FolderId, Job};
 use super::lane::Lane;
 use super::lock;
 use super::pace::SLOW;
 use super::place::Opened;
 use super::queue::{Batch, Done};
-use super::worker::{Ended, Lesson, SPLIT_EVERY, fill_job, open_job};
+use super::worker::{Ended, Lesson, OpenOnce, SPLIT_EVERY, fill_job, open_job};
 use crate::sys::{self, Sleeps};
 
 /// Files that are open at a time in each of the four places of a pipeline: being opened, handed over (two), being written. 16 to
@@ -29,7 +29,8 @@ const AWAKE: Duration = Duration::from_micros(500);
 
 /// Files of one folder that are open, in the order in which they were.
 struct Chunk {
-    folder: Arc<Folder>,
+    folder: FolderId,
+    at: OpenOnce,
     files: Vec<Opened>,
     done: Done,
 }
@@ -56,6 +57,7 @@ impl Writer {
             write_chunks(&mut lane, receive);
         };
         let thread = thread.spawn(write).ok(); // No thread: see `chunks`.
+        std::thread::yield_now(); // See `leave_processor`.
         Writer { chunks: thread.is_some().then_some(send), thread, chunk }
     }
 
@@ -81,14 +83,15 @@ impl Writer {
         let mut watch = Stopwatch::start();
         let mut sleeps = Sleeps::default();
         sleeps.since_last();
-        let mut chunk = Chunk { folder: folder.clone(), files: Vec::with_capacity(self.chunk), done: Done::noted() };
+        let at = OpenOnce::new();
+        let mut chunk = Chunk { folder: folder.id, at, files: Vec::with_capacity(self.chunk), done: Done::noted() };
         let mut lesson = Lesson::default();
         while chunk.done.jobs < self.chunk
             && let Some(job) = jobs.pop_front()
         {
             watch.split_this(chunk.done.jobs.is_multiple_of(SPLIT_EVERY));
             chunk.done.count(&job);
-            chunk.files.extend(open_job(lane, folder, job, &mut watch));
+            chunk.files.extend(open_job(lane, folder, &chunk.at, job, &mut watch));
             let time = watch.next_file(&mut lane.counts);
             if time >= SLOW && sleeps.since_last() && !std::mem::take(&mut lane.asked) {
                 lesson.note(time, true, true);
@@ -139,16 +142,18 @@ fn next_chunk(chunks: &Receiver<Chunk>) -> Option<Chunk> {
 }
 
 fn write_chunk(lane: &mut Lane, chunk: Chunk) {
-    let Chunk { folder, files, done } = chunk;
+    let Chunk { folder, at, files, done } = chunk;
     let shared = lane.shared.clone();
     let mut lesson = Lesson::default();
     let mut sleeps = Sleeps::default();
     sleeps.since_last();
     let mut watch = Stopwatch::start();
-    for (n, opened) in files.into_iter().enumerate() {
+    let at = at.get().and_then(|at| at.as_ref().ok());
+    // Where the folder could not be opened no file was.
+    for (n, (opened, at)) in files.into_iter().zip(at.into_iter().cycle()).enumerate() {
         watch.split_this(n.is_multiple_of(SPLIT_EVERY));
         let bytes = lane.counts.bytes;
-        fill_job(lane, opened, &mut watch);
+        fill_job(lane, at, opened, &mut watch);
         let time = watch.next_file(&mut lane.counts);
         let small = lane.counts.bytes - bytes <= TELLING_SIZE;
         lesson.note(time, small, time >= SLOW && sleeps.since_last());
@@ -156,5 +161,5 @@ fn write_chunk(lane: &mut Lane, chunk: Chunk) {
     lane.flush_counts();
     let mut state = lock(&shared.state);
     lesson.learn(&shared, &mut state);
-    shared.done(&mut state, folder.id, &done);
+    shared.done_aside(&mut state, folder, &done);
 }

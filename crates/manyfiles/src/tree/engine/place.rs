@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::job::{Folder, Job, Work};
-use super::lane::Lane;
+use super::lane::{Lane, OpenFolder};
 use super::name::Name;
 use crate::sys::{self, Dir, EntryKind, Handle, Stat};
 use crate::tree::content::{Content, Kind};
@@ -18,10 +17,9 @@ use crate::{Error, Operation, Result};
 /// The permissions of a file for which none are given.
 const FILE_MODE: u32 = 0o666;
 
-/// A file that is open and has nothing of its content yet.
+/// A file that is open and has nothing of its content yet. Its folder is not in here: counting its users for each file, on two
+/// processors in turns, takes 5 % of the time that a small file takes.
 pub(in crate::tree) struct Opened {
-    pub(super) folder: Arc<Folder>,
-    pub(super) dir: Arc<Dir>,
     /// The name it is to have at the end.
     pub(super) name: Name,
     pub(super) content: Content,
@@ -57,21 +55,22 @@ enum Choice {
 }
 
 impl Opened {
-    pub(super) fn error(&self, operation: Operation, cause: io::Error) -> Error {
-        Error::new(operation, Lane::path_of(&self.folder, &self.name), cause)
+    pub(super) fn error(&self, at: &OpenFolder, operation: Operation, cause: io::Error) -> Error {
+        Error::new(operation, Lane::path_of(&at.folder, &self.name), cause)
     }
 }
 
 impl Lane {
     /// Does the first half of `job`. `None` if that was all.
-    pub(super) fn begin(&mut self, folder: &Arc<Folder>, dir: &Arc<Dir>, job: Job) -> Result<Option<Opened>> {
+    pub(super) fn begin(&mut self, at: &OpenFolder, job: Job) -> Result<Option<Opened>> {
+        let OpenFolder { folder, dir } = at;
         let Job { name, work, .. } = job;
         let failed = |operation| {
             let path = Lane::path_of(folder, &name);
             move |cause| Error::new(operation, path, cause)
         };
         match work {
-            Work::File { content, metadata } => return self.open(folder, dir, name, content, metadata),
+            Work::File { content, metadata } => return self.open(at, name, content, metadata),
             Work::MakeFolder => self.counts.folders += 1,
             Work::Symlink { target, metadata } => {
                 let operation = Operation::Symlink;
@@ -87,7 +86,7 @@ impl Lane {
             Work::HardLink { folder: from, existing } => {
                 let from = self.folder(&from)?;
                 let made = self.make_named(folder, dir, &name, Metadata::default(), |dir, name| {
-                    dir.hard_link(&from, &existing, name)
+                    dir.hard_link(&from.dir, &existing, name)
                 });
                 if made.map_err(failed(Operation::HardLink))?.is_some() {
                     self.counts.hard_links += 1;
@@ -128,8 +127,7 @@ impl Lane {
 
     fn open(
         &mut self,
-        folder: &Arc<Folder>,
-        dir: &Arc<Dir>,
+        OpenFolder { folder, dir }: &OpenFolder,
         name: Name,
         content: Content,
         mut metadata: Metadata,
@@ -153,7 +151,7 @@ impl Lane {
             .map_err(|cause| Error::new(Operation::Create, Lane::path_of(folder, &name), cause))?;
         Ok(placed.map(|(target, other_name)| {
             let name = other_name.map_or(name, |other| Name::from(&*other));
-            Opened { folder: folder.clone(), dir: dir.clone(), name, content, metadata, target, source }
+            Opened { name, content, metadata, target, source }
         }))
     }
 
@@ -170,7 +168,7 @@ impl Lane {
     /// Opens `name`, or what is to become it; with another name if that is how the conflict was settled.
     fn take_name(
         &mut self,
-        folder: &Arc<Folder>,
+        folder: &Folder,
         dir: &Dir,
         name: &OsStr,
         metadata: &Metadata,

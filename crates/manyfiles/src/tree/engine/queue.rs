@@ -231,6 +231,11 @@ impl Queue {
         pending.metadata = Some(metadata);
     }
 
+    /// Whether any folder is to have something at the end.
+    pub(super) fn has_folder_metadata(&self) -> bool {
+        self.folders.iter().any(|pending| pending.metadata.is_some())
+    }
+
     /// Takes what folders are to have at the end, deepest first.
     pub(super) fn take_folder_metadata(&mut self) -> Vec<(Arc<Folder>, Metadata)> {
         let mut all: Vec<_> = self

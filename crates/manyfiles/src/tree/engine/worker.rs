@@ -1,5 +1,6 @@
 //! A thread that writes: takes entries of one folder, writes them, says so, and takes the next.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,13 +11,13 @@ use std::time::{Duration, Instant};
 use super::counts::{Stopwatch, TELLING_SIZE};
 use super::fill::Unfilled;
 use super::job::{Folder, FolderId, Job};
-use super::lane::Lane;
+use super::lane::{Lane, OpenFolder};
 use super::pace::SLOW;
 use super::pipeline::Writer;
 use super::place::Opened;
 use super::queue::{Batch, Done};
 use super::{Shared, lock};
-use crate::sys::Sleeps;
+use crate::sys::{self, Sleeps};
 use crate::{Error, Operation};
 
 /// A thread without work looks again this often by itself, so that a caller that hands over one file now and then need not
@@ -32,7 +33,9 @@ const LOOKS: u32 = 20;
 /// Of so many files in a row one is measured operation by operation.
 pub(super) const SPLIT_EVERY: usize = 8;
 
-pub(super) fn run(shared: Arc<Shared>) {
+/// `leave` is the processor of the thread that started this one, if that goes on at once.
+pub(super) fn run(shared: Arc<Shared>, leave: Option<usize>) {
+    leave.into_iter().for_each(sys::leave_processor);
     let mut lane = Lane::own(shared.clone());
     let mut writer = None;
     let mut ended = None;
@@ -180,7 +183,11 @@ fn contain<T>(lane: &mut Lane, folder: &Folder, step: impl FnOnce(&mut Lane) -> 
     })
 }
 
+/// The folder of a batch, opened when the first of its entries needs it, or why it cannot be.
+pub(super) type OpenOnce = OnceCell<crate::Result<OpenFolder>>;
+
 fn write_jobs(lane: &mut Lane, folder: &Arc<Folder>, jobs: &mut VecDeque<Job>, done: &mut Done, lesson: &mut Lesson) {
+    let at = OpenOnce::new();
     let mut sleeps = Sleeps::default();
     sleeps.since_last();
     let mut watch = Stopwatch::start();
@@ -188,7 +195,7 @@ fn write_jobs(lane: &mut Lane, folder: &Arc<Folder>, jobs: &mut VecDeque<Job>, d
         watch.split_this(done.jobs.is_multiple_of(SPLIT_EVERY) || job.is_large());
         done.count(&job);
         let bytes = lane.counts.bytes;
-        write_job(lane, folder, job, &mut watch);
+        write_job(lane, folder, &at, job, &mut watch);
         let time = watch.next_file(&mut lane.counts);
         let small = lane.counts.bytes - bytes <= TELLING_SIZE;
         let slept = time >= SLOW && sleeps.since_last();
@@ -214,54 +221,70 @@ impl Done {
 }
 
 /// Both halves of one entry.
-fn write_job(lane: &mut Lane, folder: &Arc<Folder>, job: Job, watch: &mut Stopwatch) {
+fn write_job(lane: &mut Lane, folder: &Arc<Folder>, at: &OpenOnce, job: Job, watch: &mut Stopwatch) {
     contain(lane, folder, |lane| {
-        let opened = try_open(lane, folder, job, watch)?;
-        try_fill(lane, opened, watch);
+        let (at, opened) = try_open(lane, folder, at, job, watch)?;
+        try_fill(lane, at, opened, watch);
         Some(())
     });
 }
 
 /// The first half. `None` if that was all, or it failed, which is reported.
-pub(super) fn open_job(lane: &mut Lane, folder: &Arc<Folder>, job: Job, watch: &mut Stopwatch) -> Option<Opened> {
-    contain(lane, folder, |lane| try_open(lane, folder, job, watch))
+pub(super) fn open_job(
+    lane: &mut Lane,
+    folder: &Arc<Folder>,
+    at: &OpenOnce,
+    job: Job,
+    watch: &mut Stopwatch,
+) -> Option<Opened> {
+    contain(lane, folder, |lane| try_open(lane, folder, at, job, watch).map(|(_, opened)| opened))
 }
 
-fn try_open(lane: &mut Lane, folder: &Arc<Folder>, job: Job, watch: &mut Stopwatch) -> Option<Opened> {
+fn try_open<'a>(
+    lane: &mut Lane,
+    folder: &Arc<Folder>,
+    at: &'a OpenOnce,
+    job: Job,
+    watch: &mut Stopwatch,
+) -> Option<(&'a OpenFolder, Opened)> {
     if lane.shared.is_cancelled() {
         lane.shared.totals.not_written.fetch_add(1, Relaxed);
         return None;
     }
-    let dir = lane.folder(folder);
-    lane.counts.times.folders += watch.lap();
-    let dir = match dir {
-        Ok(dir) => dir,
+    let at = match at.get_or_init(|| {
+        let at = lane.folder(folder);
+        lane.counts.times.folders += watch.lap();
+        at
+    }) {
+        Ok(at) => at,
         Err(cause) => {
-            let path = Lane::path_of(folder, &job.name);
+            let (path, cause) = (Lane::path_of(folder, &job.name), cause.clone());
             let error = if job.name.is_empty() { cause } else { cause.of(Operation::Create, path) };
             lane.shared.fail(error);
             return None;
         }
     };
-    let opened = lane.begin(folder, &dir, job);
+    let opened = lane.begin(at, job);
     lane.counts.times.open += watch.lap();
-    opened.unwrap_or_else(|error| {
-        lane.shared.fail(error);
-        None
-    })
+    match opened {
+        Ok(opened) => opened.map(|opened| (at, opened)),
+        Err(error) => {
+            lane.shared.fail(error);
+            None
+        }
+    }
 }
 
 /// The second half. A failure is reported.
-pub(super) fn fill_job(lane: &mut Lane, opened: Opened, watch: &mut Stopwatch) {
-    let folder = opened.folder.clone();
-    contain(lane, &folder, |lane| {
-        try_fill(lane, opened, watch);
+pub(super) fn fill_job(lane: &mut Lane, at: &OpenFolder, opened: Opened, watch: &mut Stopwatch) {
+    contain(lane, &at.folder, |lane| {
+        try_fill(lane, at, opened, watch);
         Some(())
     });
 }
 
-fn try_fill(lane: &mut Lane, opened: Opened, watch: &mut Stopwatch) {
-    match lane.fill(opened, watch) {
+fn try_fill(lane: &mut Lane, at: &OpenFolder, opened: Opened, watch: &mut Stopwatch) {
+    match lane.fill(at, opened, watch) {
         Ok(()) => {}
         Err(Unfilled::Failed(error)) => lane.shared.fail(error),
         Err(Unfilled::Cancelled) => {

@@ -1,0 +1,28 @@
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Makes a path of what an archive has for one. False if that takes more than taking the bytes as they are, which it never
+/// does here.
+pub(crate) const fn make_representable(_bytes: &mut Vec<u8>) -> bool {
+    true
+}
+
+/// The path with these bytes.
+pub(crate) fn path(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+/// Whether a name can only be Unicode.
+pub(crate) const NAMES_ARE_UNICODE: bool = false;
+
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    file.read_at(buffer, position)
+}
+
+pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<()> {
+    file.read_exact_at(buffer, position)
+}

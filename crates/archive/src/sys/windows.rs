@@ -1,0 +1,58 @@
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::os::windows::fs::FileExt;
+use std::path::Path;
+
+/// Makes a path of what an archive has for one: Unicode is all that names consist of here. False if the bytes are none; then
+/// they become something that can be shown.
+pub(crate) fn make_representable(bytes: &mut Vec<u8>) -> bool {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(_) => true,
+        Cow::Owned(shown) => {
+            *bytes = shown.into_bytes();
+            false
+        }
+    }
+}
+
+/// The path with these bytes, which are [representable](make_representable).
+pub(crate) fn path(bytes: &[u8]) -> &Path {
+    // What is cut from such bytes at slashes is text too.
+    Path::new(std::str::from_utf8(bytes).unwrap_or("\u{fffd}"))
+}
+
+/// Whether a name can only be Unicode.
+pub(crate) const NAMES_ARE_UNICODE: bool = true;
+
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    file.seek_read(buffer, position)
+}
+
+pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut position: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match read_at(file, buffer, position)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                buffer = &mut buffer[read..];
+                position += read as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_is_shown_and_said_to_be_none() {
+        let mut name = b"caf\xe9/x".to_vec();
+        assert!(!make_representable(&mut name));
+        assert_eq!(path(&name), Path::new("caf\u{fffd}/x"));
+        let mut name = "grüße/你好".as_bytes().to_vec();
+        assert!(make_representable(&mut name));
+        assert_eq!(path(&name), Path::new("grüße/你好"));
+    }
+}

@@ -1,0 +1,117 @@
+//! Many files on the disk through SyncBatch, against one fsync each and git's batch method.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use anyhow::Result;
+use manyfiles::sync::{BatchMethod, SyncBatch};
+use manyfiles_testkit::Corpus;
+
+use super::{SEED, holds};
+use crate::contest::{self, Contest, Entrant, Plan, Sample, Target, timed};
+use crate::place::Place;
+use crate::report::Book;
+use Target::{Faster, Shown};
+
+pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
+    let corpora = [
+        (Corpus::w1(SEED), "2,300 files durable, one folder"),
+        (Corpus::spread(10_000, 100, SEED), "10,000 files durable, 100 folders"),
+    ];
+    for place in [Place::ext4(), Place::xfs()] {
+        let Some(place) = book.place_or_skip("durable", place) else { continue };
+        // What is claimed is claimed for ext4.
+        let claimed = |target| if place.name == "ext4" { target } else { Shown };
+        for (corpus, what) in &corpora {
+            contest(corpus, what, &place, claimed(Faster(12.0)), claimed(Faster(3.0)), plan, book);
+        }
+    }
+    Ok(())
+}
+
+fn contest(
+    corpus: &Corpus,
+    what: &str,
+    place: &Place,
+    over_fsync: Target,
+    over_git: Target,
+    plan: Plan,
+    book: &mut Book,
+) {
+    let check = holds(corpus);
+    let batch = |method: BatchMethod, atomic: bool| {
+        move |root: &Path| {
+            in_folders(corpus, root, || {
+                let batch = SyncBatch::new().method(method).atomic(atomic);
+                for (path, bytes) in &corpus.files {
+                    batch.write(root.join(path), bytes)?;
+                }
+                for folder in corpus.folders() {
+                    batch.add_folder(root.join(folder).parent().unwrap_or(root));
+                }
+                batch.finish()?;
+                Ok(())
+            })
+        }
+    };
+    let fsync_each = |root: &Path| {
+        in_folders(corpus, root, || {
+            for (path, bytes) in &corpus.files {
+                let mut file = File::create(root.join(path))?;
+                file.write_all(bytes)?;
+                file.sync_all()?;
+            }
+            Ok(())
+        })
+    };
+    // core.fsyncMethod=batch: each file's bytes are written out under a temporary name as it comes; one fsync of a file more
+    // at the end commits the journal, and then all are renamed.
+    let git = |root: &Path| {
+        in_folders(corpus, root, || {
+            let temporary = |path: &Path| root.join(path).with_extension("git-tmp");
+            for (path, bytes) in &corpus.files {
+                let mut file = File::create(temporary(path))?;
+                file.write_all(bytes)?;
+                write_out(&file)?;
+            }
+            let last = root.join("bulk-fsync");
+            let mut file = File::create(&last)?;
+            file.write_all(b"x")?;
+            file.sync_all()?;
+            fs::remove_file(last)?;
+            for (path, _) in &corpus.files {
+                fs::rename(temporary(path), root.join(path))?;
+            }
+            Ok(())
+        })
+    };
+    let slow = |entrant| Entrant { rounds_at_most: Some(5), ..entrant };
+    let entrants = vec![
+        Entrant::new("SyncBatch", Shown, &check, Box::new(batch(BatchMethod::Automatic, false))),
+        slow(Entrant::new("fsync of each", over_fsync, &check, Box::new(fsync_each))),
+        slow(Entrant::new("git's batch method", over_git, &check, Box::new(git))),
+        Entrant::new("SyncBatch, atomic", Shown, &check, Box::new(batch(BatchMethod::Automatic, true))),
+        Entrant::new("SyncBatch, each file", Shown, &check, Box::new(batch(BatchMethod::EachFile, false))),
+    ];
+    book.enter(contest::run(Contest { group: "durable", what: what.into(), place, entrants }, plan));
+}
+
+fn in_folders(corpus: &Corpus, root: &Path, work: impl FnOnce() -> Result<()>) -> Result<Sample> {
+    fs::create_dir_all(root)?;
+    for folder in corpus.folders() {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    timed(work)
+}
+
+/// As git does: the bytes, and nothing that says where they are.
+fn write_out(file: &File) -> io::Result<()> {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: the call takes numbers only, and the descriptor is open while `file` is borrowed.
+    match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

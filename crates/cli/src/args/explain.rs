@@ -1,0 +1,85 @@
+//! The arguments of `explain`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use super::Progress;
+
+/// Tell from a trace where a program's file time goes, and what would save it.
+///
+/// A trace is recognised by its content: an export of Process Monitor (CSV or XML), the output of strace (strace -f -T -ttt -y -o
+/// FILE COMMAND), or of perf trace. Told are calls and time by operation, file, folder and thread; closes after a write; files opened
+/// again and again; small writes that a buffer would merge; syncs that a batch would merge; and what each would save, with the
+/// arithmetic.
+///
+/// Sums by operation are exact. Lines that are not understood are counted, and the first is shown.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "manyfiles explain [OPTIONS] <TRACE>\n       manyfiles explain [OPTIONS] -- <COMMAND>...",
+    after_help = EXAMPLES,
+    after_long_help = EXAMPLES_AND_EXIT
+)]
+pub struct Explain {
+    /// The trace; '-' is standard input
+    #[arg(value_name = "TRACE", required_unless_present = "command", conflicts_with = "command")]
+    pub trace: Option<PathBuf>,
+
+    /// A command to trace with strace, with its arguments
+    ///
+    /// The trace goes to a temporary file, which is removed. The tables go to standard error, and the command's exit status is passed on.
+    #[arg(value_name = "COMMAND", last = true)]
+    pub command: Vec<OsString>,
+
+    /// Write a page with charts that needs no network: open it in a browser
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Print the report as one JSON object on standard output, instead of the tables
+    ///
+    /// Its keys: command, status (complete, incomplete, unreadable), exit_code, trace, html, format, trace_bytes, lines, damaged
+    /// (lines; first: line, text), has_durations, total, on_files, run_seconds, calls_without_duration, never_returned,
+    /// tracing_seconds_per_call, kinds, operations, threads, files, without_name, folders, closes, opened_again, small_writes, syncs,
+    /// files_made, folders_were_there, findings (title, part, saves_seconds, arithmetic, told), timeline. Sums have calls, failed, seconds
+    /// and bytes; seconds are null if the trace has no durations. If nothing could be begun: status not_begun, and errors.
+    #[arg(long, help_heading = "What is told")]
+    pub json: bool,
+
+    /// Print no tables; say nothing but what went wrong
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "What is told")]
+    pub quiet: bool,
+
+    /// Tables of 50 rows, not 10; twice: of 100
+    #[arg(short, long, action = ArgAction::Count, help_heading = "What is told")]
+    pub verbose: u8,
+
+    /// Show how much of the trace is read, rate and time left on standard error
+    #[arg(long, value_name = "WHEN", default_value_t = Progress::Auto, value_enum, help_heading = "What is told")]
+    pub progress: Progress,
+}
+
+macro_rules! examples {
+    () => {
+        "\
+Examples:
+  manyfiles explain -- hg clone repo copy           trace a command, and explain it
+  strace -f -T -ttt -y -o make.strace make; manyfiles explain make.strace
+  manyfiles explain Logfile.CSV --html where.html   from Process Monitor, with its Duration column
+  zcat big.strace.gz | manyfiles explain - --json"
+    };
+}
+
+const EXAMPLES: &str = examples!();
+const EXAMPLES_AND_EXIT: &str = concat!(
+    examples!(),
+    "\n
+Exit status:
+  0    all of the trace is explained
+  1    part of it: some lines were not understood, or it has no durations; or
+       a result that could not be written
+  2    wrong usage, or a trace that cannot be read or is something else
+  130  stopped by Ctrl-C
+  143  the same by SIGTERM
+With a COMMAND: its own exit status, or 2 if it cannot be traced."
+);

@@ -1,0 +1,65 @@
+//! [`Page`]: the file that the page with charts goes to.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::job::CannotBegin;
+use crate::sys;
+
+/// A file that can be written to, which is found out before the trace is read. If the page is never written, a file that was
+/// there is as it was, and one that was not there is not.
+pub struct Page {
+    path: PathBuf,
+    file: File,
+    /// It was not there, and has nothing yet.
+    made: bool,
+}
+
+impl Page {
+    /// `trace` is what will be read, and must not be written over.
+    pub fn open(path: &Path, trace: Option<&Path>) -> Result<Page, CannotBegin> {
+        let cannot =
+            |error: io::Error| CannotBegin::because(format_args!("{}: cannot write the page: {error}", path.display()));
+        let (file, made) = match OpenOptions::new().write(true).create_new(true).open(path) {
+            Ok(file) => (file, true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                (OpenOptions::new().write(true).open(path).map_err(cannot)?, false)
+            }
+            Err(error) => return Err(cannot(error)),
+        };
+        let page = Page { path: path.into(), file, made };
+        if let Some((trace, metadata)) = trace.and_then(|trace| Some((trace, fs::metadata(trace).ok()?))) {
+            let own = sys::file_id(path, &page.file.metadata().map_err(cannot)?);
+            if own.is_some() && own == sys::file_id(trace, &metadata) {
+                return Err(CannotBegin::because(format_args!(
+                    "{}: this is the trace; the page would take its place",
+                    path.display()
+                )));
+            }
+        }
+        Ok(page)
+    }
+
+    /// Writes the page, and gives its path. What was in the file is gone then.
+    pub fn write(mut self, html: &str) -> Result<PathBuf, String> {
+        let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let cut = if is_file { self.file.set_len(0) } else { Ok(()) };
+        match cut.and_then(|()| self.file.write_all(html.as_bytes())) {
+            Ok(()) => {
+                self.made = false;
+                Ok(self.path.clone())
+            }
+            Err(error) => Err(format!("{}: cannot write the page: {error}", self.path.display())),
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        if self.made {
+            // An empty or half-written file of ours that stays does no harm, and why there is no page was said already.
+            let _left_behind = fs::remove_file(&self.path);
+        }
+    }
+}

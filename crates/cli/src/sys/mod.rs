@@ -1,0 +1,26 @@
+//! What the command asks the operating system itself: the same functions for each.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+pub use unix::*;
+
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+pub use windows::*;
+
+/// The numbers that Unix gives to Ctrl-C and to a request to end; the exit status has them on every system.
+pub const SIGINT: i32 = 2;
+pub const SIGTERM: i32 = 15;
+
+/// A file, whatever its names: its volume and its number there.
+pub type FileId = (u64, u64);
+
+/// A command that was traced and ran to its end.
+pub struct Traced {
+    /// Its trace. The file has no name: it is gone when it is closed, however this process ends.
+    pub trace: std::fs::File,
+    /// As a shell has it: 128 and the signal, if that is what ended it.
+    pub exit_code: u8,
+}

@@ -1,0 +1,96 @@
+mod trace;
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use manyfiles::tree::Node;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::iterator::Signals;
+
+use super::{FileId, SIGINT, SIGTERM};
+
+pub use trace::trace;
+
+/// Calls `on_signal` with each SIGINT and SIGTERM from now on, on a thread of its own. If it says no, the process ends as if
+/// nobody listened.
+pub fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever() {
+            if !on_signal(signal) {
+                // It only fails for signals that cannot be caught.
+                let _impossible = signal_hook::low_level::emulate_default_handler(signal);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// What may keep its reader waiting: a pipe, a terminal.
+pub struct Input(File);
+
+impl Input {
+    pub fn new(file: File) -> Input {
+        Input(file)
+    }
+
+    /// Standard input, past the standard library's buffer.
+    pub fn stdin() -> io::Result<Input> {
+        Ok(Input(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
+    }
+
+    /// Reads, or gives `None` if there is nothing to be read within this time.
+    pub fn read_within(&mut self, time: Duration, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let time = Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos() as _ };
+        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&time)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(None),
+            Ok(_) => self.0.read(buffer).map(Some),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Whether this user may give files any owner and permissions, and so should.
+pub fn is_privileged() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Which file it is.
+pub fn file_id(_path: &Path, metadata: &Metadata) -> Option<FileId> {
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Which file it is, and how many names it has.
+pub fn file_id_and_names(_path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
+    Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
+}
+
+/// Permission bits, set-id and sticky bits included.
+pub fn mode(metadata: &Metadata) -> u32 {
+    metadata.mode() & 0o7777
+}
+
+pub fn owner(metadata: &Metadata) -> Option<(u32, u32)> {
+    Some((metadata.uid(), metadata.gid()))
+}
+
+/// What a device or FIFO is.
+pub fn node(metadata: &Metadata) -> Option<Node> {
+    let (major, minor) = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
+    match metadata.file_type() {
+        kind if kind.is_fifo() => Some(Node::Fifo),
+        kind if kind.is_char_device() => Some(Node::CharDevice(major, minor)),
+        kind if kind.is_block_device() => Some(Node::BlockDevice(major, minor)),
+        _ => None,
+    }
+}
+
+/// How wide the terminal is, if it is one that says so.
+pub fn columns(stream: &impl AsFd) -> Option<usize> {
+    rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)) // no terminal, no width
+}

@@ -1,0 +1,138 @@
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::windows::io::AsHandle;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use manyfiles::tree::Node;
+use winapi_util::{Handle, file};
+
+use super::{FileId, SIGINT, Traced};
+use crate::job::CannotBegin;
+use crate::stop::Stop;
+
+/// Calls `on_signal` with each Ctrl-C, Ctrl-Break and request to end from now on, on a thread of its own; Windows tells them
+/// apart for nobody else, so all are Ctrl-C. If it says no, the process ends at once.
+pub fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(move || {
+        if !on_signal(SIGINT) {
+            std::process::exit(128 + SIGINT);
+        }
+    })
+    .map_err(io::Error::other)
+}
+
+/// What may keep its reader waiting: a pipe, a terminal. A thread reads it, since no wait for input ends by itself here.
+#[derive(Clone)]
+pub struct Input(Arc<Mutex<Pending>>);
+
+struct Pending {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    /// What is left of the last chunk, and where it begins.
+    chunk: Vec<u8>,
+    at: usize,
+}
+
+impl Input {
+    pub fn new(mut file: File) -> Input {
+        let (send, chunks) = sync_channel(2);
+        let read = move || {
+            loop {
+                let mut chunk = vec![0; 64 << 10];
+                let read = file.read(&mut chunk).map(|len| {
+                    chunk.truncate(len);
+                    chunk
+                });
+                let is_last = !matches!(&read, Ok(chunk) if !chunk.is_empty());
+                if send.send(read).is_err() || is_last {
+                    return;
+                }
+            }
+        };
+        // Without a thread there is nothing to be read: the other end of the channel is gone then.
+        drop(thread::Builder::new().name("input".into()).spawn(read));
+        Input(Arc::new(Mutex::new(Pending { chunks, chunk: Vec::new(), at: 0 })))
+    }
+
+    /// Standard input, past the standard library's buffer. One for all who ask: what its thread has read must not be lost.
+    pub fn stdin() -> io::Result<Input> {
+        static STDIN: OnceLock<Input> = OnceLock::new();
+        if let Some(input) = STDIN.get() {
+            return Ok(input.clone());
+        }
+        let file = File::from(io::stdin().as_handle().try_clone_to_owned()?);
+        Ok(STDIN.get_or_init(|| Input::new(file)).clone())
+    }
+
+    /// Reads, or gives `None` if there is nothing to be read within this time.
+    pub fn read_within(&mut self, time: Duration, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if pending.at == pending.chunk.len() {
+            match pending.chunks.recv_timeout(time) {
+                Ok(chunk) => (pending.chunk, pending.at) = (chunk?, 0),
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Some(0)),
+            }
+        }
+        let rest = &pending.chunk[pending.at..];
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        pending.at += len;
+        Ok(Some(len))
+    }
+}
+
+/// There is no umask that a privileged user would want to be free of.
+pub fn is_privileged() -> bool {
+    false
+}
+
+/// Which file it is.
+pub fn file_id(path: &Path, metadata: &Metadata) -> Option<FileId> {
+    file_id_and_names(path, metadata).map(|(id, _)| id)
+}
+
+/// Which file it is, and how many names it has. `None` where it cannot be opened (reading it will say why), and for a link.
+pub fn file_id_and_names(path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
+    if metadata.is_symlink() {
+        return None;
+    }
+    let information = Handle::from_path_any(path).and_then(file::information).ok()?;
+    Some(((information.volume_serial_number(), information.file_index()), information.number_of_links()))
+}
+
+/// What the read-only attribute comes to, as permission bits.
+pub fn mode(metadata: &Metadata) -> u32 {
+    match (metadata.is_dir(), metadata.permissions().readonly()) {
+        (true, _) => 0o777,
+        (_, true) => 0o444,
+        (_, false) => 0o666,
+    }
+}
+
+/// Users and groups have no numbers.
+pub fn owner(_metadata: &Metadata) -> Option<(u32, u32)> {
+    None
+}
+
+/// Folders hold none.
+pub fn node(_metadata: &Metadata) -> Option<Node> {
+    None
+}
+
+/// Windows has nothing that every user may trace with.
+pub fn trace(_command: &[OsString], _stop: &Stop) -> Result<Traced, CannotBegin> {
+    Err(CannotBegin::because(
+        "tracing a command needs strace, which is for Linux; here record with Process Monitor, save that as CSV or XML, and give it: \
+         'manyfiles explain TRACE'",
+    ))
+}
+
+/// How wide the terminal is, if it is one.
+pub fn columns(stream: &impl AsHandle) -> Option<usize> {
+    terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0))
+}

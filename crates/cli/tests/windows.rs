@@ -1,0 +1,124 @@
+//! The command on Windows: unpack, copy, what is refused, and Ctrl-C.
+#![cfg(windows)]
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::os::windows::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use common::{BINARY, Tar, assert_same_tree, manyfiles, manyfiles_reading, names, read, write};
+use tempfile::tempdir;
+
+#[test]
+fn an_archive_comes_from_a_file_and_from_standard_input() {
+    let temp = tempdir().unwrap();
+    let tar = || Tar::new().folder("site/", 0o755).file("site/a", "1").hard_link("site/b", "site/a");
+    tar().save(temp.path().join("site.tar"));
+    manyfiles(temp.path(), &["unpack", "site.tar", "-C", "new/deep"]).code(0).says("unpacked 3 entries");
+    manyfiles_reading(temp.path(), &["unpack", "-", "-C", "piped"], &tar().bytes()).code(0);
+    assert_eq!(read(temp.path().join("piped/site/b")), "1");
+    assert_same_tree(&temp.path().join("new/deep"), &temp.path().join("piped"));
+}
+
+#[test]
+fn what_windows_takes_for_something_else_is_refused_and_the_rest_is_written() {
+    let temp = tempdir().unwrap();
+    Tar::new()
+        .file("NUL.txt", "1")
+        .file("a:b", "2")
+        .file("end.", "3")
+        .file("a\\..\\..\\up", "4")
+        .file("good", "5")
+        .save(temp.path().join("a.tar"));
+    let ran = manyfiles(temp.path(), &["unpack", "a.tar", "-C", "out", "--json"])
+        .code(1)
+        .says("NUL.txt: refused: Windows has a device of that name")
+        .says("a:b: refused")
+        .says("end.: refused")
+        .says("4 failed or refused");
+    let refusals: Vec<_> = ran.json()["failures"].as_array().unwrap().iter().map(|it| it["refusal"].clone()).collect();
+    assert_eq!(refusals, ["device", "stream", "not_a_name", "parent_folder"]);
+    assert_eq!(names(&temp.path().join("out")), ["good"]);
+}
+
+#[test]
+fn a_copy_keeps_content_times_read_only_files_and_second_names() {
+    let temp = tempdir().unwrap();
+    let src = temp.path().join("src");
+    write(src.join("a.txt"), "a");
+    write(src.join("deep/er/b.txt"), "b".repeat(300_000));
+    fs::create_dir(src.join("empty")).unwrap();
+    fs::hard_link(src.join("a.txt"), src.join("deep/same")).unwrap();
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(1_000_000_000_500);
+    fs::File::options().write(true).open(src.join("deep/er/b.txt")).unwrap().set_modified(old).unwrap();
+    let mut permissions = fs::metadata(src.join("a.txt")).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(src.join("a.txt"), permissions).unwrap();
+    manyfiles(temp.path(), &["copy", "src", "dst"]).code(0).says("copied");
+    assert_same_tree(&src, &temp.path().join("dst"));
+    manyfiles(temp.path(), &["copy", "src\\.", "dst"]).code(1).says("--on-conflict");
+    manyfiles(temp.path(), &["copy", "src\\.", "dst", "--on-conflict", "overwrite"]).code(0);
+    assert_same_tree(&src, &temp.path().join("dst"));
+}
+
+#[test]
+fn a_folder_is_not_copied_into_itself_whatever_its_name_looks_like() {
+    let temp = tempdir().unwrap();
+    write(temp.path().join("src/a"), "a");
+    for (args, why) in [
+        (["src", "src\\inside"], "into itself"),
+        (["src", "SRC/inside"], "into itself"),
+        (["src/a", "src\\A"], "same file"),
+        (["src/a", "missing\\"], "mkdir missing"),
+    ] {
+        manyfiles(temp.path(), &[&["copy"][..], &args].concat()).code(2).says(why);
+    }
+    assert_eq!(names(temp.path()), ["src", "src\\a"]);
+}
+
+#[test]
+fn completions_and_help_are_there() {
+    let temp = tempdir().unwrap();
+    for shell in ["powershell", "bash"] {
+        assert!(manyfiles(temp.path(), &["completions", shell]).code(0).out.contains("max-ratio"));
+    }
+    assert!(manyfiles(temp.path(), &["help", "unpack"]).code(0).out.contains("--strip-components"));
+    manyfiles(temp.path(), &["unpack", "none.tar", "--json"]).code(2).says("cannot read it");
+}
+
+#[test]
+fn ctrl_break_removes_the_half_written_file_and_says_what_is_complete() {
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+    let temp = tempdir().unwrap();
+    let bytes = Tar::new().file("small", "1").file("large", vec![1; 16 << 20]).bytes();
+    let mut child = Command::new(BINARY)
+        .args(["unpack", "-", "-C", "out", "--json"])
+        .current_dir(temp.path())
+        .creation_flags(CREATE_NEW_PROCESS_GROUP)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.as_mut().unwrap().write_all(&bytes[..bytes.len() / 2]).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !temp.path().join("out/large").exists() {
+        assert!(std::time::Instant::now() < deadline, "the large file was never begun");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    if let Err(why) = manyfiles_testkit::send_ctrl_break(&child) {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        return manyfiles_testkit::skip(format_args!("needs a console: {why}"));
+    }
+    let stdin = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["status"], &json["files"]), (&"stopped".into(), &1.into()));
+    assert_eq!(names(&temp.path().join("out")), ["small"], "the half-written file is gone");
+}

@@ -1,0 +1,152 @@
+//! [`Appender`]: the handle that programs hold.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::files::Files;
+use super::group::Group;
+use super::options::Options;
+use super::receipt::Receipt;
+use super::state::State;
+use super::storage::Storage;
+use crate::Result;
+use crate::close::print_last_resort;
+
+/// Appends records to one file from many threads; those who wait share syncs.
+///
+/// Share it by reference, or in an [`Arc`]. One appender at a time has a file; [`Options::open`] refuses the second.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let temp = tempfile::tempdir()?;
+/// # let path = temp.path().join("orders");
+/// use manyfiles::appender::{Appender, Records};
+///
+/// let appender = Appender::options().framed(true).open(&path)?;
+/// std::thread::scope(|scope| {
+///     for thread in 0..8 {
+///         let appender = &appender;
+///         scope.spawn(move || appender.append_durable(format!("order of thread {thread}").as_bytes()));
+///     }
+/// });
+/// appender.close()?;
+///
+/// let records: Vec<Vec<u8>> = Records::open(&path)?.collect::<Result<_, _>>()?;
+/// assert_eq!(records.len(), 8);
+/// # Ok(()) }
+/// ```
+pub struct Appender {
+    group: Arc<Group>,
+    path: PathBuf,
+    recovery: Recovery,
+    is_closed: bool,
+}
+
+/// What opening found in a framed file: both are 0 without framing, and for a new file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// Whole records in the file. (Where files are rotated: in the last one.)
+    pub records: u64,
+    /// How many bytes were cut off behind them: what a crash left of records that nobody was told are durable.
+    pub torn_bytes: u64,
+}
+
+impl Appender {
+    /// Opens the file, or makes it, with the default [`Options`]: no framing, no rotation.
+    pub fn open(path: impl AsRef<Path>) -> Result<Appender> {
+        Appender::options().open(path)
+    }
+
+    /// What can be chosen.
+    pub fn options() -> Options {
+        Options::default()
+    }
+
+    pub(super) fn new(path: &Path, options: Options, storage: Arc<dyn Storage>) -> Result<Appender> {
+        // Keyed at random: no two files have the same salt but by chance.
+        let salt = RandomState::new().hash_one(path) as u32;
+        let (files, beginning) = Files::open(path, &options, Arc::clone(&storage), salt)?;
+        let begun = storage.now();
+        let state = State::new(beginning.salt, beginning.end, begun, beginning.age);
+        let group = Arc::new(Group::new(state, files, options, storage));
+        Ok(Appender { group, path: path.to_owned(), recovery: beginning.recovery, is_closed: false })
+    }
+
+    /// Takes a record, and returns at once unless the buffers are full: then it waits for a write, or makes one. The record's
+    /// bytes are one piece in the file, behind those of every append that returned before. Nothing is put between records but
+    /// [frames](Options::framed), if they were asked for.
+    ///
+    /// The receipt says when it is written, or durable. Nothing happens to a buffered record before somebody wants it to: see
+    /// [`State::Buffered`](super::State::Buffered).
+    ///
+    /// Fails if an earlier write, sync or close failed, or this write. A record too long for framing is refused
+    /// (`InvalidInput`), and nothing else happens.
+    pub fn append(&self, record: &[u8]) -> Result<Receipt> {
+        let record = self.group.append(record)?;
+        Ok(Receipt { group: Arc::clone(&self.group), record })
+    }
+
+    /// [`append`](Appender::append) and [`wait_durable`](Receipt::wait_durable).
+    pub fn append_durable(&self, record: &[u8]) -> Result<()> {
+        self.group.append_durable(record)
+    }
+
+    /// Returns when every record appended so far is with the operating system. A crash of the machine may still take them.
+    pub fn flush(&self) -> Result<()> {
+        self.group.wait_written(self.group.appended())
+    }
+
+    /// Returns when every record appended so far is durable.
+    pub fn sync(&self) -> Result<()> {
+        self.group.wait_durable(self.group.appended())
+    }
+
+    /// Makes every record durable and closes the file. Receipts stay good.
+    ///
+    /// Fails with the first failure that there was, of this call or before it.
+    pub fn close(mut self) -> Result<()> {
+        self.is_closed = true;
+        self.group.close()
+    }
+
+    /// What opening found.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
+    /// The path that it was opened with.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Appender {
+    /// Does what [`close`](Appender::close) does. A failure that nobody has been told of is printed to standard error.
+    fn drop(&mut self) {
+        if self.is_closed {
+            return;
+        }
+        let was_told = self.group.is_told();
+        if let Err(error) = self.group.close()
+            && !was_told
+        {
+            print_last_resort([&error]);
+        }
+    }
+}
+
+impl fmt::Debug for Appender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.group.lock();
+        f.debug_struct("Appender")
+            .field("path", &self.path)
+            .field("appended", &state.appended)
+            .field("written", &state.written)
+            .field("durable", &state.durable)
+            .field("failure", &state.failure)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! [`Batch`]: records that go to the system together.
+
+use std::ops::Range;
+
+use super::frame;
+
+/// Bytes of records, one behind the other, in pieces that each go to one place in one file with one call.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    bytes: Vec<u8>,
+    pieces: Vec<Piece>,
+}
+
+/// One write.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// Where in the batch it begins; it ends where the next begins.
+    start: usize,
+    /// Where in the file it goes.
+    pub(super) offset: u64,
+    /// The salt of a new file that is to be begun first.
+    pub(super) new_file: Option<u32>,
+    /// The number of its last record.
+    pub(super) last: u64,
+    /// The file's salt, where room is left for a mark at the piece's beginning.
+    mark: Option<u32>,
+}
+
+impl Batch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Begins a piece. With a salt, it begins with a mark.
+    pub(super) fn begin(&mut self, offset: u64, new_file: Option<u32>, mark: Option<u32>) {
+        self.pieces.push(Piece { start: self.bytes.len(), offset, new_file, last: 0, mark });
+        if mark.is_some() {
+            self.bytes.extend_from_slice(&[0; frame::MARK]);
+        }
+    }
+
+    /// Adds to the newest piece.
+    #[inline]
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The newest piece holds the records up to this one.
+    #[inline]
+    pub(super) fn ends_with(&mut self, record: u64) {
+        self.pieces.last_mut().expect("a piece was begun").last = record;
+    }
+
+    /// Fills in the marks: the file is durable up to `durable`. Only the first piece can have one.
+    pub(super) fn set_mark(&mut self, durable: u64) {
+        if let Some(Piece { start, offset, mark: Some(salt), .. }) = self.pieces.first() {
+            self.bytes[*start..*start + frame::MARK].copy_from_slice(&frame::mark(*salt, *offset, durable));
+        }
+    }
+
+    /// The pieces, each with its bytes.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = (&Piece, &[u8])> {
+        self.pieces.iter().enumerate().map(|(n, piece)| {
+            let end = self.pieces.get(n + 1).map_or(self.bytes.len(), |next| next.start);
+            let range: Range<usize> = piece.start..end;
+            (piece, &self.bytes[range])
+        })
+    }
+
+    /// Empty again, with its memory, unless it has grown beyond `capacity`.
+    pub(super) fn clear(&mut self, capacity: usize) {
+        self.bytes.clear();
+        self.bytes.shrink_to(capacity);
+        self.pieces.clear();
+    }
+}

@@ -1,0 +1,49 @@
+//! Many threads, or tasks, append records to one file; one sync makes the records of all of them durable.
+//!
+//! [`Appender`] takes records, [`Receipt`] says how far one has come, [`Records`] reads framed ones back.
+//!
+//! A record is in one of four [states](State):
+//!
+//! | state | it is | a crash of the process | a crash of the machine, a power cut |
+//! |---|---|---|---|
+//! | [buffered](State::Buffered) | in this process's memory | takes it | takes it |
+//! | [written](State::Written) | with the operating system | leaves it | may take it, all or a part, and later ones but not it |
+//! | [durable](State::Durable) | on the disk | leaves it | leaves it |
+//! | [failed](State::Failed) | not known to be anywhere | may have left it | may have left it |
+//!
+//! - **No early acknowledgement.** A record is durable when a sync that began after its write has succeeded. One sync serves all
+//!   who wait: while it runs, others gather for the next one. Who waits does the work; a thread of its own is only started for
+//!   tasks that await.
+//! - **Failure is sticky.** A failed write, sync or close reaches everyone who waits and everyone who comes later; no success
+//!   follows it, but for records that were durable before.
+//! - **Bounded.** Two buffers of [`capacity`](Options::capacity) bytes, however many threads append. Who finds them full waits.
+//! - **In order.** Records of one thread are in the file in the order in which it appended them, and a record is whole or not there.
+//! - **Framed, if asked for** ([`framed`](Options::framed)): length and checksum around each record, so that what a crash tore is
+//!   found and cut off, and what the disk forgot is found and reported.
+//! - **Rotated, if asked for**: a new file each so many bytes or so often, durable before anything in it is acknowledged.
+
+#![deny(unsafe_code)]
+
+#[expect(clippy::module_inception, reason = "the folder is named for the type")]
+mod appender;
+mod asynchronous;
+mod batch;
+mod files;
+mod frame;
+mod group;
+mod options;
+mod receipt;
+mod records;
+mod scan;
+mod state;
+mod storage;
+mod sync;
+
+#[cfg(test)]
+mod tests;
+
+pub use appender::{Appender, Recovery};
+pub use asynchronous::{Durable, Written};
+pub use options::Options;
+pub use receipt::{Receipt, State};
+pub use records::{Damage, Records};

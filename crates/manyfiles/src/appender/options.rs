@@ -1,0 +1,124 @@
+//! What can be chosen when an appender is opened.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Appender;
+use super::storage::FileSystem;
+use crate::Result;
+
+/// Options of an [`Appender`]; [`open`](Options::open) opens it.
+///
+/// ```
+/// # let temp = tempfile::tempdir()?;
+/// # let path = temp.path().join("events");
+/// use manyfiles::appender::Appender;
+/// use std::time::Duration;
+///
+/// let appender = Appender::options()
+///     .framed(true)
+///     .rotate_bytes(64 << 20)
+///     .rotate_age(Duration::from_secs(24 * 60 * 60))
+///     .open(&path)?;
+/// appender.append_durable(b"started")?; // in the file events.000001
+/// appender.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(super) capacity: usize,
+    pub(super) framed: bool,
+    pub(super) rotate_bytes: Option<u64>,
+    pub(super) rotate_age: Option<Duration>,
+    pub(super) max_delay: Option<Duration>,
+}
+
+/// Larger writes are no faster (docs/measurements.md, "Records into one file").
+const CAPACITY: usize = 256 << 10;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { capacity: CAPACITY, framed: false, rotate_bytes: None, rotate_age: None, max_delay: None }
+    }
+}
+
+impl Options {
+    /// How many bytes of records are buffered before appending waits for a write. As many again may be on their way to the system.
+    /// A record longer than a quarter of this is not copied: its append writes it. Default: 256 KiB. With 0, every append writes.
+    #[must_use]
+    pub fn capacity(mut self, bytes: usize) -> Options {
+        self.capacity = bytes;
+        self
+    }
+
+    /// Whether each record gets 8 bytes of length and checksum (CRC-32C), and each write a mark of 16 that says what was durable
+    /// by then. [`Records`](super::Records) reads such a file, and opening it again after a crash cuts off what the crash tore.
+    /// A record may then have up to 4,294,967,294 bytes. Default: no; records are put one behind the other as they are, and may
+    /// be of any length. A crash of the machine may then leave anything behind the last durable record.
+    #[must_use]
+    pub fn framed(mut self, framed: bool) -> Options {
+        self.framed = framed;
+        self
+    }
+
+    /// Begins a new file before a record that would make the file longer than this. A record is never split; one that is longer
+    /// has a file of its own. Default: never.
+    ///
+    /// Files are then called as the path with a number behind: `events.000001`, `events.000002` and so on. Opening goes on with
+    /// the highest number there is. What is no longer needed may be removed at any time, from the lowest number up, the highest
+    /// excepted.
+    ///
+    /// A file that is left is durable, and the next one is, as an empty file, before a record goes to it. This costs some syncs
+    /// at each new file, in whichever thread happens to write.
+    #[must_use]
+    pub fn rotate_bytes(mut self, bytes: u64) -> Options {
+        self.rotate_bytes = Some(bytes);
+        self
+    }
+
+    /// Begins a new file before the first record that comes when the file is this old. Without records no file is made. See
+    /// [`rotate_bytes`](Options::rotate_bytes) for names. Default: never.
+    ///
+    /// The age of a file that was there is what the file system says of its making; from then on a clock counts that nobody
+    /// sets. A file that seems to come from the future counts as new.
+    #[must_use]
+    pub fn rotate_age(mut self, age: Duration) -> Options {
+        self.rotate_age = Some(age);
+        self
+    }
+
+    /// How long a sync may be put off so that more records share it. Default: half of what a sync takes. With zero, a sync begins
+    /// as soon as somebody waits and the last one is done.
+    ///
+    /// Most threads that waited for a sync are back at once with their next record. The next sync waits for them, this long at
+    /// most, and not at all while experience says that they do not come. Whoever is alone never waits. Nothing is ever
+    /// acknowledged before its sync, whatever this says.
+    #[must_use]
+    pub fn max_delay(mut self, delay: Duration) -> Options {
+        self.max_delay = Some(delay);
+        self
+    }
+
+    /// Opens the file, or makes it, durably. The folder must be there.
+    ///
+    /// Appending goes on where the file ends. In a framed file that is behind the last whole record: a torn tail is cut off, and
+    /// [`recovery`](Appender::recovery) says how much that was.
+    ///
+    /// Fails, and leaves everything as it is, if the path is no regular file (`InvalidInput`, or what the system says), another
+    /// appender has the file open (`ResourceBusy`; known where the file system has locks), framing is asked for and the file is
+    /// none of framed records, or it is damaged before its end (`InvalidData`), or if it is to be rotated and there is a
+    /// file of that name without a number (`AlreadyExists`).
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Appender> {
+        Appender::new(path.as_ref(), self, Arc::new(FileSystem::new()))
+    }
+
+    pub(super) fn rotates(&self) -> bool {
+        self.rotate_bytes.is_some() || self.rotate_age.is_some()
+    }
+
+    /// Longer records are written by whoever appends them.
+    pub(super) fn largest_copy(&self) -> usize {
+        self.capacity / 4
+    }
+}

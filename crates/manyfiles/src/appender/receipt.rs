@@ -1,0 +1,118 @@
+//! [`Receipt`]: how far a record has come.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::sync::Arc;
+
+use super::asynchronous::{Durable, Written};
+use super::group::Group;
+use crate::Result;
+
+/// Stands for one appended record, and for all before it: records become written and durable in their order.
+///
+/// It may be kept, sent to another thread, cloned or dropped. Dropping it changes nothing: the record goes its way.
+///
+/// ```
+/// # let temp = tempfile::tempdir()?;
+/// # let path = temp.path().join("events");
+/// use manyfiles::appender::{Appender, State};
+///
+/// let appender = Appender::open(&path)?;
+/// let receipt = appender.append(b"one line\n")?;
+/// assert_eq!(receipt.state(), State::Buffered);
+/// receipt.wait_written()?; // other programs can read it, and it outlives this one
+/// assert_eq!(receipt.state(), State::Written);
+/// receipt.wait_durable()?; // it outlives a power cut
+/// assert_eq!(receipt.state(), State::Durable);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Receipt {
+    pub(super) group: Arc<Group>,
+    pub(super) record: u64,
+}
+
+/// How far a record has come. [What each one means](super) after a crash is in the module's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum State {
+    /// In this process's memory. It goes on when somebody waits, a buffer is full, or the appender is flushed, synced or closed;
+    /// not by itself.
+    Buffered,
+    /// With the operating system.
+    Written,
+    /// On the disk.
+    Durable,
+    /// Something failed before the record was durable. Whether it is there, only reading the file tells.
+    Failed,
+}
+
+impl Receipt {
+    /// Returns when the record is with the operating system: other programs see it, and it stays when this process crashes.
+    ///
+    /// Writes it, if nobody has, together with all that is buffered. Does not wait for a sync, unless a new file is begun.
+    ///
+    /// Fails if it could not be written, or if a sync has failed since that did not cover it before.
+    pub fn wait_written(&self) -> Result<()> {
+        self.group.wait_written(self.record)
+    }
+
+    /// Returns when the record is durable: a sync that began after it was written has succeeded.
+    ///
+    /// If nobody syncs, this does, for all records up to then. If somebody does, this waits for that sync and, if it began too
+    /// early, for the next.
+    ///
+    /// Fails if the record could not be written or synced, or if anything failed before it was. Every receipt then fails so,
+    /// every time; see [`State::Failed`].
+    pub fn wait_durable(&self) -> Result<()> {
+        self.group.wait_durable(self.record)
+    }
+
+    /// [`wait_written`](Receipt::wait_written) for tasks: a future that belongs to no runtime.
+    ///
+    /// A thread is started to wait on behalf of the tasks, and ends when none has come for a while. (If none can be started, the
+    /// future blocks.) Dropping the future leaves the record on its way.
+    pub fn written(&self) -> Written {
+        Written::new(self.clone())
+    }
+
+    /// [`wait_durable`](Receipt::wait_durable) for tasks. Awaiting the receipt itself does the same. See
+    /// [`written`](Receipt::written).
+    ///
+    /// ```
+    /// # async fn example(appender: std::sync::Arc<manyfiles::appender::Appender>) -> manyfiles::Result<()> {
+    /// let receipt = appender.append(b"one line\n")?;
+    /// receipt.durable().await?;
+    /// appender.append(b"and another\n")?.await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn durable(&self) -> Durable {
+        Durable::new(self.clone())
+    }
+
+    /// How far the record has come, without waiting.
+    pub fn state(&self) -> State {
+        let state = self.group.lock();
+        match () {
+            () if state.durable >= self.record => State::Durable,
+            () if state.written >= self.record => State::Written,
+            () if state.failure.is_some() => State::Failed,
+            () => State::Buffered,
+        }
+    }
+}
+
+impl IntoFuture for Receipt {
+    type Output = Result<()>;
+    type IntoFuture = Durable;
+
+    fn into_future(self) -> Durable {
+        Durable::new(self)
+    }
+}
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receipt").field("record", &self.record).field("state", &self.state()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,143 @@
+//! The few calls that reach the file system, behind two traits: tests put a file system there that fails, forgets and counts.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::sys;
+
+/// Where files are.
+pub(super) trait Storage: Send + Sync {
+    /// Opens a file that is there, for this process alone to write.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
+    /// Makes a file that is not there, for this process alone to write.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
+    /// Makes the names in a folder durable.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    /// The names in a folder.
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+    /// A clock that never goes back.
+    fn now(&self) -> Duration;
+}
+
+/// Something that can be read at any place.
+pub(super) trait ReadAt {
+    /// Reads up to as many bytes as `buffer` holds; 0 at the end.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+/// A file to write.
+pub(super) trait StoredFile: ReadAt + Send + Sync {
+    fn len(&self) -> io::Result<u64>;
+    /// How long ago it was made, by a clock that people set.
+    fn age(&self) -> io::Result<Duration>;
+    /// One write; it may fall short.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Makes durable what is in it.
+    fn sync(&self) -> io::Result<()>;
+    fn close(self: Box<Self>) -> io::Result<()>;
+}
+
+/// The real one.
+pub(super) struct FileSystem(Instant);
+
+impl FileSystem {
+    pub(super) fn new() -> FileSystem {
+        FileSystem(Instant::now())
+    }
+}
+
+impl Storage for FileSystem {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        regular(sys::open_for_one_writer(path, false)?)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        regular(sys::open_for_one_writer(path, true)?)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        sys::sync_folder(folder)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// A pipe or a device has no places to write at, and keeps nothing.
+fn regular(file: File) -> io::Result<Box<dyn StoredFile>> {
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    Ok(Box::new(file))
+}
+
+impl ReadAt for File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut file = self;
+        file.seek(SeekFrom::Start(offset))?;
+        loop {
+            match file.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => return other,
+            }
+        }
+    }
+}
+
+/// A file from the future was made before the clock was set back: it counts as new.
+fn since(made: SystemTime, now: SystemTime) -> Duration {
+    now.duration_since(made).unwrap_or_default()
+}
+
+/// Some systems refuse a write of 2 GiB or more where others write less than asked.
+const MOST_AT_ONCE: usize = 1 << 30;
+
+impl StoredFile for File {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn age(&self) -> io::Result<Duration> {
+        let metadata = self.metadata()?;
+        // Where the file system keeps no birth time, the last change is the best that is known.
+        let made = metadata.created().or_else(|_| metadata.modified())?;
+        Ok(since(made, SystemTime::now()))
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        sys::write_at(self, &bytes[..bytes.len().min(MOST_AT_ONCE)], offset)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        File::set_len(self, len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        sys::sync_data(self)
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        sys::close((*self).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_went_back_makes_no_file_old() {
+        let (now, hour) = (SystemTime::now(), Duration::from_secs(3_600));
+        assert_eq!(since(now - hour, now), hour);
+        assert_eq!(since(now + hour, now), Duration::ZERO);
+    }
+}

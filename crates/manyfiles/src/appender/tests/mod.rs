@@ -1,0 +1,14 @@
+//! What can only be seen from inside: power cuts and failing calls on a model of a disk, and, under loom, every order in which
+//! threads can run.
+
+#[cfg(not(loom))]
+mod disk;
+#[cfg(not(loom))]
+mod failures;
+#[cfg(not(loom))]
+mod power_cuts;
+#[cfg(not(loom))]
+mod syncs;
+
+#[cfg(loom)]
+mod orders;

@@ -1,0 +1,397 @@
+//! Every order in which the threads of a small scene can run, by loom:
+//! `RUSTFLAGS="--cfg loom" cargo test -p manyfiles --release --lib appender::tests::orders`
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use loom::sync::{Condvar, Mutex};
+use loom::thread::{self, JoinHandle};
+
+use crate::appender::storage::{ReadAt, Storage, StoredFile};
+use crate::appender::{Appender, Options, Receipt};
+
+/// Files of which only the bytes are known, those of all files one behind the other.
+#[derive(Clone)]
+struct Scene(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    written: Vec<u8>,
+    durable: usize,
+    /// Bytes of the files that were left.
+    base: usize,
+    syncs: usize,
+    failing_sync: Option<usize>,
+    failing_write: bool,
+    syncing: bool,
+    /// A sync has failed.
+    lost: bool,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        Scene(Arc::new(Mutex::new(Inner::default())))
+    }
+
+    fn open(&self, options: Options) -> Arc<Appender> {
+        let appender = Appender::new(Path::new("/scene"), options, Arc::new(self.clone())).unwrap();
+        // Those of opening.
+        self.0.lock().unwrap().syncs = 0;
+        Arc::new(appender)
+    }
+
+    fn is_durable(&self, record: u8) -> bool {
+        let inner = self.0.lock().unwrap();
+        inner.written[..inner.durable].contains(&record)
+    }
+
+    fn is_written(&self, record: u8) -> bool {
+        self.0.lock().unwrap().written.contains(&record)
+    }
+
+    fn syncs(&self) -> usize {
+        self.0.lock().unwrap().syncs
+    }
+}
+
+impl Storage for Scene {
+    fn open(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn create(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
+        let mut inner = self.0.lock().unwrap();
+        inner.base = inner.written.len();
+        Ok(Box::new(self.clone()))
+    }
+
+    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn list(&self, _: &Path) -> io::Result<Vec<OsString>> {
+        Ok(Vec::new())
+    }
+
+    /// Stands still: nobody is waited for by the clock.
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl ReadAt for Scene {
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Ok(0)
+    }
+}
+
+impl StoredFile for Scene {
+    fn len(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+
+    fn age(&self) -> io::Result<Duration> {
+        Ok(Duration::ZERO)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut inner = self.0.lock().unwrap();
+        if inner.failing_write {
+            return Err(io::Error::from_raw_os_error(28));
+        }
+        assert_eq!(inner.written.len() - inner.base, offset as usize, "a write that is not at the end");
+        inner.written.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut inner = self.0.lock().unwrap();
+        assert!(!inner.syncing, "two syncs at a time");
+        inner.syncing = true;
+        inner.syncs += 1;
+        let (n, covered) = (inner.syncs, inner.written.len());
+        drop(inner);
+        // Here others run.
+        let mut inner = self.0.lock().unwrap();
+        inner.syncing = false;
+        if inner.failing_sync == Some(n) {
+            inner.lost = true;
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        // The system forgets what it could not write out, and the next sync knows nothing of it.
+        if !inner.lost {
+            inner.durable = covered;
+        }
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A thread that appends a record and waits until it is durable.
+fn durable(appender: &Arc<Appender>, scene: &Scene, record: u8) -> JoinHandle<()> {
+    let (appender, scene) = (Arc::clone(appender), scene.clone());
+    thread::spawn(move || {
+        appender.append_durable(&[record]).unwrap();
+        assert!(scene.is_durable(record), "acknowledged too early");
+    })
+}
+
+/// Orders of three threads are too many; with this many preemptions at most it takes seconds, and hand-over is still seen.
+fn bounded(preemptions: usize, scene: impl Fn() + Sync + Send + 'static) {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(preemptions);
+    orders.check(scene);
+}
+
+#[test]
+fn two_threads_are_both_told_and_neither_too_early() {
+    loom::model(|| {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        let other = durable(&appender, &scene, 1);
+        appender.append_durable(&[2]).unwrap();
+        assert!(scene.is_durable(2), "acknowledged too early");
+        other.join().unwrap();
+        assert!(scene.syncs() <= 2);
+    });
+}
+
+#[test]
+fn the_leader_of_one_group_wakes_that_of_the_next() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        let others = [durable(&appender, &scene, 1), durable(&appender, &scene, 2)];
+        appender.append_durable(&[3]).unwrap();
+        assert!(scene.is_durable(3), "acknowledged too early");
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert!(scene.syncs() <= 3);
+    });
+}
+
+#[test]
+fn a_thread_that_comes_back_at_once_does_not_lose_the_others() {
+    bounded(2, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        let others = [durable(&appender, &scene, 1), durable(&appender, &scene, 2)];
+        for record in [3, 4] {
+            appender.append_durable(&[record]).unwrap();
+            assert!(scene.is_durable(record), "acknowledged too early");
+        }
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
+#[test]
+fn who_needs_no_sync_writes_beside_the_leader() {
+    loom::model(|| {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        let other = durable(&appender, &scene, 1);
+        let receipt = appender.append(&[2]).unwrap();
+        receipt.wait_written().unwrap();
+        assert!(scene.is_written(2));
+        other.join().unwrap();
+        receipt.wait_durable().unwrap();
+        assert!(scene.is_durable(2));
+    });
+}
+
+#[test]
+fn appending_to_full_buffers_goes_on_while_another_syncs() {
+    bounded(3, || {
+        let scene = Scene::new();
+        // One byte is copied, and the second finds the buffer full.
+        let appender = scene.open(Appender::options().capacity(4));
+        let other = durable(&appender, &scene, 1);
+        for n in 0..6 {
+            appender.append(&[10 + n]).unwrap();
+        }
+        other.join().unwrap();
+        appender.flush().unwrap();
+        assert!((0..6).all(|n| scene.is_written(10 + n)));
+    });
+}
+
+#[test]
+fn records_that_are_not_copied_take_turns_with_the_leader() {
+    bounded(3, || {
+        let scene = Scene::new();
+        // Every append writes.
+        let appender = scene.open(Appender::options().capacity(0));
+        let other = durable(&appender, &scene, 1);
+        let third = {
+            let appender = Arc::clone(&appender);
+            thread::spawn(move || drop(appender.append(&[2]).unwrap()))
+        };
+        appender.append(&[3]).unwrap();
+        assert!(scene.is_written(3));
+        other.join().unwrap();
+        third.join().unwrap();
+    });
+}
+
+#[test]
+fn a_new_file_is_begun_while_another_thread_syncs_the_old_one() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options().rotate_bytes(1));
+        let other = durable(&appender, &scene, 1);
+        appender.append(&[2]).unwrap();
+        let receipt = appender.append(&[3]).unwrap();
+        receipt.wait_written().unwrap();
+        assert!(scene.is_durable(2), "a file was left that was not durable");
+        receipt.wait_durable().unwrap();
+        assert!(scene.is_durable(3), "acknowledged too early");
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_failed_sync_reaches_both_threads_and_no_success_follows() {
+    loom::model(|| {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        scene.0.lock().unwrap().failing_sync = Some(1);
+        let thread = {
+            let appender = Arc::clone(&appender);
+            thread::spawn(move || {
+                appender.append_durable(&[1]).unwrap_err();
+                appender.append_durable(&[1]).unwrap_err();
+            })
+        };
+        appender.append_durable(&[2]).unwrap_err();
+        appender.append_durable(&[2]).unwrap_err();
+        thread.join().unwrap();
+        assert_eq!(scene.syncs(), 1);
+    });
+}
+
+#[test]
+fn a_failed_sync_of_a_file_that_is_left_is_not_covered_up_by_one_of_the_next() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options().rotate_bytes(1));
+        scene.0.lock().unwrap().failing_sync = Some(1);
+        let told = {
+            let (appender, scene) = (Arc::clone(&appender), scene.clone());
+            thread::spawn(move || match appender.append_durable(&[1]) {
+                Ok(()) => assert!(scene.is_durable(1), "acknowledged, and gone"),
+                Err(error) => assert_eq!(error.raw_os_error(), Some(5)),
+            })
+        };
+        if let Ok(receipt) = appender.append(&[2])
+            && receipt.wait_written().is_ok()
+            && receipt.wait_durable().is_ok()
+        {
+            assert!(scene.is_durable(2), "acknowledged, and gone");
+        }
+        told.join().unwrap();
+        appender.sync().unwrap_err();
+    });
+}
+
+#[test]
+fn a_failed_write_reaches_everybody() {
+    loom::model(|| {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        scene.0.lock().unwrap().failing_write = true;
+        let thread = {
+            let appender = Arc::clone(&appender);
+            thread::spawn(move || appender.append_durable(&[1]).unwrap_err())
+        };
+        if let Ok(receipt) = appender.append(&[2]) {
+            receipt.wait_written().unwrap_err();
+        }
+        assert_eq!(thread.join().unwrap().raw_os_error(), Some(28));
+    });
+}
+
+/// Wakes a thread of loom's.
+#[derive(Default)]
+struct Bell {
+    rung: Mutex<bool>,
+    ring: Condvar,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Bell>) {
+        *self.rung.lock().unwrap() = true;
+        self.ring.notify_one();
+    }
+}
+
+fn block_on(receipt: &Receipt) -> crate::Result<()> {
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let mut future = receipt.durable();
+    loop {
+        if let Poll::Ready(result) = Pin::new(&mut future).poll(&mut Context::from_waker(&waker)) {
+            return result;
+        }
+        let mut rung = bell.rung.lock().unwrap();
+        while !*rung {
+            rung = bell.ring.wait(rung).unwrap();
+        }
+        *rung = false;
+    }
+}
+
+#[test]
+fn a_task_is_woken_whoever_syncs() {
+    bounded(2, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        let other = durable(&appender, &scene, 1);
+        let receipt = appender.append(&[2]).unwrap();
+        block_on(&receipt).unwrap();
+        assert!(scene.is_durable(2), "acknowledged too early");
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn tasks_of_two_threads_are_both_woken() {
+    bounded(2, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        let task = |record: u8| {
+            let receipt = appender.append(&[record]).unwrap();
+            let scene = scene.clone();
+            move || {
+                block_on(&receipt).unwrap();
+                assert!(scene.is_durable(record), "acknowledged too early");
+            }
+        };
+        let other = thread::spawn(task(1));
+        task(2)();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_task_hears_of_a_failure() {
+    bounded(2, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        scene.0.lock().unwrap().failing_sync = Some(1);
+        let receipt = appender.append(&[2]).unwrap();
+        assert_eq!(block_on(&receipt).unwrap_err().raw_os_error(), Some(5));
+        assert_eq!(block_on(&receipt).unwrap_err().raw_os_error(), Some(5));
+    });
+}

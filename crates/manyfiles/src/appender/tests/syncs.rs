@@ -1,0 +1,201 @@
+//! How many calls there are, and in which order.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::disk::Disk;
+use crate::appender::frame::{FRAME, HEADER, MARK};
+use crate::appender::storage::{ReadAt, Storage, StoredFile};
+use crate::appender::{Appender, Options, State};
+
+fn base() -> PathBuf {
+    std::path::absolute("/disk/records").unwrap()
+}
+
+fn open(disk: &Disk, options: Options) -> Appender {
+    Appender::new(&base(), options, Arc::new(disk.clone())).unwrap()
+}
+
+#[test]
+fn many_records_are_one_write_and_one_sync() {
+    let disk = Disk::default();
+    let appender = open(&disk, Appender::options());
+    let before = disk.steps();
+    let receipts: Vec<_> = (0..1000).map(|n| appender.append(format!("{n}\n").as_bytes()).unwrap()).collect();
+    assert_eq!(disk.steps(), before, "nothing is done before somebody waits");
+    receipts[10].wait_durable().unwrap();
+    // The model counts a sync as two steps.
+    assert_eq!(disk.steps() - before, 3);
+    assert!(receipts.iter().all(|receipt| receipt.state() == State::Durable));
+    for receipt in &receipts {
+        receipt.wait_durable().unwrap();
+        receipt.wait_written().unwrap();
+    }
+    assert_eq!(disk.steps() - before, 3);
+}
+
+#[test]
+fn a_new_file_is_durable_before_it_has_a_record_and_the_old_one_is_too() {
+    let disk = Disk::default();
+    let appender = open(&disk, Appender::options().framed(true).rotate_bytes(200));
+    for n in 0..20 {
+        appender.append(&[n; 50]).unwrap().wait_written().unwrap();
+        let names = disk.durable_names();
+        for (at, name) in names.iter().enumerate() {
+            let (now, durable) = disk.file(name).unwrap();
+            assert!(durable.len() >= HEADER, "{name:?}");
+            if at + 1 < names.len() {
+                assert_eq!(now, durable, "{name:?} was left, and is not durable");
+            }
+            assert!(now.len() <= 200);
+        }
+        assert_eq!(disk.durable_names().len(), 1 + usize::from(n) / 2, "{n}");
+    }
+}
+
+#[test]
+fn a_record_longer_than_a_file_may_be_has_one_of_its_own() {
+    let disk = Disk::default();
+    let appender = open(&disk, Appender::options().rotate_bytes(100));
+    for len in [10, 500, 10, 0, 90, 1] {
+        appender.append(&vec![b'x'; len]).unwrap();
+    }
+    appender.close().unwrap();
+    let lengths: Vec<usize> = disk.durable_names().iter().map(|name| disk.file(name).unwrap().1.len()).collect();
+    assert_eq!(lengths, [10, 500, 100, 1]);
+}
+
+#[test]
+fn a_file_is_left_when_it_is_old_enough_and_a_record_comes() {
+    let disk = Disk::default();
+    let appender = open(&disk, Appender::options().rotate_age(Duration::from_secs(60)));
+    let files = || disk.durable_names().len();
+    disk.advance(Duration::from_secs(600));
+    appender.append_durable(b"first").unwrap();
+    assert_eq!(files(), 1, "an empty file is never left, and is as old as its first record");
+    disk.advance(Duration::from_secs(59));
+    appender.append_durable(b"second").unwrap();
+    assert_eq!(files(), 1);
+    disk.advance(Duration::from_secs(1));
+    assert_eq!(files(), 1, "not before there is a record");
+    appender.append_durable(b"third").unwrap();
+    assert_eq!(files(), 2);
+    disk.advance(Duration::from_secs(60));
+    appender.append_durable(b"fourth").unwrap();
+    assert_eq!(files(), 3);
+}
+
+#[test]
+fn frames_cost_what_the_documentation_says() {
+    let disk = Disk::default();
+    let appender = open(&disk, Appender::options().framed(true));
+    appender.append(b"12345").unwrap();
+    appender.append(b"").unwrap();
+    appender.sync().unwrap();
+    assert_eq!(disk.file(&base()).unwrap().1.len(), HEADER + MARK + 5 + 2 * FRAME);
+    appender.close().unwrap();
+    assert_eq!(disk.file(&base()).unwrap().1.len(), HEADER + 2 * MARK + 5 + 2 * FRAME);
+}
+
+#[test]
+fn what_was_cut_off_cannot_come_back_behind_new_records() {
+    let disk = Disk::default();
+    let options = Appender::options().framed(true);
+    open(&disk, options.clone()).append_durable(b"whole").unwrap();
+    let (whole, _) = disk.file(&base()).unwrap();
+    let torn = [&whole[..], b"half of a record"].concat();
+    let disk = Disk::holding(&BTreeMap::from([(base(), torn)]));
+    let appender = open(&disk, options);
+    assert_eq!(appender.recovery().torn_bytes, 16);
+    assert!(disk.file(&base()).unwrap().1 == whole, "durable before the first append");
+}
+
+#[test]
+fn dropping_an_appender_makes_all_durable() {
+    let disk = Disk::default();
+    let appender = open(&disk, Appender::options());
+    let receipt = appender.append(b"the last words").unwrap();
+    drop(appender);
+    assert_eq!(receipt.state(), State::Durable);
+    receipt.wait_durable().unwrap();
+    assert_eq!(disk.file(&base()).unwrap().1, b"the last words");
+}
+
+/// A disk that counts bytes and keeps none. It takes 1 GiB at a time, as a system may.
+#[derive(Clone, Default)]
+struct Scales(Arc<AtomicU64>);
+
+impl Storage for Scales {
+    fn open(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn create(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn list(&self, _: &Path) -> io::Result<Vec<OsString>> {
+        Ok(Vec::new())
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl ReadAt for Scales {
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Ok(0)
+    }
+}
+
+impl StoredFile for Scales {
+    fn len(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+
+    fn age(&self) -> io::Result<Duration> {
+        Ok(Duration::ZERO)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let len = bytes.len().min(1 << 30) as u64;
+        assert_eq!(self.0.fetch_add(len, Ordering::Relaxed), offset, "not behind what is there");
+        Ok(len as usize)
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn a_record_of_four_gigabytes_is_one_record_where_there_are_no_frames() {
+    let scales = Scales::default();
+    let appender = Appender::new(&base(), Appender::options(), Arc::new(scales.clone())).unwrap();
+    appender.append(b"before").unwrap();
+    // Zeros that nobody touches take no memory.
+    let receipt = appender.append(&vec![0; 1 << 32]).unwrap();
+    assert_eq!(receipt.state(), State::Written);
+    appender.append_durable(b"behind").unwrap();
+    appender.close().unwrap();
+    assert_eq!(scales.0.load(Ordering::Relaxed), (1 << 32) + 12);
+}

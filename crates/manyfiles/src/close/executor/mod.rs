@@ -1,0 +1,111 @@
+//! What closes run on, in place of threads of their own: a runtime that the program has anyway.
+//!
+//! Without a choice a [`Closer`](super::Closer) starts threads of its own, as many as closes wait, and needs nothing.
+//! Each of these is chosen per closer, at run time, with [`Options::executor`](super::Options::executor), and each is a
+//! feature of its own; two crates that choose differently build together.
+//!
+//! | executor | feature | closes on | at once | default policy |
+//! |---|---|---|---|---|
+//! | (none chosen) | | threads of its own | 64 | [`Adaptive`](super::Policy::Adaptive) |
+//! | `Rayon` | `rayon` | rayon's threads, taking turns with other work | rayon's threads | `Adaptive` |
+//! | `Blocking` | `blocking` | the threads of the `blocking` crate | 64, at most half of them | `Adaptive` |
+//! | `Smol` | `smol` | the same | the same | [`Always`](super::Policy::Always) |
+//! | `AsyncStd` | `async-std` | the same | the same | `Always` |
+//! | `Tokio` | `tokio` | tokio's blocking threads | 64 | `Always` |
+//! | your own | | what you like | what you say | by [`callers_may_block`](Executor::callers_may_block) |
+//!
+//! - **No async worker waits for a close.** Those runtimes close on threads that are made for blocking work, from the first
+//!   close on. Only where the [capacity](super::Options::capacity) is used up does the caller close, as everywhere:
+//!   something has to slow it down.
+//! - **No panic in a drop.** Where the runtime is not there (tokio, outside of it), or takes no more work, the closer's own
+//!   threads close.
+//! - **A runtime that ends loses nothing.** Work that it drops is done by the closer's own threads, and
+//!   [`wait`](super::Closer::wait) closes on its own thread what still waits, so it needs no runtime at all.
+//!
+//! `wait` blocks its thread. In async code call it where blocking is allowed:
+//! `tokio::task::spawn_blocking(|| closer.wait())`, `blocking::unblock(…)`.
+
+#[cfg(feature = "async-std")]
+mod async_std;
+#[cfg(feature = "blocking")]
+mod blocking;
+#[cfg(any(feature = "async-std", feature = "blocking", feature = "smol"))]
+mod blocking_threads;
+#[cfg(feature = "rayon")]
+mod rayon;
+#[cfg(feature = "smol")]
+mod smol;
+#[cfg(feature = "tokio")]
+mod tokio;
+
+#[cfg(feature = "async-std")]
+pub use async_std::AsyncStd;
+#[cfg(feature = "blocking")]
+pub use blocking::Blocking;
+#[cfg(feature = "rayon")]
+pub use rayon::Rayon;
+#[cfg(feature = "smol")]
+pub use smol::Smol;
+#[cfg(feature = "tokio")]
+pub use tokio::Tokio;
+
+use super::pool::THREADS;
+
+/// Runs a closer's work. Implement it to close on a runtime that this crate does not know.
+///
+/// It is dropped with the closer, and that may happen on a thread that does its work: its own drop must not wait for them.
+///
+/// ```
+/// use manyfiles::close::{Closer, Executor};
+/// use std::sync::Mutex;
+/// use std::sync::mpsc::{self, Sender};
+///
+/// /// One thread that does what it is sent.
+/// struct Channel(Mutex<Sender<Box<dyn FnOnce() + Send>>>);
+///
+/// impl Executor for Channel {
+///     fn execute(&self, work: Box<dyn FnOnce() + Send>) {
+///         if let Err(refused) = self.0.lock().unwrap().send(work) {
+///             drop(refused); // the thread is gone; the closer helps itself
+///         }
+///     }
+///
+///     fn workers(&self) -> usize {
+///         1
+///     }
+/// }
+///
+/// let (sender, receiver) = mpsc::channel::<Box<dyn FnOnce() + Send>>();
+/// let thread = std::thread::spawn(move || receiver.into_iter().for_each(|work| work()));
+/// let closer = Closer::options().executor(Channel(Mutex::new(sender))).build();
+/// closer.close(std::fs::File::open("Cargo.toml")?);
+/// closer.wait()?;
+/// drop(closer); // and with it the sender: the thread ends
+/// thread.join().expect("it does not panic");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Executor: Send + Sync {
+    /// Runs `work` once, soon, on a thread that may block; returns without waiting for it.
+    ///
+    /// `work` closes what waits, a few dozen handles at most; for more it asks for another turn. It never panics. To drop it without running it is safe, now
+    /// or later, on any thread: the closer's own threads then do it. That is how an executor says that it is shut down, and
+    /// a panic in here counts as that too.
+    fn execute(&self, work: Box<dyn FnOnce() + Send>);
+
+    /// How many pieces of work may run at once: no more are handed to [`execute`](Executor::execute) until one returns.
+    /// Asked at each hand-over, so it should be cheap. 0: none now, and the closer's own threads close. Default: 64.
+    fn workers(&self) -> usize {
+        THREADS
+    }
+
+    /// Lets other work of the runtime have the thread for a while; called by the work between two closes. For runtimes of
+    /// few threads. Default: does nothing.
+    fn yield_now(&self) {}
+
+    /// Whether the threads that hand over may be made to wait for a close. If not, as in async code, a closer's default
+    /// policy is [`Always`](super::Policy::Always) and not [`Adaptive`](super::Policy::Adaptive), which closes fast ones on
+    /// the spot and has to see some slow ones first. Default: they may.
+    fn callers_may_block(&self) -> bool {
+        true
+    }
+}

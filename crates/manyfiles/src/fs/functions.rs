@@ -1,0 +1,197 @@
+//! The functions of `std::fs`.
+
+use std::fs::{Metadata, ReadDir};
+use std::io::{self, Read, Take, Write};
+use std::path::Path;
+
+use super::pending::Target::{Followed, Itself};
+use super::pending::{again, opened, settled};
+use crate::{close, sys};
+
+/// [`std::fs::write`], without waiting for a slow close: a file with these contents alone, made or overwritten.
+///
+/// `Ok` says that every byte is with the operating system. What it says at close (NFS, a quota, a full disk) arrives at
+/// [`close::wait`](crate::close::wait), with this path. Nothing is synced: after a power cut the file may be empty or
+/// missing.
+///
+/// # Errors
+/// As in std: when the file cannot be opened for writing, or not all is written.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let temp = tempfile::tempdir()?;
+/// # let path = temp.path().join("a.txt");
+/// manyfiles::fs::write(&path, "some text")?;
+/// assert_eq!(manyfiles::fs::read_to_string(&path)?, "some text");
+/// manyfiles::close::wait()?;
+/// # Ok(()) }
+/// ```
+pub fn write<P: AsRef<Path>, C: AsRef<[u8]>>(path: P, contents: C) -> io::Result<()> {
+    fn inner(path: &Path, contents: &[u8]) -> io::Result<()> {
+        // All of it once more, because a full disk shows when it is written to.
+        again(|| {
+            let file = opened(path, || std::fs::File::create(path))?;
+            let result = (&file).write_all(contents);
+            close::close_at(file, Some(path));
+            result
+        })
+    }
+    inner(path.as_ref(), contents.as_ref())
+}
+
+/// [`std::fs::read`]: all that is in a file.
+///
+/// # Errors
+/// As in std: when the file cannot be opened or read.
+pub fn read<P: AsRef<Path>>(path: P) -> io::Result<Vec<u8>> {
+    fn inner(path: &Path) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        read_all(path, |mut file, length| {
+            bytes.try_reserve_exact(length)?;
+            file.read_to_end(&mut bytes)
+        })?;
+        Ok(bytes)
+    }
+    inner(path.as_ref())
+}
+
+/// [`std::fs::read_to_string`]: all that is in a file, as text.
+///
+/// # Errors
+/// As in std: when the file cannot be opened or read, or is not UTF-8.
+pub fn read_to_string<P: AsRef<Path>>(path: P) -> io::Result<String> {
+    fn inner(path: &Path) -> io::Result<String> {
+        let mut text = String::new();
+        read_all(path, |mut file, length| {
+            text.try_reserve_exact(length)?;
+            file.read_to_string(&mut text)
+        })?;
+        Ok(text)
+    }
+    inner(path.as_ref())
+}
+
+/// `read` gets the file and the length it has, or 0.
+fn read_all(path: &Path, read: impl FnOnce(Take<&std::fs::File>, usize) -> io::Result<usize>) -> io::Result<()> {
+    let file = opened(path, || std::fs::File::open(path))?;
+    let length = file.metadata().map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX));
+    // Not `File`'s own `read_to_end`, which asks for the position first: a call more for each file, and it is 0.
+    let result = read((&file).take(u64::MAX), length);
+    close::close_at(file, Some(path));
+    result.map(drop)
+}
+
+/// [`std::fs::copy`]: a file's contents and permissions. Returns the number of bytes copied.
+///
+/// The system copies where it can: `CopyFileEx` on Windows with attributes and streams, `copy_file_range` on Linux with
+/// shared blocks where the file system has them, `fclonefileat` on Apple's systems. The target's close is handed over, but
+/// not on Windows and Apple's systems, which copy by path. What it says arrives at
+/// [`close::wait`](crate::close::wait), with the path `to`.
+///
+/// # Errors
+/// As in std: when `from` is no file or cannot be read, when `to` cannot be written, or gets less than all.
+pub fn copy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<u64> {
+    fn inner(from: &Path, to: &Path) -> io::Result<u64> {
+        settled(&[Followed(from), Followed(to)], || {
+            let (copied, open) = sys::copy(from, to)?;
+            if let Some((source, target)) = open {
+                close::close_at(source, Some(from));
+                close::close_at(target, Some(to));
+            }
+            Ok(copied)
+        })
+    }
+    inner(from.as_ref(), to.as_ref())
+}
+
+/// [`std::fs::rename`]: gives a file or folder another name, and replaces a file of that name.
+///
+/// Settles both paths: with a temporary file and this, files are replaced atomically, as with std.
+///
+/// # Errors
+/// As in std.
+pub fn rename<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<()> {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    settled(&[Itself(from), Itself(to)], || std::fs::rename(from, to))
+}
+
+/// [`std::fs::hard_link`]: another name for a file. Settles both paths.
+///
+/// # Errors
+/// As in std.
+pub fn hard_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Result<()> {
+    let (original, link) = (original.as_ref(), link.as_ref());
+    settled(&[Itself(original), Itself(link)], || std::fs::hard_link(original, link))
+}
+
+/// [`std::fs::remove_file`]. Settles the path: when this has returned, the name is free.
+///
+/// # Errors
+/// As in std.
+pub fn remove_file<P: AsRef<Path>>(path: P) -> io::Result<()> {
+    let path = path.as_ref();
+    settled(&[Itself(path)], || std::fs::remove_file(path))
+}
+
+/// [`std::fs::remove_dir`]: removes an empty folder. Settles it and all below.
+///
+/// # Errors
+/// As in std.
+pub fn remove_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
+    let path = path.as_ref();
+    settled(&[Itself(path)], || std::fs::remove_dir(path))
+}
+
+/// [`std::fs::remove_dir_all`]: removes a folder and all in it. Settles it and all below.
+///
+/// # Errors
+/// As in std.
+pub fn remove_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
+    let path = path.as_ref();
+    settled(&[Itself(path)], || std::fs::remove_dir_all(path))
+}
+
+/// [`std::fs::metadata`]: what is known about a file, or what a symbolic link leads to. Settles it, so that the times are
+/// final.
+///
+/// # Errors
+/// As in std.
+pub fn metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
+    let path = path.as_ref();
+    settled(&[Followed(path)], || std::fs::metadata(path))
+}
+
+/// [`std::fs::symlink_metadata`]: what is known about a file or symbolic link. Settles it, so that the times are final.
+///
+/// # Errors
+/// As in std.
+pub fn symlink_metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
+    let path = path.as_ref();
+    settled(&[Itself(path)], || std::fs::symlink_metadata(path))
+}
+
+/// [`std::fs::read_dir`]: what is in a folder. Settles it and all below, so that entries have their final sizes and
+/// times; what is written later, and pending when the iterator comes to it, is not settled.
+///
+/// # Errors
+/// As in std.
+pub fn read_dir<P: AsRef<Path>>(path: P) -> io::Result<ReadDir> {
+    let path = path.as_ref();
+    settled(&[Followed(path)], || std::fs::read_dir(path))
+}
+
+/// [`std::fs::create_dir`]: makes a folder.
+///
+/// # Errors
+/// As in std.
+pub fn create_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
+    again(|| std::fs::create_dir(path.as_ref()))
+}
+
+/// [`std::fs::create_dir_all`]: makes a folder and those above it.
+///
+/// # Errors
+/// As in std.
+pub fn create_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
+    again(|| std::fs::create_dir_all(path.as_ref()))
+}

@@ -1,0 +1,154 @@
+//! How a file is opened.
+
+use std::io;
+use std::path::Path;
+
+use super::File;
+use super::pending::opened;
+
+/// [`std::fs::OpenOptions`] that opens a [`File`] of this module.
+///
+/// It has the same methods, those of the platform's extension trait included: what it says there holds here.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let temp = tempfile::tempdir()?;
+/// # let path = temp.path().join("log");
+/// use manyfiles::fs::{self, OpenOptions};
+/// use std::io::Write;
+///
+/// for line in ["one\n", "two\n"] {
+///     OpenOptions::new().append(true).create(true).open(&path)?.write_all(line.as_bytes())?;
+/// }
+/// assert_eq!(fs::read(&path)?, b"one\ntwo\n");
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    options: std::fs::OpenOptions,
+    /// The file is removed when it is closed: see [`File`].
+    close_here: bool,
+}
+
+#[expect(clippy::new_without_default, reason = "std's has none")]
+impl OpenOptions {
+    /// Nothing is chosen yet: at least reading, writing or appending must be.
+    #[must_use]
+    pub fn new() -> OpenOptions {
+        OpenOptions::from(std::fs::OpenOptions::new())
+    }
+
+    /// For reading.
+    pub fn read(&mut self, read: bool) -> &mut OpenOptions {
+        self.options.read(read);
+        self
+    }
+
+    /// For writing, from the start of the file.
+    pub fn write(&mut self, write: bool) -> &mut OpenOptions {
+        self.options.write(write);
+        self
+    }
+
+    /// For writing, each time to the end of the file.
+    pub fn append(&mut self, append: bool) -> &mut OpenOptions {
+        self.options.append(append);
+        self
+    }
+
+    /// What is in the file goes away.
+    pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
+        self.options.truncate(truncate);
+        self
+    }
+
+    /// The file is made if there is none.
+    pub fn create(&mut self, create: bool) -> &mut OpenOptions {
+        self.options.create(create);
+        self
+    }
+
+    /// The file is made, and there must be none.
+    pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
+        self.options.create_new(create_new);
+        self
+    }
+
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// As [`std::fs::OpenOptions::open`].
+    pub fn open<P: AsRef<Path>>(&self, path: P) -> io::Result<File> {
+        let path = path.as_ref();
+        Ok(File::opened(opened(path, || self.options.open(path))?, path, self.close_here))
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use super::OpenOptions;
+
+    impl OpenOptions {
+        /// [`OpenOptionsExt::mode`]: the permissions of a file that is made, less the umask; 0o666 if not chosen.
+        pub fn mode(&mut self, mode: u32) -> &mut OpenOptions {
+            self.options.mode(mode);
+            self
+        }
+
+        /// [`OpenOptionsExt::custom_flags`]: flags for `open` besides those that follow from the other choices.
+        pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
+            self.options.custom_flags(flags);
+            self
+        }
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::os::windows::fs::OpenOptionsExt;
+
+    use super::OpenOptions;
+    use crate::sys;
+
+    impl OpenOptions {
+        /// [`OpenOptionsExt::access_mode`]: the access in place of what reading, writing and appending stand for.
+        pub fn access_mode(&mut self, access: u32) -> &mut OpenOptions {
+            self.options.access_mode(access);
+            self
+        }
+
+        /// [`OpenOptionsExt::share_mode`]: what others may do while the file is open; everything if not chosen.
+        pub fn share_mode(&mut self, share: u32) -> &mut OpenOptions {
+            self.options.share_mode(share);
+            self
+        }
+
+        /// [`OpenOptionsExt::custom_flags`]: flags for `CreateFile` besides those that follow from the other choices.
+        pub fn custom_flags(&mut self, flags: u32) -> &mut OpenOptions {
+            self.options.custom_flags(flags);
+            self.close_here = flags & sys::DELETE_ON_CLOSE != 0;
+            self
+        }
+
+        /// [`OpenOptionsExt::attributes`]: the attributes of a file that is made.
+        pub fn attributes(&mut self, attributes: u32) -> &mut OpenOptions {
+            self.options.attributes(attributes);
+            self
+        }
+
+        /// [`OpenOptionsExt::security_qos_flags`]: what a server may do in this process's name.
+        pub fn security_qos_flags(&mut self, flags: u32) -> &mut OpenOptions {
+            self.options.security_qos_flags(flags);
+            self
+        }
+    }
+}
+
+impl From<std::fs::OpenOptions> for OpenOptions {
+    /// For what can only be chosen there.
+    fn from(options: std::fs::OpenOptions) -> OpenOptions {
+        OpenOptions { options, close_here: false }
+    }
+}

@@ -1,0 +1,319 @@
+//! [`SyncBatch`].
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::volume::{Relief, Volume, Waiting, most_waiting};
+use super::{BatchMethod, SyncErrors, temporary};
+use crate::{Error, Operation, Result, sys};
+
+/// Many files made durable with as few waits as the file system allows: 14 times as fast as one fsync for each on ext4.
+///
+/// Files are written one by one, from any number of threads; [`finish`](SyncBatch::finish) returns when all are on the disk,
+/// their names included. Until then nothing is promised for any of them.
+///
+/// With [`atomic`](SyncBatch::atomic) each is written under another name, all are synced, and only then given their names: at any
+/// moment, crashes included, a path has its old content or the new one, whole.
+///
+/// Dropped without `finish`, a batch syncs nothing; an atomic one removes what it has written.
+///
+/// ```
+/// # let temp = tempfile::tempdir()?;
+/// # let root = temp.path();
+/// use manyfiles::sync::SyncBatch;
+///
+/// let batch = SyncBatch::new().atomic(true);
+/// for n in 0..100 {
+///     batch.write(root.join(format!("{n}.tile")), [n; 1000])?;
+/// }
+/// let done = batch.finish()?; // a power cut from here on takes none of them
+/// assert_eq!(done.files, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is durable before `finish`"]
+#[derive(Default)]
+pub struct SyncBatch {
+    method: BatchMethod,
+    atomic: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    volumes: HashMap<u64, Volume>,
+    /// Of files that were written here, and so on the file systems above.
+    folders: BTreeSet<PathBuf>,
+    /// Of others.
+    more_folders: BTreeSet<PathBuf>,
+    /// Files that were written elsewhere.
+    added: Vec<Waiting>,
+    /// Temporary names and what they are to become.
+    renames: Vec<(PathBuf, Arc<Path>)>,
+    done: Synced,
+    errors: Vec<Error>,
+}
+
+/// What [`SyncBatch::finish`] has made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Synced {
+    /// Files.
+    pub files: u64,
+    /// Their bytes, as far as this batch wrote them.
+    pub bytes: u64,
+    /// How many file systems were synced as a whole ([`BatchMethod::FileSystem`]).
+    pub whole_file_systems: u64,
+}
+
+impl SyncBatch {
+    /// An empty batch.
+    pub fn new() -> SyncBatch {
+        SyncBatch::default()
+    }
+
+    /// Whether files get their names only when all are durable. Default: no.
+    ///
+    /// What was at such a path is replaced by a new file, with the permissions that new files have; a symbolic link is
+    /// replaced, not followed. After a crash files called `.manyfiles-….tmp` may be left.
+    pub fn atomic(mut self, atomic: bool) -> SyncBatch {
+        self.atomic = atomic;
+        self
+    }
+
+    /// How the files are synced. Default: [`BatchMethod::Automatic`].
+    pub fn method(mut self, method: BatchMethod) -> SyncBatch {
+        self.method = method;
+        self
+    }
+
+    /// Writes a file that has these bytes and no others. Its folder must be there.
+    ///
+    /// # Errors
+    /// Those of opening and writing, with the path. The file is not part of the batch then, and the batch can go on: in a batch
+    /// that is not [atomic](SyncBatch::atomic) the path may hold a part of the bytes.
+    pub fn write(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> Result<()> {
+        let bytes = bytes.as_ref();
+        self.fill(path.as_ref(), |file| file.write_all(bytes).map(|()| bytes.len() as u64))
+    }
+
+    /// [`write`](SyncBatch::write) for a file that `fill` writes: it is called once with the empty file, and what it returns is
+    /// an error of writing. What buffers must be flushed when it returns.
+    ///
+    /// ```
+    /// # let temp = tempfile::tempdir()?;
+    /// # let path = temp.path().join("squares");
+    /// use manyfiles::sync::SyncBatch;
+    /// use std::io::{BufWriter, Write};
+    ///
+    /// let batch = SyncBatch::new();
+    /// batch.write_with(&path, |file| {
+    ///     let mut out = BufWriter::new(file);
+    ///     (0..1000u64).try_for_each(|n| writeln!(out, "{}", n * n))?;
+    ///     out.flush()
+    /// })?;
+    /// batch.finish()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_with(&self, path: impl AsRef<Path>, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+        self.fill(path.as_ref(), |file| {
+            fill(file)?;
+            Ok(file.metadata()?.len())
+        })
+    }
+
+    /// `fill` says how many bytes it wrote.
+    fn fill(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<u64>) -> Result<()> {
+        let (mut file, temporary) = self.open(path).map_err(|cause| Error::new(Operation::Create, path, cause))?;
+        let abandon = Abandon(temporary);
+        let failed = |cause| Error::new(Operation::Write, path, cause);
+        // Before the first byte is written: a loss is told only to those who were there.
+        let system = self.watch(&file, path).map_err(failed)?;
+        let bytes = fill(&mut file).map_err(failed)?;
+        let path: Arc<Path> = path.into();
+        let waiting = Waiting { file, path: Arc::clone(&path) };
+        let mut state = self.lock();
+        state.done.files += 1;
+        state.done.bytes += bytes;
+        match path.parent() {
+            Some(folder) if state.folders.contains(folder) => {}
+            folder => drop(state.folders.insert(folder.unwrap_or(Path::new("")).to_path_buf())),
+        }
+        if let Some(temporary) = abandon.keep() {
+            state.renames.push((temporary, path));
+        }
+        let State { volumes, errors, .. } = &mut *state;
+        let relief = volumes.get_mut(&system).and_then(|volume| {
+            volume.sync_early(errors);
+            volume.add(waiting, bytes, self.method)
+        });
+        drop(state);
+        if let Some(relief) = relief {
+            self.relieve(relief);
+        }
+        Ok(())
+    }
+
+    /// Adds a file that is written already, by whatever means. It is synced by itself, whatever the method, because what was
+    /// lost before may be told to this handle alone; and its folder with the batch.
+    pub fn add(&self, file: File, path: impl AsRef<Path>) {
+        let path = path.as_ref();
+        let mut state = self.lock();
+        state.done.files += 1;
+        state.more_folders.insert(path.parent().unwrap_or(Path::new("")).to_path_buf());
+        state.added.push(Waiting { file, path: path.into() });
+        let full = state.added.len() >= most_waiting();
+        let relief = full.then(|| Relief::Sync(std::mem::take(&mut state.added)));
+        drop(state);
+        if let Some(relief) = relief {
+            self.relieve(relief);
+        }
+    }
+
+    /// Makes the names in this folder durable too: for folders that were made for the files, the one that each was made in.
+    pub fn add_folder(&self, path: impl AsRef<Path>) {
+        self.lock().more_folders.insert(path.as_ref().to_path_buf());
+    }
+
+    /// Makes all files durable, and their names.
+    ///
+    /// # Errors
+    /// Every sync, close and rename that failed. Then count no file of this batch as durable, and don't just sync again: see
+    /// [the module](super). If a sync or a close failed, an [atomic](SyncBatch::atomic) batch has changed no path.
+    pub fn finish(self) -> Result<Synced, SyncErrors> {
+        let State { mut volumes, mut folders, more_folders, added, renames, mut done, mut errors } =
+            std::mem::take(&mut *self.lock());
+        let mut renames = Renames(renames);
+        Relief::Sync(added).give(&mut errors);
+        for volume in volumes.values_mut() {
+            volume.relief(self.method, false).give(&mut errors);
+        }
+        for volume in volumes.values_mut().filter(|volume| volume.counts_on_one_sync()) {
+            match volume.sync_whole() {
+                Ok(()) => done.whole_file_systems += 1,
+                Err(error) => errors.push(error),
+            }
+        }
+        SyncErrors::check(std::mem::take(&mut errors))?;
+        let renamed = !renames.0.is_empty();
+        renames.make(&mut errors);
+        if volumes.values().all(|volume| volume.counts_on_one_sync()) {
+            // The sync had the names too, unless they came after it.
+            if renamed && folders.len() > MANY_FOLDERS {
+                errors.extend(volumes.values_mut().filter_map(|volume| volume.sync_whole().err()));
+                folders.clear();
+            } else if !renamed {
+                folders.clear();
+            }
+        }
+        for folder in folders.union(&more_folders) {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            if let Err(cause) = sys::sync_folder(folder) {
+                errors.push(Error::new(Operation::Sync, folder, cause));
+            }
+        }
+        volumes.into_values().for_each(|volume| volume.close(&mut errors));
+        SyncErrors::check(errors).map(|()| done)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<(File, Option<PathBuf>)> {
+        if !self.atomic {
+            return Ok((File::create(path)?, None));
+        }
+        if path.file_name().is_none() || path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let (file, temporary) = temporary::create(path)?;
+        Ok((file, Some(temporary)))
+    }
+
+    /// Which file system the file is on. The first file of each stays open.
+    fn watch(&self, file: &File, path: &Path) -> io::Result<u64> {
+        let system = sys::file_system_of(file)?;
+        let mut state = self.lock();
+        if let std::collections::hash_map::Entry::Vacant(vacant) = state.volumes.entry(system) {
+            vacant.insert(Volume::new(Waiting { file: file.try_clone()?, path: path.into() }));
+        }
+        Ok(system)
+    }
+
+    fn relieve(&self, relief: Relief) {
+        let mut errors = Vec::new();
+        relief.give(&mut errors);
+        if !errors.is_empty() {
+            self.lock().errors.append(&mut errors);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is held but for want of memory, and lists are whole even then.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// From so many folders on, one more sync of everything is cheaper than one for each.
+const MANY_FOLDERS: usize = 16;
+
+impl Drop for SyncBatch {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        drop(Renames(std::mem::take(&mut state.renames)));
+    }
+}
+
+impl fmt::Debug for SyncBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SyncBatch { method, atomic, state: _ } = self;
+        let done = self.lock().done;
+        f.debug_struct("SyncBatch")
+            .field("method", method)
+            .field("atomic", atomic)
+            .field("so_far", &done)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A temporary file that is removed unless it is kept.
+struct Abandon(Option<PathBuf>);
+
+impl Abandon {
+    fn keep(mut self) -> Option<PathBuf> {
+        self.0.take()
+    }
+}
+
+impl Drop for Abandon {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // Left over where this fails: the error that led here is the one to tell.
+            fs::remove_file(path).unwrap_or(());
+        }
+    }
+}
+
+/// Renames that are still to be made; their files are removed otherwise.
+struct Renames(Vec<(PathBuf, Arc<Path>)>);
+
+impl Renames {
+    fn make(&mut self, errors: &mut Vec<Error>) {
+        for (temporary, path) in std::mem::take(&mut self.0) {
+            let abandon = Abandon(Some(temporary));
+            let from = abandon.0.as_deref().expect("set one line above");
+            match fs::rename(from, &path) {
+                Ok(()) => drop(abandon.keep()),
+                Err(cause) => errors.push(Error::new(Operation::Rename, &*path, cause)),
+            }
+        }
+    }
+}
+
+impl Drop for Renames {
+    fn drop(&mut self) {
+        for (temporary, _) in self.0.drain(..) {
+            drop(Abandon(Some(temporary)));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a thread can have to itself: here nothing, and nothing is needed. Handles need no table that threads fight for, and
+//! there is no umask.
+
+use windows_sys::Win32::System::Threading::GetCurrentProcessorNumber;
+
+use super::Dir;
+
+/// How many handles this process may have open: Windows allows millions.
+pub(crate) fn handle_limit() -> usize {
+    usize::MAX
+}
+
+/// Handles belong to the process.
+pub(crate) fn own_descriptors(_keep: &Dir) -> bool {
+    false
+}
+
+/// Handles need no room to be made.
+pub(crate) fn make_room_for_handles<T>(_any: T, _count: usize) {}
+
+/// The processor that the calling thread runs on.
+pub(crate) fn processor() -> usize {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { GetCurrentProcessorNumber() as usize }
+}
+
+/// Windows wakes a thread where a processor is idle.
+pub(crate) fn leave_processor(_processor: usize) {}
+
+/// No umask is a umask of zero.
+pub(crate) fn own_umask() -> Option<u32> {
+    Some(0)
+}
+
+pub(crate) fn umask() -> Option<u32> {
+    Some(0)
+}
+
+/// Tells whether the calling thread has slept in a system call since the last time it asked.
+#[derive(Debug, Default)]
+pub(crate) struct Sleeps(());
+
+impl Sleeps {
+    /// Windows doesn't say it for one thread: a slow call is taken for a waiting one.
+    pub(crate) fn since_last(&mut self) -> bool {
+        true
+    }
+}

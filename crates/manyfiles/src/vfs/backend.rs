@@ -1,0 +1,122 @@
+//! What a place for files has to offer.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A place for files: the local ones, memory, an object store. Given to [`Options::backend`](super::Options::backend) with its
+/// scheme.
+///
+/// A path here is what [`locate`](Backend::locate) made of a URI. Errors are the backend's own; the [`Vfs`](super::Vfs) adds the
+/// operation and the URI. No two calls for one path's [`Output`] run at once, everything else may.
+///
+/// `examples/vfs_object_store.rs` has one that keeps whole objects, and cannot add to one that is there.
+pub trait Backend: Send + Sync {
+    /// The path that `name`, the part of a URI behind `scheme://`, stands for. Two names of one file should give one path:
+    /// then they share a handle.
+    fn locate(&self, name: &str) -> io::Result<PathBuf> {
+        Ok(PathBuf::from(name))
+    }
+
+    /// Opens a file to add at its end, and creates it if it is not there.
+    fn append(&self, path: &Path) -> io::Result<Box<dyn Output>>;
+
+    /// Whether [`append`](Backend::append) opens what is there already. If not, as in an object store, a kept handle is only
+    /// closed when the caller says so, and there can be no more such files at a time than handles are kept.
+    fn reopens(&self) -> bool {
+        true
+    }
+
+    /// Opens a file to write it anew: what was there is gone.
+    fn create(&self, path: &Path, choices: &Choices<'_>) -> io::Result<Box<dyn Output>>;
+
+    /// The names of the options that [`create`](Backend::create) knows. Any other is refused before it is called.
+    fn option_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was.
+    fn read_at(&self, path: &Path, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// What `path` is; [`NotFound`](io::ErrorKind::NotFound) if it is nothing.
+    fn metadata(&self, path: &Path) -> io::Result<Metadata>;
+
+    /// The names in a folder, in any order.
+    fn list(&self, path: &Path) -> io::Result<Vec<(OsString, Metadata)>>;
+
+    /// Makes a folder and those above it; one that is there is fine.
+    fn create_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes a file or an empty folder.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Gives a file or folder another path. A file that has it is replaced.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Makes durable what was written to a file before, and its name; of a folder, the names in it.
+    fn sync(&self, path: &Path) -> io::Result<()>;
+}
+
+/// A file that is being written: a handle, and what belongs to it. Dropping it closes it.
+pub trait Output: Send {
+    /// Writes all of `bytes` behind what is there. After an error no more is written.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes durable what was written, and the file's name.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Whether the path still leads to this file. Not asked at every write, and an error says no.
+    fn is_current(&self) -> bool {
+        true
+    }
+
+    /// Closes, and says how that went.
+    fn close(self: Box<Self>) -> io::Result<()>;
+}
+
+/// What is known of a file or folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// Bytes in the file; 0 for a folder.
+    pub size: u64,
+}
+
+/// The options of one [`create`](Backend::create): names that the backend knows, each once, and values that it has to judge.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choices<'a> {
+    pairs: &'a [(&'a str, &'a str)],
+}
+
+impl<'a> Choices<'a> {
+    pub(super) fn checked(pairs: &'a [(&'a str, &'a str)], backend: &dyn Backend) -> io::Result<Choices<'a>> {
+        let invalid = |message| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        let known = backend.option_names();
+        for (n, (name, _)) in pairs.iter().enumerate() {
+            if !known.contains(name) {
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return invalid(format!("there is no option {name:?} here; known: {known}"));
+            }
+            if pairs[..n].iter().any(|(other, _)| other == name) {
+                return invalid(format!("the option {name:?} is given twice"));
+            }
+        }
+        Ok(Choices { pairs })
+    }
+
+    /// The value given for `name`.
+    pub fn get(&self, name: &str) -> Option<&'a str> {
+        self.pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    /// The value given for `name`, as `parse` reads it. If it returns `None`, the error names the option, its value, and what
+    /// is `expected`.
+    pub fn parse<T>(&self, name: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> io::Result<Option<T>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        parse(value).map(Some).ok_or_else(|| {
+            let message = format!("the option {name:?} is {expected}, not {value:?}");
+            io::Error::new(io::ErrorKind::InvalidInput, message)
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! How many handles are kept at a time.
+
+use std::sync::{Arc, PoisonError};
+
+use super::sync::{Condvar, Mutex, MutexGuard};
+
+/// Permits to have a handle. Each belongs to a kept handle, or to a thread that is about to open one.
+pub(super) struct Gate {
+    state: Mutex<Permits>,
+    /// A permit came back, or a handle was opened that could be closed for its permit.
+    changed: Condvar,
+}
+
+pub(super) struct Permits {
+    all: usize,
+    free: usize,
+    /// Those whose handle is only closed when the caller says so.
+    pinned: usize,
+}
+
+impl Gate {
+    pub(super) fn new(all: usize) -> Arc<Gate> {
+        Arc::new(Gate { state: Mutex::new(Permits { all, free: all, pinned: 0 }), changed: Condvar::new() })
+    }
+
+    /// Counts only, whole whatever panics.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Permits> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn wait<'a>(&self, permits: MutexGuard<'a, Permits>) -> MutexGuard<'a, Permits> {
+        self.changed.wait(permits).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who wait to look again.
+    pub(super) fn announce(&self) {
+        // Who has looked and found nothing, but does not wait yet, has this lock.
+        drop(self.lock());
+        self.changed.notify_all();
+    }
+}
+
+impl Permits {
+    pub(super) fn take(&mut self, gate: &Arc<Gate>) -> Option<Permit> {
+        self.free = self.free.checked_sub(1)?;
+        Some(Permit { gate: Arc::clone(gate), pinned: false })
+    }
+
+    pub(super) fn all_pinned(&self) -> bool {
+        self.pinned == self.all
+    }
+}
+
+/// The right to have a handle. Given back when it is dropped.
+pub(super) struct Permit {
+    gate: Arc<Gate>,
+    pinned: bool,
+}
+
+impl Permit {
+    /// Its handle will not be closed for somebody else.
+    pub(super) fn pin(&mut self) {
+        if !self.pinned {
+            self.pinned = true;
+            self.gate.lock().pinned += 1;
+            self.gate.announce();
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut permits = self.gate.lock();
+        permits.free += 1;
+        permits.pinned -= usize::from(self.pinned);
+        drop(permits);
+        self.gate.changed.notify_all();
+    }
+}

@@ -1,0 +1,334 @@
+//! [`Vfs`].
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::backend::{Choices, Metadata};
+use super::place::Place;
+use super::table::Table;
+use super::{Options, VfsErrors, VfsWriter, uri};
+use crate::{Error, Operation, Result};
+
+/// Files named by URI, with the handles of those that are written kept open. Use it from any number of threads.
+///
+/// # Names
+/// A plain path, of any bytes the system allows; a relative one is taken from the folder that was current when the `Vfs` was
+/// made. `file:///folder/name` with percent-encoding (`file:///C:/…` on Windows): no other host, no query, no fragment. `mem://name`
+/// for files that are gone with the `Vfs`. Schemes of other [backends](Options::backend). Anything else is an error that says
+/// so, of the kind [`InvalidInput`](io::ErrorKind::InvalidInput).
+///
+/// # What `write` means
+/// [`write`](Vfs::write) adds bytes at the end of the file, wherever that is at that moment, as TileDB's `VFS::write` does, and
+/// creates the file if it isn't there (not the folder). The first write of a file goes straight to it. If more follow they are
+/// *buffered*, in up to 256 KiB, and reach the file when the buffer is full, before a [`read`](Vfs::read), [`size`](Vfs::size),
+/// [`metadata`](Vfs::metadata) or [`list`](Vfs::list) of this `Vfs`, with [`flush`](Vfs::flush), [`sync`](Vfs::sync) or
+/// [`close`](Vfs::close), and when another file needs the handle. A write that comes 10 ms or more after the oldest buffered one
+/// hands over what was there before it. So other programs see a file that is written all the time 10 ms late, and the last part of
+/// one that is left alone when it is flushed. A crash of the process loses what is buffered, a crash of the machine also
+/// what was not synced.
+///
+/// # Files that change under a kept handle
+/// What this `Vfs` removes, renames or creates anew is known at once: the next write goes to the file that has the path then.
+/// What others do is noticed by comparing the file's number with that of the path, each time bytes are handed over, and before
+/// the first that are buffered. Whatever is in the buffer then (all of it written within some 10 ms of the comparison before) goes to
+/// the file that has the path now, which is created if there is none. So nothing that was written after the change is lost in a
+/// file that nobody can find. If the folder is gone it fails, and is reported.
+///
+/// # Failures
+/// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file returns the same
+/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed or created anew. Of the bytes since
+/// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were closed to
+/// make room are told the same way. Dropping the `Vfs` closes everything, and prints what nobody has been told to standard
+/// error; call [`close`](Vfs::close) instead.
+///
+/// ```
+/// # let temp = tempfile::tempdir()?;
+/// # let folder = temp.path().to_str().unwrap();
+/// use manyfiles::vfs::Vfs;
+///
+/// let vfs = Vfs::new();
+/// let array = format!("{folder}/array.tdb");
+/// for tile in 0..1000u32 {
+///     vfs.write(&array, &[tile as u8; 4096])?; // one handle, and a write(2) for every 64 tiles
+/// }
+/// assert_eq!(vfs.size(&array)?, 4096 * 1000);
+/// vfs.flush(&array)?; // all of it is written and closed, or this says why not
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Vfs {
+    table: Arc<Table>,
+    /// Where relative paths begin. `None`: the current folder was gone.
+    base: Option<PathBuf>,
+}
+
+/// A file or folder in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Its URI, in the form in which the folder was named.
+    pub uri: OsString,
+    /// What it is.
+    pub metadata: Metadata,
+}
+
+impl Vfs {
+    /// A `Vfs` with the default [`Options`].
+    pub fn new() -> Vfs {
+        Vfs::options().build()
+    }
+
+    /// What can be chosen.
+    pub fn options() -> Options {
+        Options::default()
+    }
+
+    pub(super) fn of(table: Table) -> Vfs {
+        Vfs { table: Arc::new(table), base: std::env::current_dir().ok() } // where there is none, only relative paths need it
+    }
+
+    /// Adds all of `bytes` at the end of a file; creates it if need be. See [above](Vfs) for when they are in the file.
+    ///
+    /// # Errors
+    /// of this write, or of an earlier one for this file that had been buffered.
+    pub fn write(&self, uri: impl AsRef<OsStr>, bytes: &[u8]) -> Result<()> {
+        let uri = uri.as_ref();
+        if self.table.push(uri, bytes) {
+            return Ok(());
+        }
+        self.table.write(&self.place(Operation::Write, uri)?, uri, bytes)
+    }
+
+    /// As [`write`](Vfs::write), but `bytes` are with the operating system when this returns, and on a local file system in one
+    /// piece: for records that several processes append to one file, or that others wait for.
+    pub fn append(&self, uri: impl AsRef<OsStr>, bytes: &[u8]) -> Result<()> {
+        let uri = uri.as_ref();
+        self.table.append(&self.place(Operation::Write, uri)?, uri, bytes)
+    }
+
+    /// Creates a file, or cuts it to nothing if it is there, and returns what writes it: one handle with a buffer of its own,
+    /// which is its owner's. Bytes go to the end of the file, so that two writers of one file mix but don't overwrite each other.
+    ///
+    /// Options are pairs of name and value. For files: `create_new` (`true`: the file must not be there) and `sync` (`close`: what
+    /// [`VfsWriter::close`] has closed is durable, `never`); for `mem://`: `create_new`.
+    ///
+    /// # Errors
+    /// `InvalidInput`, naming the option, for one that the backend does not know, and for a value that means nothing.
+    pub fn create_writer(&self, uri: impl AsRef<OsStr>, options: &[(&str, &str)]) -> Result<VfsWriter> {
+        let place = self.place(Operation::Create, uri.as_ref())?;
+        let backend = self.table.backend(&place);
+        let choices =
+            Choices::checked(options, backend).map_err(|cause| self.error(&place, Operation::Create, cause))?;
+        let created = self.table.exclusively(&place, || {
+            let created = self.table.with_room(|| backend.create(&place.path, &choices));
+            if created.is_ok() {
+                self.table.forget_failures(&place);
+            }
+            created
+        });
+        let output = created.map_err(|cause| self.error(&place, Operation::Create, cause))?;
+        Ok(VfsWriter::new(Arc::clone(&self.table), place, output))
+    }
+
+    /// The whole of a file.
+    pub fn read(&self, uri: impl AsRef<OsStr>) -> Result<Vec<u8>> {
+        let place = self.written_out(Operation::Read, uri.as_ref())?;
+        let read = self.table.with_room(|| {
+            let backend = self.table.backend(&place);
+            let size = backend.metadata(&place.path)?.size;
+            let mut bytes = Vec::new();
+            // One more, to see that it ends there.
+            let mut wanted =
+                usize::try_from(size).ok().and_then(|size| size.checked_add(1)).ok_or(io::ErrorKind::OutOfMemory)?;
+            loop {
+                let have = bytes.len();
+                bytes.try_reserve_exact(wanted).map_err(|_| io::ErrorKind::OutOfMemory)?;
+                bytes.resize(have + wanted, 0);
+                let read = backend.read_at(&place.path, have as u64, &mut bytes[have..])?;
+                bytes.truncate(have + read);
+                if read < wanted {
+                    return Ok(bytes);
+                }
+                wanted = 64 << 10;
+            }
+        });
+        read.map_err(|cause| self.error(&place, Operation::Read, cause))
+    }
+
+    /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was: less than asked for only at
+    /// the end.
+    pub fn read_at(&self, uri: impl AsRef<OsStr>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let place = self.written_out(Operation::Read, uri.as_ref())?;
+        // A borrow for `with_room`, which may call twice.
+        let buffer = std::cell::RefCell::new(buffer);
+        let read = || self.table.backend(&place).read_at(&place.path, offset, &mut buffer.borrow_mut());
+        self.table.with_room(read).map_err(|cause| self.error(&place, Operation::Read, cause))
+    }
+
+    /// How long a file is, what is buffered included.
+    ///
+    /// # Errors
+    /// of the kind [`IsADirectory`](io::ErrorKind::IsADirectory) for a folder.
+    pub fn size(&self, uri: impl AsRef<OsStr>) -> Result<u64> {
+        let place = self.written_out(Operation::Metadata, uri.as_ref())?;
+        match self.look_up(&place)? {
+            Metadata { is_folder: true, .. } => {
+                Err(self.error(&place, Operation::Metadata, io::ErrorKind::IsADirectory.into()))
+            }
+            Metadata { size, .. } => Ok(size),
+        }
+    }
+
+    /// Whether it is a folder, and how long a file is.
+    pub fn metadata(&self, uri: impl AsRef<OsStr>) -> Result<Metadata> {
+        self.look_up(&self.written_out(Operation::Metadata, uri.as_ref())?)
+    }
+
+    /// Whether there is a file or folder. A path that leads through a file, or a folder that may not be looked into, is an error.
+    pub fn exists(&self, uri: impl AsRef<OsStr>) -> Result<bool> {
+        match self.look_up(&self.place(Operation::Metadata, uri.as_ref())?) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is in a folder, in the order of the names.
+    pub fn list(&self, uri: impl AsRef<OsStr>) -> Result<Vec<Entry>> {
+        let uri = uri.as_ref();
+        let place = self.place(Operation::List, uri)?;
+        self.table.write_out_children(&place)?;
+        let listed = self.table.with_room(|| self.table.backend(&place).list(&place.path));
+        let mut names = listed.map_err(|cause| self.error(&place, Operation::List, cause))?;
+        names.sort_by(|(name, _), (other, _)| name.cmp(other));
+        let entry =
+            |(name, metadata): (OsString, _)| Entry { uri: uri::child(uri, &name, self.table.backends()), metadata };
+        Ok(names.into_iter().map(entry).collect())
+    }
+
+    /// Makes a folder, and those above it. One that is there is fine.
+    pub fn create_folder(&self, uri: impl AsRef<OsStr>) -> Result<()> {
+        let place = self.place(Operation::CreateFolder, uri.as_ref())?;
+        let created = self.table.backend(&place).create_folder(&place.path);
+        created.map_err(|cause| self.error(&place, Operation::CreateFolder, cause))
+    }
+
+    /// Removes a file, or an empty folder: one in which somebody writes is not empty, and the operating system says so.
+    ///
+    /// Idle handles that are kept for it, or for files in it, are closed before, so that they make no difference; a writer
+    /// that is in use, or somebody's own, is left alone. What was wrong with a removed file is forgotten.
+    pub fn remove(&self, uri: impl AsRef<OsStr>) -> Result<()> {
+        let place = self.place(Operation::Remove, uri.as_ref())?;
+        let removed = self.table.exclusively(&place, || {
+            let removed = self.table.backend(&place).remove(&place.path);
+            if removed.is_ok() {
+                self.table.forget_failures(&place);
+            }
+            removed
+        });
+        removed.map_err(|cause| self.error(&place, Operation::Remove, cause))
+    }
+
+    /// Gives a file or folder another name, in the same backend. A file that has it is replaced, in one step where the system can.
+    /// Idle kept handles are closed before, as with [`remove`](Vfs::remove).
+    ///
+    /// # Errors
+    /// [`CrossesDevices`](io::ErrorKind::CrossesDevices) between two backends or file systems; the failure of a file that is not
+    /// complete, in a folder too.
+    pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<()> {
+        let from = self.place(Operation::Rename, from.as_ref())?;
+        let to = self.place(Operation::Rename, to.as_ref())?;
+        if from.backend != to.backend {
+            let cause = io::Error::new(io::ErrorKind::CrossesDevices, "the new name is in another kind of place");
+            return Err(self.error(&from, Operation::Rename, cause));
+        }
+        let rename = || {
+            self.table.check_within(&from)?;
+            let renamed = self.table.backend(&from).rename(&from.path, &to.path);
+            renamed.map_err(|cause| self.error(&from, Operation::Rename, cause))?;
+            if from != to {
+                self.table.forget_failures(&to);
+            }
+            Ok(())
+        };
+        // Two who rename a to b and b to a must not wait for each other.
+        let (first, second) = if from <= to { (&from, &to) } else { (&to, &from) };
+        if first == second {
+            return self.table.exclusively(first, rename);
+        }
+        self.table.exclusively(first, || self.table.exclusively(second, rename))
+    }
+
+    /// Makes durable what was written to a file before this call, and its name: a crash of the machine does not take it, as far
+    /// as [`sync_data`](crate::sync::sync_data) can promise that. The handle stays. For a folder, the names in it.
+    ///
+    /// If the kept handle has been closed in between to make room, the file is opened anew; then a write-back that had failed by that
+    /// time, and that somebody else was told of, is not told again.
+    pub fn sync(&self, uri: impl AsRef<OsStr>) -> Result<()> {
+        let place = self.place(Operation::Sync, uri.as_ref())?;
+        if self.table.sync(&place)? {
+            return Ok(());
+        }
+        let synced = self.table.with_room(|| self.table.backend(&place).sync(&place.path));
+        synced.map_err(|cause| self.error(&place, Operation::Sync, cause))
+    }
+
+    /// Hands what is buffered for a file to the operating system and closes the handle that is kept for it. When this returns `Ok`
+    /// every byte written before is with the operating system, and no error is untold. After an error the file may be written
+    /// anew, from its end on; so this is how a failure is taken note of.
+    ///
+    /// A file that has no handle here is fine.
+    pub fn flush(&self, uri: impl AsRef<OsStr>) -> Result<()> {
+        self.table.close(&self.place(Operation::Write, uri.as_ref())?)
+    }
+
+    /// [`flush`](Vfs::flush) for every file that was written before this call. The `Vfs` can be used on; whoever is done with
+    /// it calls this last.
+    pub fn close(&self) -> Result<(), VfsErrors> {
+        VfsErrors::check(self.table.close_all())
+    }
+
+    fn place(&self, operation: Operation, uri: &OsStr) -> Result<Place> {
+        uri::resolve(uri, self.table.backends(), self.base.as_deref())
+            .map_err(|cause| Error::new(operation, PathBuf::from(uri), cause))
+    }
+
+    /// The place, once nothing is buffered for it.
+    fn written_out(&self, operation: Operation, uri: &OsStr) -> Result<Place> {
+        let place = self.place(operation, uri)?;
+        self.table.write_out(&place)?;
+        Ok(place)
+    }
+
+    fn look_up(&self, place: &Place) -> Result<Metadata> {
+        let found = self.table.backend(place).metadata(&place.path);
+        found.map_err(|cause| self.error(place, Operation::Metadata, cause))
+    }
+
+    fn error(&self, place: &Place, operation: Operation, cause: io::Error) -> Error {
+        self.table.error(place, (operation, cause))
+    }
+}
+
+impl Default for Vfs {
+    fn default() -> Vfs {
+        Vfs::new()
+    }
+}
+
+impl Drop for Vfs {
+    /// Closes everything and prints failures that nobody has been told to standard error. Writers that are left print theirs
+    /// when the last of them goes.
+    fn drop(&mut self) {
+        crate::close::print_last_resort(&self.table.close_all_untold());
+    }
+}
+
+impl fmt::Debug for Vfs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schemes: Vec<_> = self.table.backends().iter().map(|(scheme, _)| scheme).collect();
+        f.debug_struct("Vfs").field("schemes", &schemes).finish_non_exhaustive()
+    }
+}

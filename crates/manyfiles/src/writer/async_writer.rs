@@ -1,0 +1,293 @@
+//! [`AsyncFileWriter`]: the same for tokio.
+
+use std::future::poll_fn;
+use std::io::{self, SeekFrom};
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::AsyncWrite;
+use tokio::runtime::Handle;
+use tokio::task::{JoinError, JoinHandle};
+
+use super::{FileWriter, Written};
+use crate::{Error, Operation, Result};
+
+/// A [`FileWriter`] for tokio: records go into its buffer at once, and what reaches the operating system does so on one of
+/// tokio's blocking threads while the task waits. A worker is never blocked, not by a drop either.
+///
+/// All that [`FileWriter`] says holds: the four states, sticky failure, policies. What is different:
+///
+/// - A write that fills the buffer returns when it has been handed to the blocking thread; a failure there is told by the next
+///   call, at the latest by [`flush`](AsyncFileWriter::flush), [`sync`](AsyncFileWriter::sync) or
+///   [`close`](AsyncFileWriter::close).
+/// - A future that is dropped before it is ready takes nothing back: of a record that was being written, a beginning may be in
+///   the file, and a flush or sync that had begun goes on.
+/// - A drop hands the writer to a blocking thread and does not wait. Its errors are kept by the
+///   [`Closer`](crate::close::Closer) once it has come to that. `close` it where they matter.
+/// - Under [`SyncPolicy::Every`](super::SyncPolicy::Every) every record takes the way over a blocking thread.
+///
+/// ```
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+/// # let temp = tempfile::tempdir()?;
+/// # let path = temp.path().join("log");
+/// use manyfiles::writer::AsyncFileWriter;
+///
+/// # runtime.block_on(async {
+/// let mut log = AsyncFileWriter::append(&path).await?;
+/// for n in 0..1000 {
+///     log.write_all(format!("line {n}\n").as_bytes()).await?;
+/// }
+/// log.sync().await?; // on the disk
+/// log.close().await?;
+/// # manyfiles::Result::Ok(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct AsyncFileWriter {
+    state: State,
+}
+
+/// What a writer is away for: a poll function may find done what it asked for when it was called before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Errand {
+    Flush,
+    Other,
+}
+
+#[derive(Debug)]
+enum State {
+    Here(Box<FileWriter>),
+    /// On a blocking thread. How it went is known to the writer itself: failure is sticky.
+    Away(JoinHandle<Box<FileWriter>>, Errand),
+    Closing(JoinHandle<Result<Written>>),
+    Closed(Result<Written>),
+    /// For a moment inside a call, or dropped.
+    Nowhere,
+}
+
+/// A record that does not fit is copied, to be handed over: so much of it at a time, at least.
+const PIECE: usize = 64 << 10;
+
+impl AsyncFileWriter {
+    /// As [`FileWriter::create`].
+    pub async fn create(path: impl AsRef<Path>) -> Result<AsyncFileWriter> {
+        let path = path.as_ref().to_path_buf();
+        AsyncFileWriter::opened(move || FileWriter::create(path)).await
+    }
+
+    /// As [`FileWriter::append`].
+    pub async fn append(path: impl AsRef<Path>) -> Result<AsyncFileWriter> {
+        let path = path.as_ref().to_path_buf();
+        AsyncFileWriter::opened(move || FileWriter::append(path)).await
+    }
+
+    /// A writer that `open` makes on a blocking thread: the way to use [`Options`](super::Options).
+    ///
+    /// ```no_run
+    /// # async fn open() -> manyfiles::Result<()> {
+    /// use manyfiles::writer::{AsyncFileWriter, FileWriter};
+    ///
+    /// let tiles = AsyncFileWriter::opened(|| FileWriter::options().preallocate(1 << 30).create("tiles")).await?;
+    /// # tiles.close().await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn opened(open: impl FnOnce() -> Result<FileWriter> + Send + 'static) -> Result<AsyncFileWriter> {
+        match blocking(open) {
+            Ok(opening) => opening.await.map_err(gone)?.map(AsyncFileWriter::from),
+            Err(open) => open().map(AsyncFileWriter::from),
+        }
+    }
+
+    /// Takes all of `bytes`. Ready at once if they fit the buffer.
+    pub async fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
+        if let State::Here(writer) = &mut self.state
+            && writer.push(bytes)
+        {
+            return Ok(());
+        }
+        loop {
+            let taken = poll_fn(|cx| self.poll_take(cx, bytes)).await?;
+            bytes = &bytes[taken..];
+            if bytes.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// As [`FileWriter::write_at`], on a blocking thread.
+    pub async fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<()> {
+        let bytes = bytes.to_vec();
+        self.run(move |writer| writer.write_at(&bytes, offset)).await
+    }
+
+    /// As [`FileWriter::seek`], on a blocking thread.
+    pub async fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+        self.run(move |writer| writer.seek(to)).await
+    }
+
+    /// As [`FileWriter::flush`].
+    pub async fn flush(&mut self) -> Result<()> {
+        poll_fn(|cx| self.poll_flushed(cx)).await
+    }
+
+    /// As [`FileWriter::sync`].
+    pub async fn sync(&mut self) -> Result<()> {
+        self.run(FileWriter::sync).await
+    }
+
+    /// As [`FileWriter::close`].
+    pub async fn close(mut self) -> Result<Written> {
+        poll_fn(|cx| self.poll_close(cx)).await
+    }
+
+    /// The writer, when it is here. One that was closed says what closing said, if that was an error.
+    fn poll_here(&mut self, cx: &mut Context<'_>) -> Poll<Result<&mut Box<FileWriter>>> {
+        if let State::Away(away, _) = &mut self.state {
+            self.state = match ready!(Pin::new(away).poll(cx)) {
+                Ok(writer) => State::Here(writer),
+                Err(error) => State::Closed(Err(gone(error))),
+            };
+        }
+        Poll::Ready(match &mut self.state {
+            State::Here(writer) => Ok(writer),
+            State::Closed(Err(error)) => Err(error.clone()),
+            _ => Err(closed()),
+        })
+    }
+
+    fn poll_take(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        let writer = ready!(self.poll_here(cx))?;
+        if writer.push(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        if let Some(failure) = writer.failure() {
+            return Poll::Ready(Err(failure.clone()));
+        }
+        let piece = bytes[..bytes.len().min(writer.capacity().max(PIECE))].to_vec();
+        let taken = piece.len();
+        self.send(Errand::Other, move |writer| drop(writer.write_all(&piece)));
+        Poll::Ready(Ok(taken))
+    }
+
+    /// Lets `work` be done on a blocking thread. How it goes is known to the writer, too: failure is sticky.
+    fn send(&mut self, errand: Errand, work: impl FnOnce(&mut FileWriter) + Send + 'static) {
+        self.state = match std::mem::replace(&mut self.state, State::Nowhere) {
+            State::Here(mut writer) => {
+                let there = move || {
+                    work(&mut writer);
+                    writer
+                };
+                match blocking(there) {
+                    Ok(away) => State::Away(away, errand),
+                    Err(here) => State::Here(here()),
+                }
+            }
+            other => other,
+        };
+    }
+
+    fn poll_flushed(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        loop {
+            // Nothing was written since: what an earlier future began and did not live to see counts as well.
+            let done = matches!(&self.state, State::Away(_, Errand::Flush));
+            let writer = ready!(self.poll_here(cx))?;
+            if let Some(failure) = writer.failure() {
+                return Poll::Ready(Err(failure.clone()));
+            }
+            if done {
+                return Poll::Ready(Ok(()));
+            }
+            self.send(Errand::Flush, |writer| drop(writer.flush()));
+            if let State::Here(writer) = &self.state {
+                return Poll::Ready(writer.failure().cloned().map_or(Ok(()), Err));
+            }
+        }
+    }
+
+    async fn run<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut FileWriter) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        poll_fn(|cx| self.poll_here(cx).map_ok(drop)).await?;
+        let result = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&result);
+        self.send(Errand::Other, move |writer| {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(work(writer));
+        });
+        poll_fn(|cx| self.poll_here(cx).map_ok(drop)).await?;
+        let result = result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.expect("a thread that gave the writer back had done its work")
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<Written>> {
+        if matches!(self.state, State::Here(_) | State::Away(..)) {
+            ready!(self.poll_here(cx))?;
+            if let State::Here(writer) = std::mem::replace(&mut self.state, State::Nowhere) {
+                self.state = match blocking(move || writer.close()) {
+                    Ok(closing) => State::Closing(closing),
+                    Err(close) => State::Closed(close()),
+                };
+            }
+        }
+        if let State::Closing(closing) = &mut self.state {
+            let closed = ready!(Pin::new(closing).poll(cx)).map_err(gone).and_then(|closed| closed);
+            self.state = State::Closed(closed);
+        }
+        match &self.state {
+            State::Closed(closed) => Poll::Ready(closed.clone()),
+            _ => Poll::Ready(Err(closed())),
+        }
+    }
+}
+
+/// A writer that was opened already. Opening may block: [`AsyncFileWriter::opened`] does it elsewhere.
+impl From<FileWriter> for AsyncFileWriter {
+    fn from(writer: FileWriter) -> AsyncFileWriter {
+        AsyncFileWriter { state: State::Here(Box::new(writer)) }
+    }
+}
+
+/// Each error carries the whole [`Error`]. `poll_shutdown` closes the file: it is an error to write afterwards.
+impl AsyncWrite for AsyncFileWriter {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_take(cx, bytes).map_err(super::io_error)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flushed(cx).map_err(super::io_error)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_close(cx).map_ok(drop).map_err(super::io_error)
+    }
+}
+
+impl Drop for AsyncFileWriter {
+    fn drop(&mut self) {
+        if let State::Here(writer) = std::mem::replace(&mut self.state, State::Nowhere)
+            && let Err(drop_it) = blocking(move || drop(writer))
+        {
+            drop_it();
+        }
+    }
+}
+
+/// Starts `work` on a blocking thread; gives it back where there is no runtime.
+fn blocking<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(work: F) -> Result<JoinHandle<T>, F> {
+    match Handle::try_current() {
+        Ok(runtime) => Ok(runtime.spawn_blocking(work)),
+        Err(_) => Err(work),
+    }
+}
+
+fn closed() -> Error {
+    Error::without_path(Operation::Write, io::Error::other("the file has been closed"))
+}
+
+/// The blocking thread did not come back: what was written to panicked there, or the runtime ended before it began.
+fn gone(error: JoinError) -> Error {
+    Error::without_path(Operation::Write, io::Error::other(error))
+}

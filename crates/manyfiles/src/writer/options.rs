@@ -1,0 +1,241 @@
+//! What can be chosen when a file is opened.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::target::{Kind, Target};
+use super::{FileWriter, SyncPolicy};
+use crate::close::Closer;
+use crate::{Error, Operation, Result};
+
+/// Options of a [`FileWriter`]. The last call opens the file: [`create`](Options::create), [`create_new`](Options::create_new),
+/// [`append`](Options::append), [`open_at`](Options::open_at), or takes what is open already: [`file`](Options::file),
+/// [`over`](Options::over).
+///
+/// ```
+/// # let temp = tempfile::tempdir()?;
+/// # let path = temp.path().join("tiles");
+/// use manyfiles::writer::{FileWriter, SyncPolicy};
+///
+/// let mut tiles = FileWriter::options().preallocate(64 << 10).sync(SyncPolicy::OnClose).create(&path)?;
+/// for tile in 0..16u8 {
+///     tiles.write_all(&[tile; 4096])?;
+/// }
+/// let written = tiles.close()?;
+/// assert_eq!((written.bytes, written.durable), (64 << 10, 64 << 10));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Options {
+    buffer_size: Option<usize>,
+    record_size: Option<usize>,
+    file_size: Option<u64>,
+    preallocate: Option<u64>,
+    second_thread: bool,
+    policy: SyncPolicy,
+    closer: Option<Arc<Closer>>,
+}
+
+/// 256 KiB is 1.8 to 2.6 times as fast as 8 KiB for records of 100 B to 8 KiB; 1 MiB is not faster, and does not stay in the
+/// processor's cache (docs/measurements.md, "Records into one file").
+const BUFFER: usize = 256 << 10;
+
+/// What one write takes at least.
+const PAGE: usize = 4096;
+
+/// The size of the buffer where nobody chose one.
+fn buffer_for(record: Option<usize>, file: Option<u64>) -> usize {
+    // Such records go past any buffer: it would be memory for nothing.
+    if record.is_some_and(|record| record >= BUFFER) {
+        return 0;
+    }
+    // A file that fits is written by one call, and needs no more memory than that.
+    let file = file.map_or(BUFFER, |file| usize::try_from(file).unwrap_or(BUFFER).clamp(1, BUFFER));
+    file.next_multiple_of(PAGE)
+}
+
+impl Options {
+    /// How many bytes are buffered. 0: none, each write reaches the operating system before it returns. Default: 256 KiB, less
+    /// where [`file_size`](Options::file_size) says that less will do, and none where [`record_size`](Options::record_size)
+    /// says that no record would use it.
+    #[must_use]
+    pub fn buffer_size(mut self, bytes: usize) -> Options {
+        self.buffer_size = Some(bytes);
+        self
+    }
+
+    /// A hint: so long are most records.
+    #[must_use]
+    pub fn record_size(mut self, bytes: usize) -> Options {
+        self.record_size = Some(bytes);
+        self
+    }
+
+    /// A hint: about so many bytes will be written. They may be more or fewer.
+    #[must_use]
+    pub fn file_size(mut self, bytes: u64) -> Options {
+        self.file_size = Some(bytes);
+        self
+    }
+
+    /// Reserves room for so many bytes from where the writing begins, where the file system can: then a full disk is an error
+    /// when the file is opened, and the file lies in fewer pieces. It is not longer for that. What is not needed is given back
+    /// when the file closes, for which nobody else may be making it longer at that moment; after a crash it stays reserved.
+    /// Also a hint for [`file_size`](Options::file_size). Nothing to a file that is appended to.
+    #[must_use]
+    pub fn preallocate(mut self, bytes: u64) -> Options {
+        self.preallocate = Some(bytes);
+        self
+    }
+
+    /// Whether full buffers are written by a second thread, started when the first one is full. Worth it where the program
+    /// computes its records on a core of its own: up to four buffers are on their way then. A failure is told by one of the
+    /// calls that follow, at the latest by [`flush`](FileWriter::flush), [`sync`](FileWriter::sync) or
+    /// [`close`](FileWriter::close). If no thread can be started, it works as without. Default: no.
+    #[must_use]
+    pub fn second_thread(mut self, second_thread: bool) -> Options {
+        self.second_thread = second_thread;
+        self
+    }
+
+    /// When the writer syncs by itself. Default: [`SyncPolicy::Never`].
+    #[must_use]
+    pub fn sync(mut self, policy: SyncPolicy) -> Options {
+        self.policy = policy;
+        self
+    }
+
+    /// Who closes the file, and keeps the error, if the writer is dropped. Default: the
+    /// [global closer](crate::close::wait).
+    #[must_use]
+    pub fn closer(mut self, closer: Arc<Closer>) -> Options {
+        self.closer = Some(closer);
+        self
+    }
+
+    /// Creates a file, or cuts it to nothing if it is there.
+    pub fn create(self, path: impl AsRef<Path>) -> Result<FileWriter> {
+        self.open(path.as_ref(), Operation::Create, File::options().write(true).create(true).truncate(true), 0)
+    }
+
+    /// Creates a file, which must not be there: then the error's kind is
+    /// [`AlreadyExists`](std::io::ErrorKind::AlreadyExists).
+    pub fn create_new(self, path: impl AsRef<Path>) -> Result<FileWriter> {
+        self.open(path.as_ref(), Operation::Create, File::options().write(true).create_new(true), 0)
+    }
+
+    /// Writes at the end of a file, wherever that is at that moment; creates it if it isn't there. A record that fits into the
+    /// buffer is never cut in two calls, so that records of several such writers, in other processes too, stay whole on a local
+    /// file system. There is no [`seek`](FileWriter::seek) and no [`write_at`](FileWriter::write_at).
+    pub fn append(self, path: impl AsRef<Path>) -> Result<FileWriter> {
+        let path = path.as_ref();
+        let file = opened(path, Operation::Open, File::options().append(true).create(true))?;
+        let target = Target::new(Kind::Next(file), Some(path.into()), true);
+        self.build(target, 0)
+    }
+
+    /// As [`append`](Options::append), with a file that was opened for it.
+    #[cfg(feature = "vfs")]
+    pub(crate) fn append_to(self, file: File, path: &Path) -> Result<FileWriter> {
+        self.build(Target::new(Kind::Next(file), Some(path.into()), true), 0)
+    }
+
+    /// Opens a file that is there, to write from `offset` on. Nothing is cut; beyond the end, a hole is left.
+    pub fn open_at(self, path: impl AsRef<Path>, offset: u64) -> Result<FileWriter> {
+        self.open(path.as_ref(), Operation::Open, File::options().write(true), offset)
+    }
+
+    fn open(self, path: &Path, operation: Operation, options: &OpenOptions, offset: u64) -> Result<FileWriter> {
+        super::check_offset(offset).map_err(|cause| Error::new(operation, path, cause))?;
+        let file = opened(path, operation, options)?;
+        let kind = kind_of(file).map_err(|cause| Error::new(operation, path, cause))?;
+        if offset > 0 && !matches!(kind, Kind::At(_)) {
+            let cause = io::Error::new(io::ErrorKind::Unsupported, "this is not a file with offsets");
+            return Err(Error::new(operation, path, cause));
+        }
+        self.build(Target::new(kind, Some(path.into()), operation == Operation::Create), offset)
+    }
+
+    /// Writes to a file that is open, from its position on; in a file that was opened to append, use
+    /// [`append`](Options::append) instead: here it would be taken for one with offsets. `path` is for errors.
+    pub fn file(self, mut file: File, path: impl AsRef<Path>) -> Result<FileWriter> {
+        let path = path.as_ref();
+        let failed = |cause| Error::new(Operation::Open, path, cause);
+        // What has no position has no offsets either.
+        let offset = file.stream_position().ok();
+        let (kind, offset) = match offset {
+            Some(offset) => (kind_of(file).map_err(failed)?, offset),
+            None => (Kind::Next(file), 0),
+        };
+        self.build(Target::new(kind, Some(path.into()), false), offset)
+    }
+
+    /// Writes to anything that takes bytes; see [`FileWriter::over`]. A policy other than [`SyncPolicy::Never`] is an error:
+    /// nothing can be said about where such bytes end up.
+    pub fn over(self, writer: impl Write + Send + 'static) -> Result<FileWriter> {
+        if self.policy != SyncPolicy::Never {
+            return Err(Error::without_path(Operation::Sync, super::not_a_file()));
+        }
+        self.build(Target::new(Kind::Any(Box::new(writer)), None, false), 0)
+    }
+
+    fn build(self, mut target: Target, offset: u64) -> Result<FileWriter> {
+        if let Some(bytes) = self.preallocate {
+            target.reserve(offset, offset.saturating_add(bytes).min(i64::MAX as u64))?;
+        }
+        let chosen = || buffer_for(self.record_size, self.file_size.or(self.preallocate));
+        let capacity = self.buffer_size.unwrap_or_else(chosen);
+        let second_thread = self.second_thread && capacity > 0;
+        Ok(FileWriter::new(target, offset, capacity, second_thread, self.policy, self.closer))
+    }
+}
+
+fn opened(path: &Path, operation: Operation, options: &OpenOptions) -> Result<File> {
+    options.open(path).map_err(|cause| Error::new(operation, path, cause))
+}
+
+/// A pipe, a terminal or a device takes bytes one after the other.
+fn kind_of(file: File) -> io::Result<Kind> {
+    Ok(if file.metadata()?.is_file() { Kind::At(file) } else { Kind::Next(file) })
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Options { buffer_size, record_size, file_size, preallocate, second_thread, policy, closer } = self;
+        f.debug_struct("Options")
+            .field("buffer_size", buffer_size)
+            .field("record_size", record_size)
+            .field("file_size", file_size)
+            .field("preallocate", preallocate)
+            .field("second_thread", second_thread)
+            .field("policy", policy)
+            .field("closer", closer)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_fits_the_records_and_the_file() {
+        let cases = [
+            (None, None, 256 << 10),
+            (Some(1), None, 256 << 10),
+            (Some(8 << 10), Some(1 << 40), 256 << 10),
+            (None, Some(0), 4096),
+            (None, Some(1500), 4096),
+            (None, Some(4097), 8192),
+            (None, Some(u64::MAX), 256 << 10),
+            (Some(256 << 10), None, 0),
+            (Some(4 << 20), Some(10), 0),
+        ];
+        for (record, file, expected) in cases {
+            assert_eq!(buffer_for(record, file), expected, "{record:?} {file:?}");
+        }
+    }
+}

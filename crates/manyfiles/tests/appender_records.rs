@@ -1,0 +1,255 @@
+//! [`Records`]: what a crash or a bad disk leaves, told apart.
+#![cfg(feature = "writer")]
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use manyfiles::Error;
+use manyfiles::appender::{Appender, Damage, Records};
+
+const HEADER: usize = 16;
+const GROUPS: usize = 12;
+
+/// Groups of three records each, every group synced. Returns the records, the file as it was before the closing, the length of the
+/// file after each group, and the file after the closing.
+struct Made {
+    records: Vec<Vec<u8>>,
+    open: Vec<u8>,
+    ends: Vec<usize>,
+    closed: Vec<u8>,
+}
+
+/// In memory, where that is to be had: some tests make thousands of files.
+fn folder() -> tempfile::TempDir {
+    #[cfg(target_os = "linux")]
+    return manyfiles_testkit::scratch().unwrap();
+    #[cfg(not(target_os = "linux"))]
+    tempfile::tempdir().unwrap()
+}
+
+/// Every byte is tried where a file takes microseconds, and every eleventh where it takes milliseconds.
+const STEP: usize = if cfg!(windows) { 11 } else { 1 };
+
+fn make(path: &Path) -> Made {
+    let appender = Appender::options().framed(true).open(path).unwrap();
+    let (mut records, mut ends) = (Vec::new(), Vec::new());
+    for group in 0..GROUPS {
+        for n in 0..3 {
+            let record = format!("{group}.{n} ").repeat(group * n % 7 + 1).into_bytes();
+            appender.append(&record).unwrap();
+            records.push(record);
+        }
+        appender.sync().unwrap();
+        ends.push(fs::metadata(path).unwrap().len() as usize);
+    }
+    let open = fs::read(path).unwrap();
+    appender.close().unwrap();
+    Made { records, open, ends, closed: fs::read(path).unwrap() }
+}
+
+fn read(path: &Path) -> (Vec<Vec<u8>>, Vec<Error>, u64) {
+    let mut records = Records::open(path).unwrap();
+    let (mut whole, mut errors) = (Vec::new(), Vec::new());
+    for record in &mut records {
+        match record {
+            Ok(record) => whole.push(record),
+            Err(error) => errors.push(error),
+        }
+    }
+    (whole, errors, records.torn_bytes())
+}
+
+fn damage(error: &Error) -> Damage {
+    *error.io_error().get_ref().unwrap().downcast_ref().unwrap()
+}
+
+fn is_subsequence(part: &[Vec<u8>], all: &[Vec<u8>]) -> bool {
+    let mut all = all.iter();
+    part.iter().all(|record| all.any(|other| other == record))
+}
+
+#[test]
+fn every_wrong_byte_in_a_closed_file_is_reported_and_the_rest_is_read() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let made = make(&path);
+    let last_mark = made.closed.len() - 16;
+    for at in (0..made.closed.len()).step_by(STEP) {
+        for wrong in [1, 0x80, 0xFF] {
+            let mut bytes = made.closed.clone();
+            bytes[at] ^= wrong;
+            fs::write(&path, &bytes).unwrap();
+            let opened = Appender::options().framed(true).open(&path);
+            if at < HEADER {
+                assert_eq!(Records::open(&path).unwrap_err().kind(), ErrorKind::InvalidData, "byte {at}");
+                assert_eq!(opened.unwrap_err().kind(), ErrorKind::InvalidData, "byte {at}");
+            } else if at >= last_mark {
+                // The mark at the end guards what is before it, and nothing guards the mark: nothing is lost with it.
+                drop(opened.unwrap());
+                fs::write(&path, &bytes).unwrap();
+                let (records, errors, torn) = read(&path);
+                assert!(records == made.records && errors.is_empty() && torn == 16, "byte {at}");
+                continue;
+            } else {
+                let (records, errors, torn) = read(&path);
+                assert_eq!((errors.len(), torn), (1, 0), "byte {at}");
+                let Damage { offset, bytes, .. } = damage(&errors[0]);
+                assert!((offset..offset + bytes).contains(&(at as u64)), "byte {at} is not in {bytes} at {offset}");
+                assert!(is_subsequence(&records, &made.records), "byte {at}");
+                assert!(made.records.len() - records.len() <= 3, "byte {at} took more than a group with it");
+                let error = opened.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidData, "byte {at}: {error}");
+                assert_eq!(damage(&error).offset, offset);
+            }
+            assert!(fs::read(&path).unwrap() == bytes, "nothing is changed where there is damage");
+        }
+    }
+}
+
+#[test]
+fn before_the_last_group_of_a_crashed_file_damage_is_told_from_a_torn_tail() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let made = make(&path);
+    let last_group = made.ends[GROUPS - 2];
+    for at in (HEADER..made.open.len()).step_by(STEP) {
+        let mut bytes = made.open.clone();
+        bytes[at] ^= 0x10;
+        fs::write(&path, &bytes).unwrap();
+        let (records, errors, torn) = read(&path);
+        if at < last_group {
+            assert_eq!((errors.len(), torn), (1, 0), "byte {at}");
+        } else {
+            assert!(errors.is_empty() && torn > 0, "byte {at}");
+            assert!(records.len() >= made.records.len() - 3 && made.records.starts_with(&records), "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_anywhere_gives_its_whole_records_and_is_gone_on_with() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let made = make(&path);
+    for len in (0..=made.open.len()).step_by(STEP) {
+        fs::write(&path, &made.open[..len]).unwrap();
+        let (records, errors, torn) = read(&path);
+        assert!(errors.is_empty() && made.records.starts_with(&records), "cut at {len}");
+        let whole = made.ends.iter().filter(|end| **end <= len).count() * 3;
+        assert!(records.len() >= whole, "cut at {len}");
+        let appender = Appender::options().framed(true).open(&path).unwrap();
+        let recovery = appender.recovery();
+        assert_eq!(recovery.records, records.len() as u64);
+        if len >= HEADER {
+            assert_eq!(recovery.torn_bytes, torn, "cut at {len}");
+        }
+        appender.append_durable(b"and on").unwrap();
+        appender.close().unwrap();
+        let (after, errors, torn) = read(&path);
+        assert!(errors.is_empty() && torn == 0);
+        assert_eq!(after.len(), records.len() + 1);
+        assert_eq!(after.last().unwrap(), b"and on");
+    }
+}
+
+#[test]
+fn a_hole_at_the_end_is_torn_and_one_before_it_is_damage() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let made = make(&path);
+    let mut longer = made.open.clone();
+    longer.resize(longer.len() + 10_000, 0);
+    fs::write(&path, &longer).unwrap();
+    let (records, errors, torn) = read(&path);
+    assert!(records == made.records && errors.is_empty());
+    assert_eq!(torn, 10_000);
+    let mut hole = made.open;
+    hole[made.ends[2]..made.ends[5]].fill(0);
+    fs::write(&path, &hole).unwrap();
+    let (records, errors, torn) = read(&path);
+    assert_eq!((records.len(), errors.len(), torn), (made.records.len() - 9, 1, 0));
+    assert_eq!(damage(&errors[0]).bytes as usize, made.ends[5] - made.ends[2]);
+}
+
+#[test]
+fn records_that_hold_files_of_records_are_no_records_of_their_own() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let inner = make(&path).closed;
+    fs::remove_file(&path).unwrap();
+    let appender = Appender::options().framed(true).open(&path).unwrap();
+    appender.append_durable(b"first").unwrap();
+    appender.append(&inner).unwrap().wait_written().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    drop(appender);
+    // The end of the record is missing; what it holds has marks that would make damage of that.
+    for missing in [1, 16, 200] {
+        fs::write(&path, &bytes[..bytes.len() - missing]).unwrap();
+        let (records, errors, torn) = read(&path);
+        assert_eq!((records.len(), errors.len()), (1, 0), "{missing}");
+        assert!(torn as usize > inner.len() - missing);
+    }
+}
+
+#[test]
+fn a_torn_tail_before_the_last_file_is_damage_and_a_missing_file_an_error() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let options = Appender::options().framed(true).rotate_bytes(120);
+    let appender = options.open(&path).unwrap();
+    for n in 0..12 {
+        appender.append(format!("record {n:02} {}", ".".repeat(20)).as_bytes()).unwrap();
+    }
+    appender.close().unwrap();
+    let file = |n: u32| temp.path().join(format!("records.{n:06}"));
+    let (all, errors, _) = read(&path);
+    assert!(all.len() == 12 && errors.is_empty());
+    let second = fs::read(file(2)).unwrap();
+    fs::write(file(2), &second[..second.len() - 3]).unwrap();
+    let (records, errors, torn) = read(&path);
+    assert_eq!((records.len(), errors.len(), torn), (11, 1, 0));
+    assert_eq!(errors[0].path(), Some(&*file(2)));
+    fs::remove_file(file(2)).unwrap();
+    let (records, errors, _) = read(&path);
+    assert!(records.len() < 11);
+    assert_eq!((errors.len(), errors[0].kind(), errors[0].path()), (1, ErrorKind::NotFound, Some(&*file(2))));
+}
+
+#[test]
+fn what_is_not_there_and_what_is_no_file_of_records_are_errors() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    assert_eq!(Records::open(&path).unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(Records::open(temp.path()).is_err(), "a folder");
+    fs::write(&path, "text, and enough of it to be no header").unwrap();
+    assert_eq!(Records::open(&path).unwrap_err().kind(), ErrorKind::InvalidData);
+}
+
+#[test]
+fn an_appender_s_file_can_be_read_while_it_is_at_work() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let appender = Appender::options().framed(true).open(&path).unwrap();
+    for n in 1..=20 {
+        appender.append(b"more").unwrap().wait_written().unwrap();
+        let (records, errors, torn) = read(&path);
+        assert_eq!((records.len(), errors.len(), torn), (n, 0, 0));
+    }
+}
+
+#[test]
+fn a_long_record_with_a_wrong_byte_is_passed_over_and_found_out_without_being_kept() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let appender = Appender::options().framed(true).open(&path).unwrap();
+    appender.append(&vec![7; 2_000_000]).unwrap();
+    appender.append(b"behind").unwrap();
+    appender.close().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[1_000_000] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let (records, errors, torn) = read(&path);
+    assert_eq!((records, errors.len(), torn), (vec![b"behind".to_vec()], 1, 0));
+    assert_eq!(damage(&errors[0]).bytes, 2_000_008);
+}

@@ -1,0 +1,587 @@
+//! The closer on every executor: one table of tests over all that this build has. `--all-features` has all.
+
+#[cfg(any(feature = "async-std", feature = "tokio"))]
+#[path = "support/again.rs"]
+mod again;
+#[path = "support/executors.rs"]
+mod executors;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use executors::{Own, Row, Work, table};
+use manyfiles::close::{Closer, Executor, Options, Policy};
+
+const POLICIES: [Policy; 3] = [Policy::Adaptive, Policy::Always, Policy::Never];
+
+/// Runs something when it is closed.
+struct OnClose<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnClose<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A handle whose close takes until the sender is dropped.
+fn held() -> (Sender<()>, OnClose<impl FnMut() + Send>) {
+    let (release, released): (_, Receiver<()>) = channel();
+    (release, OnClose(move || assert!(released.recv().is_err())))
+}
+
+/// Runs `case` for each executor: inside of its runtime, where there is one, and outside.
+fn everywhere(case: impl Fn(&dyn Fn() -> Options, &str) + Send + Sync + 'static) {
+    let case = Arc::new(case);
+    for row in table() {
+        let Row { name, options, inside, .. } = row;
+        let options: Arc<dyn Fn() -> Options + Send + Sync> = options.into();
+        case(&*options, &format!("{name}, outside"));
+        let (case, options) = (Arc::clone(&case), Arc::clone(&options));
+        let (done, is_done) = channel();
+        inside(Box::new(move || {
+            case(&*options, &format!("{name}, inside"));
+            done.send(()).unwrap();
+        }));
+        is_done.recv().expect("a runtime swallowed the panic above");
+    }
+}
+
+#[test]
+fn everything_is_closed_and_each_panic_is_told_once_with_its_path() {
+    everywhere(|options, name| {
+        for policy in POLICIES {
+            let closer = options().policy(policy).build();
+            let closed = Arc::new(AtomicUsize::new(0));
+            // After a wait a closer is as good as new.
+            for round in 1..=2 {
+                for n in 0..300 {
+                    let closed = Arc::clone(&closed);
+                    closer.close_at(
+                        OnClose(move || {
+                            closed.fetch_add(1, Ordering::Relaxed);
+                            if n % 100 == 0 {
+                                std::panic::resume_unwind(Box::new("broken"));
+                            }
+                        }),
+                        n.to_string(),
+                    );
+                }
+                let errors = closer.wait().unwrap_err();
+                assert_eq!(closed.load(Ordering::Relaxed), round * 300, "{name}, {policy:?}");
+                let mut told: Vec<_> = errors.iter().map(|error| error.path().unwrap().to_owned()).collect();
+                told.sort();
+                assert_eq!(told, ["0", "100", "200"].map(PathBuf::from), "{name}, {policy:?}");
+                closer.wait().expect("told once");
+                assert_eq!(closer.pending(), 0);
+            }
+        }
+    });
+}
+
+#[test]
+fn dropping_a_closer_waits_also_during_a_panic() {
+    everywhere(|options, name| {
+        let closed = Arc::new(AtomicUsize::new(0));
+        let closer = options().policy(Policy::Always).build();
+        let count = Arc::clone(&closed);
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            for _ in 0..100 {
+                let count = Arc::clone(&count);
+                closer.close(OnClose(move || {
+                    count.fetch_add(1, Ordering::Relaxed);
+                }));
+            }
+            let _closer = closer;
+            std::panic::resume_unwind(Box::new("the program's own panic"));
+        }))
+        .unwrap_err();
+        assert_eq!(closed.load(Ordering::Relaxed), 100, "{name}");
+    });
+}
+
+#[test]
+fn no_more_are_pending_than_allowed() {
+    everywhere(|options, name| {
+        const CAPACITY: usize = 4;
+        let closer = options().policy(Policy::Always).capacity(CAPACITY).build();
+        let (alive, most) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+        for _ in 0..2_000 {
+            most.fetch_max(alive.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let alive = Arc::clone(&alive);
+            closer.close(OnClose(move || {
+                alive.fetch_sub(1, Ordering::SeqCst);
+            }));
+        }
+        closer.wait().unwrap();
+        assert_eq!(alive.load(Ordering::SeqCst), 0, "{name}");
+        let most = most.into_inner();
+        assert!(most <= CAPACITY + 1, "{name}: {most} handles were open at once");
+        let metrics = closer.metrics();
+        assert!(metrics.peak_pending <= CAPACITY, "{name}: {metrics:?}");
+        assert_eq!(metrics.handed_over + metrics.closed_inline, 2_000, "{name}: {metrics:?}");
+    });
+}
+
+#[test]
+fn what_a_drop_hands_over_is_closed_too_and_it_may_wait_for_it() {
+    /// Hands over `depth` more generations of two, and waits if it shall.
+    struct Family {
+        depth: u32,
+        waits: bool,
+        closer: Arc<Closer>,
+        closed: Arc<AtomicUsize>,
+    }
+    impl Drop for Family {
+        fn drop(&mut self) {
+            self.closed.fetch_add(1, Ordering::Relaxed);
+            if let Some(depth) = self.depth.checked_sub(1) {
+                for waits in [true, false] {
+                    let (closer, closed) = (Arc::clone(&self.closer), Arc::clone(&self.closed));
+                    self.closer.close(Family { depth, waits, closer, closed });
+                }
+            }
+            if self.waits {
+                self.closer.wait().unwrap();
+            }
+        }
+    }
+    everywhere(|options, name| {
+        for (capacity, threads) in [(1, 1), (4, 2), (512, 64)] {
+            let closer = Arc::new(options().policy(Policy::Always).capacity(capacity).threads(threads).build());
+            let closed = Arc::new(AtomicUsize::new(0));
+            closer.close(Family { depth: 5, waits: true, closer: Arc::clone(&closer), closed: Arc::clone(&closed) });
+            while closed.load(Ordering::Relaxed) < 63 || closer.pending() > 0 {
+                closer.wait().unwrap();
+                thread::yield_now();
+            }
+            assert_eq!(closed.load(Ordering::Relaxed), 63, "{name}: {capacity} {threads}");
+        }
+    });
+}
+
+#[test]
+fn a_closer_may_be_dropped_by_a_handle_that_it_closes() {
+    for Row { name, options, inside, .. } in table() {
+        let (done, is_done) = channel();
+        inside(Box::new(move || {
+            let closer = Arc::new(options().policy(Policy::Always).build());
+            let mut last = Some(Arc::clone(&closer));
+            closer.close(OnClose(move || {
+                drop(last.take());
+                done.send(()).unwrap();
+            }));
+        }));
+        is_done.recv().unwrap_or_else(|_| panic!("{name}"));
+    }
+}
+
+#[test]
+fn an_executors_closes_run_on_its_own_threads() {
+    for row in table() {
+        let Row { name, options, inside, closes, .. } = row;
+        let (tell, told) = channel();
+        let (at, is_at) = channel();
+        inside(Box::new(move || {
+            let closer = options().policy(Policy::Always).threads(1).build();
+            closer.close(OnClose(move || tell.send(thread::current().name() == Some("manyfiles-close")).unwrap()));
+            at.send(closer).unwrap();
+        }));
+        assert_eq!(told.recv().unwrap(), !closes, "{name}");
+        is_at.recv().unwrap().wait().unwrap();
+    }
+}
+
+#[test]
+fn no_worker_of_a_runtime_is_held_up_by_closes_that_hang() {
+    for row in table().into_iter().filter(|row| row.goes_on) {
+        let Row { name, options, inside, .. } = row;
+        let (releases, here) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(None)));
+        let (keep, at) = (Arc::clone(&releases), Arc::clone(&here));
+        let slot = Arc::new(Mutex::new(None));
+        let closer = Arc::clone(&slot);
+        inside(Box::new(move || {
+            // The policy is the default one: where callers must not block, even the first close is handed over.
+            let options = if name.starts_with("tokio") || ["smol", "async-std"].contains(&name) {
+                options()
+            } else {
+                options().policy(Policy::Always)
+            };
+            let closer = options.build();
+            for _ in 0..8 {
+                let (release, held) = held();
+                keep.lock().unwrap().push(release);
+                closer.close(held);
+            }
+            *at.lock().unwrap() = Some(thread::current().id());
+            *slot.lock().unwrap() = Some(closer);
+        }));
+        let closer = closer.lock().unwrap().take().unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(closer.pending(), 8, "{name}");
+        for _ in 0..8 {
+            inside(Box::new(|| {})); // comes back, though eight closes hang
+        }
+        assert_eq!(closer.pending(), 8, "{name}");
+        releases.lock().unwrap().clear();
+        closer.wait().unwrap();
+    }
+}
+
+#[test]
+fn no_more_closes_run_at_once_than_the_executor_or_the_options_allow() {
+    for (workers, threads, expected) in [(3, 64, 3), (64, 2, 2)] {
+        let closer = Closer::options().executor(Own::new(workers)).threads(threads).policy(Policy::Always).build();
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let all = Arc::new(std::sync::Barrier::new(expected));
+        for _ in 0..expected * 20 {
+            let (running, most, all) = (Arc::clone(&running), Arc::clone(&most), Arc::clone(&all));
+            closer.close(OnClose(move || {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                all.wait(); // so many do run at once
+                running.fetch_sub(1, Ordering::SeqCst);
+            }));
+        }
+        while closer.pending() > 0 {
+            thread::yield_now(); // a wait would help
+        }
+        assert_eq!(most.load(Ordering::SeqCst), expected);
+    }
+}
+
+/// A runtime that begins nothing.
+#[derive(Clone, Default)]
+struct Keeps(Arc<Mutex<Vec<Work>>>);
+
+impl Executor for Keeps {
+    fn execute(&self, work: Work) {
+        self.0.lock().unwrap().push(work);
+    }
+}
+
+#[test]
+fn work_that_a_runtime_drops_when_it_ends_is_done_by_the_closers_own_threads() {
+    let runtime = Keeps::default();
+    let closer = Closer::options().executor(runtime.clone()).policy(Policy::Always).build();
+    let (tell, told) = channel();
+    for _ in 0..100 {
+        let tell = tell.clone();
+        closer.close(OnClose(move || tell.send(thread::current().name() == Some("manyfiles-close")).unwrap()));
+    }
+    assert_eq!(closer.pending(), 100);
+    let work = std::mem::take(&mut *runtime.0.lock().unwrap());
+    assert_eq!(work.len(), 64);
+    drop(work);
+    for _ in 0..100 {
+        assert!(told.recv_timeout(Duration::from_secs(60)).expect("lost with the runtime"));
+    }
+}
+
+#[test]
+fn a_wait_needs_no_thread_of_a_runtime_that_never_begins() {
+    let runtime = Keeps::default();
+    let closer = Closer::options().executor(runtime.clone()).policy(Policy::Always).build();
+    let closed = Arc::new(AtomicUsize::new(0));
+    for _ in 0..100 {
+        let closed = Arc::clone(&closed);
+        closer.close(OnClose(move || {
+            closed.fetch_add(1, Ordering::Relaxed);
+        }));
+    }
+    closer.wait().unwrap();
+    assert_eq!(closed.load(Ordering::Relaxed), 100);
+    // And what it begins late finds nothing to do.
+    let work = std::mem::take(&mut *runtime.0.lock().unwrap());
+    work.into_iter().for_each(|work| work());
+    assert_eq!(closer.pending(), 0);
+}
+
+#[test]
+fn work_gives_its_thread_back_now_and_then() {
+    let runtime = Keeps::default();
+    let closer = Closer::options().executor(runtime.clone()).policy(Policy::Always).threads(1).build();
+    for _ in 0..100 {
+        closer.close(());
+    }
+    let given = || std::mem::take(&mut *runtime.0.lock().unwrap());
+    let mut left = vec![100];
+    let mut work = given();
+    while let Some(one) = work.pop() {
+        assert!(work.is_empty(), "one at a time was allowed");
+        one();
+        left.push(closer.pending());
+        work = given();
+    }
+    assert_eq!(left, [100, 84, 68, 52, 36, 20, 4, 0]);
+}
+
+#[test]
+fn closers_that_chose_differently_live_side_by_side() {
+    let closers: Vec<_> = table().into_iter().map(|row| (row.options)().policy(Policy::Always).build()).collect();
+    let closed = Arc::new(AtomicUsize::new(0));
+    for n in 0..closers.len() * 100 {
+        let closed = Arc::clone(&closed);
+        closers[n % closers.len()].close(OnClose(move || {
+            closed.fetch_add(1, Ordering::Relaxed);
+        }));
+    }
+    for closer in &closers {
+        closer.wait().unwrap();
+    }
+    assert_eq!(closed.load(Ordering::Relaxed), closers.len() * 100);
+}
+
+#[cfg(feature = "rayon")]
+mod on_rayon {
+    use super::*;
+    use manyfiles::close::executor::Rayon;
+
+    fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
+        Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap())
+    }
+
+    #[test]
+    fn all_of_rayons_threads_may_wait_at_once() {
+        for threads in [1, 2, 4] {
+            let pool = pool(threads);
+            let closer = Closer::options().executor(Rayon::with_pool(Arc::clone(&pool))).policy(Policy::Always).build();
+            let closed = AtomicUsize::new(0);
+            let all = std::sync::Barrier::new(threads);
+            pool.broadcast(|_| {
+                for _ in 0..50 {
+                    closer.close(());
+                    closed.fetch_add(1, Ordering::Relaxed);
+                }
+                all.wait();
+                closer.wait().unwrap();
+            });
+            assert_eq!(closed.into_inner(), threads * 50);
+            assert_eq!(closer.pending(), 0);
+        }
+    }
+
+    #[test]
+    fn other_work_gets_its_turn_after_each_close() {
+        let pool = pool(1);
+        let closer = Closer::options().executor(Rayon::with_pool(Arc::clone(&pool))).policy(Policy::Always).build();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let (release, released) = channel::<()>();
+        let (begin, begun) = channel();
+        closer.close(OnClose(move || {
+            begin.send(()).unwrap();
+            assert!(released.recv().is_err());
+        }));
+        begun.recv().unwrap();
+        for n in 0..10 {
+            let order = Arc::clone(&order);
+            closer.close(OnClose(move || order.lock().unwrap().push(format!("close {n}"))));
+        }
+        for n in 0..3 {
+            let order = Arc::clone(&order);
+            pool.spawn(move || order.lock().unwrap().push(format!("work {n}")));
+        }
+        drop(release);
+        while closer.pending() > 0 {
+            thread::yield_now();
+        }
+        let order = order.lock().unwrap();
+        assert_eq!(order[..6], ["work 0", "close 0", "work 1", "close 1", "work 2", "close 2"]);
+        assert_eq!(order.len(), 13);
+    }
+
+    #[test]
+    fn work_that_rayon_does_between_two_closes_may_hand_over_and_wait() {
+        let pool = pool(1);
+        let closer =
+            Arc::new(Closer::options().executor(Rayon::with_pool(Arc::clone(&pool))).policy(Policy::Always).build());
+        let closed = Arc::new(AtomicUsize::new(0));
+        let count = || {
+            let closed = Arc::clone(&closed);
+            OnClose(move || {
+                closed.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        let (done, is_done) = channel();
+        for _ in 0..100 {
+            closer.close(count());
+            let (closer, handle, done) = (Arc::clone(&closer), count(), done.clone());
+            pool.spawn(move || {
+                closer.close(handle);
+                closer.wait().unwrap();
+                done.send(()).unwrap();
+            });
+        }
+        (0..100).for_each(|_| is_done.recv().unwrap());
+        closer.wait().unwrap();
+        assert_eq!(closed.load(Ordering::Relaxed), 200);
+    }
+}
+
+#[cfg(feature = "tokio")]
+mod on_tokio {
+    use std::time::Instant;
+
+    use super::*;
+    use manyfiles::close::executor::Tokio;
+    use tokio::runtime::Builder;
+
+    /// A runtime shuts down while its one blocking thread is busy and work for it waits.
+    fn pending_at_the_shut_down(closes: usize) -> (Closer, Arc<AtomicUsize>) {
+        let runtime = Builder::new_multi_thread().worker_threads(1).max_blocking_threads(1).build().unwrap();
+        let (release, released) = channel::<()>();
+        let (begin, begun) = channel();
+        runtime.spawn_blocking(move || {
+            begin.send(()).unwrap();
+            assert!(released.recv().is_err());
+        });
+        begun.recv().unwrap();
+        let closer = Closer::options().executor(Tokio::with_handle(runtime.handle().clone())).build();
+        let closed = Arc::new(AtomicUsize::new(0));
+        for _ in 0..closes {
+            let closed = Arc::clone(&closed);
+            closer.close(OnClose(move || {
+                closed.fetch_add(1, Ordering::Relaxed);
+            }));
+        }
+        assert_eq!((closer.pending(), closed.load(Ordering::Relaxed)), (closes, 0));
+        runtime.shutdown_background();
+        drop(release);
+        (closer, closed)
+    }
+
+    #[test]
+    fn closes_pending_when_the_runtime_shuts_down_are_made_all_the_same() {
+        let (closer, closed) = pending_at_the_shut_down(100);
+        closer.wait().unwrap();
+        assert_eq!(closed.load(Ordering::Relaxed), 100);
+        closer.close(());
+        closer.wait().unwrap();
+    }
+
+    #[test]
+    fn they_are_made_though_nobody_waits() {
+        let (closer, closed) = pending_at_the_shut_down(100);
+        let limit = Instant::now() + Duration::from_secs(60);
+        while closed.load(Ordering::Relaxed) < 100 {
+            assert!(Instant::now() < limit, "lost with the runtime");
+            thread::yield_now();
+        }
+        closer.wait().unwrap();
+    }
+
+    #[test]
+    fn a_close_that_runs_at_the_shut_down_is_waited_for_by_the_runtime() {
+        let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let closer = Closer::options().executor(Tokio::with_handle(runtime.handle().clone())).build();
+        let (begin, begun) = channel();
+        let closed = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&closed);
+        closer.close(OnClose(move || {
+            begin.send(()).unwrap();
+            thread::sleep(Duration::from_millis(20));
+            count.fetch_add(1, Ordering::Relaxed);
+        }));
+        begun.recv().unwrap();
+        drop(runtime);
+        assert_eq!(closed.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn the_global_closer_can_be_one_on_a_runtime() {
+        use super::again::{again, is_again};
+        use manyfiles::close::{self, FastClose, FastCloseable};
+
+        struct Tells(std::sync::mpsc::Sender<(thread::ThreadId, Option<String>)>);
+        impl FastCloseable for Tells {}
+        impl Drop for Tells {
+            fn drop(&mut self) {
+                let thread = thread::current();
+                self.0.send((thread.id(), thread.name().map(String::from))).unwrap();
+            }
+        }
+        if !is_again() {
+            again("on_tokio::the_global_closer_can_be_one_on_a_runtime", |_| {});
+            return;
+        }
+        close::set_global(Closer::options().executor(Tokio::new()).build()).unwrap();
+        let (tell, told) = channel();
+        let handle = || FastClose::new(Tells(tell.clone()));
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("of-tokio").build().unwrap();
+        let (inside, outside, after) = (handle(), handle(), handle());
+        let worker = runtime.block_on(runtime.spawn(async {
+            drop(inside);
+            thread::current().id()
+        }));
+        let (thread, name) = told.recv().unwrap();
+        assert!(thread != worker.unwrap(), "a worker of the runtime had to close");
+        assert_eq!(name.as_deref(), Some("of-tokio"));
+        drop(outside);
+        assert_eq!(told.recv().unwrap().1.as_deref(), Some("manyfiles-close"));
+        drop(runtime);
+        drop(after);
+        assert_eq!(told.recv().unwrap().1.as_deref(), Some("manyfiles-close"));
+        close::wait().unwrap();
+    }
+
+    #[test]
+    fn a_task_that_is_dropped_by_the_shut_down_loses_no_handle() {
+        let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let closer = Arc::new(Closer::options().executor(Tokio::new()).build());
+        let closed = Arc::new(AtomicUsize::new(0));
+        let (count, its_closer) = (Arc::clone(&closed), Arc::clone(&closer));
+        let (begin, begun) = channel();
+        runtime.spawn(async move {
+            // Closed when the task is dropped in mid-wait, by a runtime that takes no more work.
+            let _hands_over = OnClose(move || {
+                let count = Arc::clone(&count);
+                its_closer.close(OnClose(move || {
+                    count.fetch_add(1, Ordering::Relaxed);
+                }));
+            });
+            begin.send(()).unwrap();
+            std::future::pending::<()>().await;
+        });
+        begun.recv().unwrap();
+        drop(runtime);
+        closer.wait().unwrap();
+        assert_eq!(closed.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// A pool of so few threads that a drop which needs another one of them could wait for ever.
+#[cfg(feature = "async-std")]
+mod on_few_blocking_threads {
+    use super::again::{again, is_again};
+    use super::*;
+    use async_std::io::WriteExt;
+    use manyfiles::close::executor::AsyncStd;
+
+    #[test]
+    fn closes_that_need_a_blocking_thread_themselves_leave_one_free() {
+        if !is_again() {
+            for threads in ["1", "2", "3"] {
+                let name = "on_few_blocking_threads::closes_that_need_a_blocking_thread_themselves_leave_one_free";
+                again(name, |command| {
+                    command.env("BLOCKING_MAX_THREADS", threads);
+                });
+            }
+            return;
+        }
+        let temp = tempfile::tempdir().unwrap();
+        let closer = Closer::options().executor(AsyncStd::new()).build();
+        for n in 0..200 {
+            async_std::task::block_on(async {
+                let path = temp.path().join(n.to_string());
+                let mut file = async_std::fs::File::create(&path).await.unwrap();
+                file.write_all(b"to be written by the drop").await.unwrap();
+                closer.close_at(file, path);
+            });
+        }
+        closer.wait().unwrap();
+        for n in 0..200 {
+            assert_eq!(std::fs::read(temp.path().join(n.to_string())).unwrap(), b"to be written by the drop");
+        }
+    }
+}

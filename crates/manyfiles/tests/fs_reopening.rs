@@ -1,0 +1,268 @@
+//! What was written through `manyfiles::fs` can be opened, renamed and removed at once, though its close is pending.
+#![cfg(feature = "fs")]
+
+#[path = "support/again.rs"]
+mod again;
+#[path = "support/held.rs"]
+mod held;
+
+use std::path::Path;
+use std::sync::Once;
+
+use again::{again, is_again};
+use held::every_close_stays_pending;
+use manyfiles::close::{self, Closer, FastClose, FastCloseable, Policy};
+use manyfiles::fs::{self, OpenOptions};
+
+/// For the tests of this process itself, where closes are made by threads, and slow if the file system or what is preloaded
+/// makes them so.
+fn every_close_is_handed_over() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        close::set_global(Closer::options().policy(Policy::Always).build()).expect("nothing has been closed yet");
+    });
+}
+
+/// Nobody else may have it open, where the system knows of that.
+fn for_oneself_alone() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(windows)]
+    options.share_mode(0);
+    options
+}
+
+fn written_and_opened_at_once(folder: &Path) {
+    let path = folder.join("file");
+    let failures: Vec<_> = (0..2_000)
+        .filter_map(|_| {
+            fs::write(&path, "text").unwrap();
+            for_oneself_alone().open(&path).err()
+        })
+        .collect();
+    assert_eq!(failures.len(), 0, "{:?}", failures[0]);
+    close::wait().unwrap();
+}
+
+fn written_and_removed_at_once(folder: &Path) {
+    let folder = folder.join("folder");
+    for round in 0..500 {
+        fs::create_dir(&folder).unwrap_or_else(|error| panic!("create_dir, round {round}: {error}"));
+        fs::write(folder.join("file"), "text").unwrap();
+        fs::remove_file(folder.join("file")).unwrap_or_else(|error| panic!("remove_file, round {round}: {error}"));
+        fs::remove_dir(&folder).unwrap_or_else(|error| panic!("remove_dir, round {round}: {error}"));
+    }
+    close::wait().unwrap();
+}
+
+fn replaced_at_once(folder: &Path) {
+    let (new, path) = (folder.join("new"), folder.join("target"));
+    for round in 0..500 {
+        fs::write(&new, format!("{round}")).unwrap();
+        fs::rename(&new, &path).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{round}"));
+    }
+    close::wait().unwrap();
+}
+
+fn folders_moved_and_removed_at_once(folder: &Path) {
+    for round in 0..100 {
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::create_dir_all(from.join("deep/er")).unwrap();
+        for n in 0..5 {
+            fs::write(from.join(format!("deep/er/{n}")), "text").unwrap();
+        }
+        fs::rename(&from, &to).unwrap_or_else(|error| panic!("rename, round {round}: {error}"));
+        fs::write(to.join("deep/one more"), "text").unwrap();
+        fs::remove_dir_all(&to).unwrap_or_else(|error| panic!("remove_dir_all, round {round}: {error}"));
+    }
+    close::wait().unwrap();
+}
+
+/// All of them on one file system.
+fn everything_at_once(folder: &Path) {
+    every_close_is_handed_over();
+    written_and_opened_at_once(folder);
+    written_and_removed_at_once(folder);
+    replaced_at_once(folder);
+    folders_moved_and_removed_at_once(folder);
+}
+
+#[test]
+fn what_was_just_written_can_be_opened_replaced_and_removed() {
+    let temp = tempfile::tempdir().unwrap();
+    everything_at_once(temp.path());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_just_written_can_be_opened_replaced_and_removed_where_closes_take_two_milliseconds() {
+    use manyfiles_testkit::{Need, Op, SlowMount, skip_unless};
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().delay(Op::Close, std::time::Duration::from_millis(2)).mount().unwrap();
+    everything_at_once(mount.path());
+}
+
+/// Something that is done, late, when a handle is closed: as file systems do that keep a removed file until then.
+struct AtClose<F: FnMut() + Send + 'static>(F);
+
+impl<F: FnMut() + Send + 'static> FastCloseable for AtClose<F> {}
+
+impl<F: FnMut() + Send + 'static> Drop for AtClose<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+fn at_close(what: impl FnMut() + Send + 'static) {
+    drop(FastClose::new(AtClose(what)));
+}
+
+/// A removed file that is open lives on under another name on NFS and most FUSE mounts, until it is closed.
+fn stands_in(path: &Path) {
+    std::fs::write(path, "removed, but open").unwrap();
+    let path = path.to_owned();
+    at_close(move || std::fs::remove_file(&path).unwrap());
+}
+
+#[test]
+fn a_folder_that_only_pending_closes_keep_from_being_empty_can_be_removed() {
+    if !is_again() {
+        again("a_folder_that_only_pending_closes_keep_from_being_empty_can_be_removed", |_| {});
+        return;
+    }
+    every_close_stays_pending();
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("folder");
+
+    fs::create_dir(&folder).unwrap();
+    stands_in(&folder.join(".nfs0001"));
+    fs::remove_dir(&folder).unwrap();
+    assert!(!fs::exists(&folder).unwrap());
+
+    // Replacing a folder needs an empty one. Not so on Windows, which replaces none.
+    if cfg!(unix) {
+        fs::create_dir(&folder).unwrap();
+        stands_in(&folder.join(".nfs0002"));
+        fs::create_dir(temp.path().join("new")).unwrap();
+        fs::rename(temp.path().join("new"), &folder).unwrap();
+    }
+}
+
+#[test]
+fn what_fails_for_another_reason_fails_as_in_std_though_closes_are_pending() {
+    if !is_again() {
+        again("what_fails_for_another_reason_fails_as_in_std_though_closes_are_pending", |_| {});
+        return;
+    }
+    every_close_stays_pending();
+    let temp = tempfile::tempdir().unwrap();
+    std::fs::create_dir(temp.path().join("folder")).unwrap();
+    std::fs::write(temp.path().join("folder/stays"), "").unwrap();
+    fs::write(temp.path().join("pending"), "").unwrap();
+    let (error, expected) = (
+        fs::remove_dir(temp.path().join("folder")).unwrap_err(),
+        std::fs::remove_dir(temp.path().join("folder")).unwrap_err(),
+    );
+    assert_eq!(error.raw_os_error(), expected.raw_os_error());
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn open_descriptors() -> usize {
+        std::fs::read_dir("/proc/self/fd").unwrap().count()
+    }
+
+    #[test]
+    fn nothing_waits_for_a_close_that_is_in_nobodys_way() {
+        if !is_again() {
+            again("linux::nothing_waits_for_a_close_that_is_in_nobodys_way", |_| {});
+            return;
+        }
+        every_close_stays_pending();
+        let temp = tempfile::tempdir().unwrap();
+        let path = |name: &str| temp.path().join(name);
+        let before = open_descriptors();
+        fs::create_dir(path("folder")).unwrap();
+        fs::write(path("folder/file"), "text").unwrap();
+        assert_eq!(fs::read(path("folder/file")).unwrap(), b"text");
+        fs::copy(path("folder/file"), path("copy")).unwrap();
+        fs::hard_link(path("copy"), path("folder/link")).unwrap();
+        fs::rename(path("folder"), path("renamed")).unwrap();
+        assert_eq!(fs::metadata(path("copy")).unwrap().len(), 4);
+        assert_eq!(fs::read_dir(path("renamed")).unwrap().count(), 2);
+        fs::remove_file(path("renamed/file")).unwrap();
+        fs::remove_dir_all(path("renamed")).unwrap();
+        fs::File::open(path("missing")).unwrap_err();
+        // A written, a read and two copied.
+        assert_eq!(open_descriptors() - before, 4, "some closes were waited for");
+        close::wait().unwrap();
+        assert_eq!(open_descriptors(), before);
+    }
+
+    #[test]
+    fn descriptors_that_only_wait_to_be_closed_do_not_count_against_the_limit() {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        if !is_again() {
+            again("linux::descriptors_that_only_wait_to_be_closed_do_not_count_against_the_limit", |_| {});
+            return;
+        }
+        every_close_stays_pending();
+        let temp = tempfile::tempdir().unwrap();
+        setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) }).unwrap();
+        for n in 0..1_000 {
+            fs::write(temp.path().join(n.to_string()), "text").unwrap();
+            fs::File::open(temp.path().join(n.to_string())).unwrap();
+        }
+        close::wait().unwrap();
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1_000);
+    }
+
+    #[test]
+    fn a_file_that_only_a_pending_close_keeps_busy_can_be_written() {
+        if !is_again() {
+            again("linux::a_file_that_only_a_pending_close_keeps_busy_can_be_written", |_| {});
+            return;
+        }
+        every_close_stays_pending();
+        let temp = tempfile::tempdir().unwrap();
+        let program = temp.path().join("program");
+        std::fs::copy("/bin/cat", &program).unwrap();
+        // Linux refuses to write what runs with the number that SMB has for what others have open.
+        let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let error = File::options().write(true).open(&program).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ETXTBSY));
+        at_close(move || {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        });
+        fs::write(&program, "text").unwrap();
+        assert_eq!(fs::read(&program).unwrap(), b"text");
+    }
+
+    #[test]
+    fn space_that_only_a_pending_close_keeps_can_be_used() {
+        use manyfiles_testkit::{Disk, Need, skip_unless};
+        skip_unless!(Need::Root);
+        if !is_again() {
+            again("linux::space_that_only_a_pending_close_keeps_can_be_used", |_| {});
+            return;
+        }
+        every_close_stays_pending();
+        let disk = Disk::tmpfs().megabytes(8).mount().unwrap();
+        // More than half of it, so that only one has room.
+        let bytes = vec![1; 5 << 20];
+        let path = |name: &str| disk.path().join(name);
+        fs::write(path("first"), &bytes).unwrap();
+        fs::remove_file(path("first")).unwrap();
+        std::fs::write(path("in std's way"), &bytes).unwrap_err();
+        fs::write(path("second"), &bytes).unwrap();
+        assert_eq!(fs::metadata(path("second")).unwrap().len(), bytes.len() as u64);
+        close::wait().unwrap();
+    }
+}

@@ -1,0 +1,284 @@
+//! The steps: what is done to how many files by how many threads, and timed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use manyfiles::close::{Closer, Policy};
+use manyfiles::sync::SyncBatch;
+use manyfiles::{Error, Operation, Result};
+
+use crate::{Failure, Observer, Samples, Series};
+
+/// As many as `Closer` uses at most.
+const MANY: usize = 64;
+
+/// Syncs wait for the disk, which serves this many at once about as fast as more (docs/measurements.md, "Durable").
+const MANY_SYNCS: usize = 16;
+
+/// As large as a small source file or a glyph, and a page.
+const CONTENT: &[u8] = &[b'm'; 4096];
+
+/// Files of one step at most: the 99th percentile needs some hundred.
+const MOST: usize = 4000;
+
+/// Fewer say nothing.
+const LEAST: usize = 64;
+
+/// What is done to each file of 4 KiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Created, written, closed.
+    New,
+    /// Opened with truncation, written again, closed.
+    Truncated,
+    /// Opened as it is, written over, cut to length, closed.
+    InPlace,
+    /// Opened, appended to, closed.
+    Appended,
+    /// Given another name in its folder.
+    Renamed,
+    /// Created, written, synced, closed.
+    Synced,
+    /// Created, written and closed, and synced with all others at the end, by [`SyncBatch`].
+    Batch,
+    /// Removed.
+    Removed,
+}
+
+impl Step {
+    /// As tables show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::New => "new file",
+            Step::Truncated => "overwritten, truncated first",
+            Step::InPlace => "overwritten in place",
+            Step::Appended => "appended to",
+            Step::Renamed => "renamed",
+            Step::Synced => "new file, synced",
+            Step::Batch => "new files, synced as a batch",
+            Step::Removed => "removed",
+        }
+    }
+
+    /// Its calls, in their order.
+    fn operations(self) -> &'static [&'static str] {
+        match self {
+            Step::New | Step::Truncated | Step::Appended => &["open", "write", "close"],
+            Step::InPlace => &["open", "write", "cut to length", "close"],
+            Step::Renamed => &["rename"],
+            Step::Synced => &["open", "write", "sync", "close"],
+            Step::Batch => &[],
+            Step::Removed => &["remove"],
+        }
+    }
+}
+
+/// The steps, with their threads, and their share of the time in hundredths. The files of the first are the later ones' too.
+const STEPS: [(Step, usize, u32); 10] = [
+    (Step::New, 1, 20),
+    (Step::Truncated, 1, 10),
+    (Step::InPlace, 1, 10),
+    (Step::Appended, 1, 10),
+    (Step::Renamed, 1, 5),
+    (Step::Removed, 1, 5),
+    (Step::Synced, 1, 15),
+    (Step::Synced, MANY_SYNCS, 5),
+    (Step::Batch, 1, 10),
+    (Step::New, MANY, 10),
+];
+
+/// How many files a step may make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Amount(usize);
+
+impl Amount {
+    /// So many that an eighth of the free space is enough for all, where that is known.
+    pub(crate) fn fitting(free_bytes: Option<u64>) -> Result<Amount, Failure> {
+        let Some(free) = free_bytes else { return Ok(Amount(MOST)) };
+        let steps_that_make_files = 5;
+        let fit = free / 8 / CONTENT.len() as u64 / steps_that_make_files;
+        match usize::try_from(fit).unwrap_or(MOST).min(MOST) {
+            enough @ LEAST.. => Ok(Amount(enough)),
+            _ => Err(Failure::NoSpace(free)),
+        }
+    }
+}
+
+/// Does all steps below `root`.
+pub(crate) fn all(
+    root: &Path,
+    time: Duration,
+    Amount(most): Amount,
+    observer: &dyn Observer,
+) -> Result<Vec<Series>, Failure> {
+    let folder = |name: String| -> Result<PathBuf> {
+        let folder = root.join(name);
+        fs::create_dir(&folder).map_err(|error| Error::new(Operation::CreateFolder, &folder, error))?;
+        Ok(folder)
+    };
+    let mut all: Vec<Series> = Vec::new();
+    let mut done = 0;
+    let first = [folder("first".into())?];
+    for (number, (step, threads, share)) in STEPS.into_iter().enumerate() {
+        observer.begins(step, threads, f64::from(done) / 100.0);
+        done += share;
+        let folders = match step {
+            Step::New | Step::Synced | Step::Batch if number > 0 => {
+                (0..threads).map(|thread| folder(format!("{number}-{thread}"))).collect::<Result<Vec<_>>>()?
+            }
+            _ => first.to_vec(),
+        };
+        // What is done to files that are there is done to no more than there are.
+        let most = match step {
+            Step::New | Step::Synced | Step::Batch => most,
+            Step::Removed => all.last().map_or(0, |renamed| renamed.files as usize),
+            _ => all.first().map_or(0, |new| new.files as usize),
+        };
+        let work = Work { step, most, until: Instant::now() + time * share / 100, observer };
+        all.push(if step == Step::Batch { work.batch(&folders[0])? } else { work.run(&folders)? });
+        if observer.stopped() {
+            return Err(Failure::Stopped);
+        }
+    }
+    Ok(all)
+}
+
+/// One step.
+struct Work<'a> {
+    step: Step,
+    most: usize,
+    until: Instant,
+    observer: &'a dyn Observer,
+}
+
+impl Work<'_> {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until || self.observer.stopped()
+    }
+
+    /// One thread for each folder.
+    fn run(&self, folders: &[PathBuf]) -> Result<Series> {
+        let operations = self.step.operations();
+        let times = Mutex::new(vec![Vec::new(); operations.len()]);
+        let failure = Mutex::new(None);
+        let next = AtomicUsize::new(0);
+        let closer = Closer::options().policy(Policy::Never).build();
+        let one = |folder: &Path| {
+            let mut own = vec![Vec::new(); operations.len()];
+            let mut result = Ok(());
+            // The first file is done in any case: without it there would be nothing to say.
+            while result.is_ok() {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= self.most.max(1) || (number > 0 && self.is_over()) {
+                    break;
+                }
+                result = self.step.apply(folder, number, &closer, &mut own);
+            }
+            let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+            times.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
+            if let Err(error) = result {
+                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        };
+        let begun = Instant::now();
+        let mut threads = 1;
+        thread::scope(|scope| {
+            for folder in &folders[1..] {
+                // Where the system has no more threads for us, fewer are what it can do.
+                threads += usize::from(thread::Builder::new().spawn_scoped(scope, || one(folder)).is_ok());
+            }
+            one(&folders[0]);
+        });
+        let elapsed = begun.elapsed();
+        if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        if let Err(errors) = closer.wait()
+            && let Some(error) = errors.into_iter().next()
+        {
+            return Err(error);
+        }
+        let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let files = times.first().map_or(0, Vec::len) as u64;
+        let operations =
+            operations.iter().zip(times).filter_map(|(name, times)| Some((*name, Samples::new(times)?))).collect();
+        Ok(Series { step: self.step, threads, files, elapsed, operations })
+    }
+
+    /// A batch has no times of single files: it is as long as its sync.
+    fn batch(&self, folder: &Path) -> Result<Series> {
+        // Half of the time is for the sync.
+        let begun = Instant::now();
+        let half = self.until.saturating_duration_since(begun) / 2;
+        let batch = SyncBatch::new();
+        let mut files = 0;
+        while files < self.most.max(1) && (files == 0 || (begun.elapsed() < half && !self.observer.stopped())) {
+            batch.write(path(folder, files), CONTENT)?;
+            files += 1;
+        }
+        if let Err(errors) = batch.finish()
+            && let Some(error) = errors.iter().next()
+        {
+            return Err(error.clone());
+        }
+        Ok(Series {
+            step: self.step,
+            threads: 1,
+            files: files as u64,
+            elapsed: begun.elapsed(),
+            operations: Vec::new(),
+        })
+    }
+}
+
+fn path(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("{number:06}"))
+}
+
+fn renamed(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("{number:06}.renamed"))
+}
+
+impl Step {
+    /// Does it to one file, and adds what each call took.
+    fn apply(self, folder: &Path, number: usize, closer: &Closer, times: &mut [Vec<Duration>]) -> Result<()> {
+        let path = &path(folder, number);
+        let mut times = times.iter_mut();
+        // Each call ends where the next begins.
+        let mut lap = Instant::now();
+        let mut timed = |operation: Operation, result: io::Result<()>| {
+            let now = Instant::now();
+            let took = now - std::mem::replace(&mut lap, now);
+            result.map_err(|error| Error::new(operation, path, error))?;
+            times.next().expect("as many operations as it names").push(took);
+            Ok::<(), Error>(())
+        };
+        let options = |set: fn(&mut OpenOptions) -> &mut OpenOptions| set(&mut OpenOptions::new()).open(path);
+        let opened = match self {
+            Step::Renamed => return timed(Operation::Rename, fs::rename(path, renamed(folder, number))),
+            Step::Removed => return timed(Operation::Remove, fs::remove_file(renamed(folder, number))),
+            Step::New | Step::Synced | Step::Batch => options(|options| options.write(true).create_new(true)),
+            Step::Truncated => options(|options| options.write(true).truncate(true)),
+            Step::InPlace => options(|options| options.write(true)),
+            Step::Appended => options(|options| options.append(true)),
+        };
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) => return timed(Operation::Open, Err(error)),
+        };
+        timed(Operation::Open, Ok(()))?;
+        timed(Operation::Write, (&file).write_all(CONTENT))?;
+        match self {
+            Step::InPlace => timed(Operation::Write, file.set_len(CONTENT.len() as u64))?,
+            Step::Synced => timed(Operation::Sync, File::sync_all(&file))?,
+            _ => {}
+        }
+        closer.close_at(file, path);
+        timed(Operation::Close, Ok(()))
+    }
+}

@@ -1,0 +1,275 @@
+//! What would save time, and the arithmetic of it.
+//!
+//! Every saving is reckoned from what the trace shows, with constants that measurements set, so that it errs to the low side. Savings
+//! overlap: a close that is saved because the file stays open cannot be handed over as well.
+
+use crate::human::{bytes, count, counted, time};
+use crate::report::{BUFFER, Report};
+
+/// What handing a close over costs the thread that does it, at most (the figure behind `Policy::Adaptive`).
+const HAND_OVER: u64 = 10_000;
+/// Closes that a `Closer` has going at once.
+const CLOSERS: u64 = 64;
+/// One sync for a batch against one for each file: measured 8 times (written, synced and renamed) to 14 (written and synced).
+const BATCH: u64 = 8;
+/// Files from which on a batch is worth a sync of the whole file system.
+const A_BATCH: u64 = 16;
+/// Making files with a `TreeWriter` against one thread in a loop: measured 1.5 times (ext4) to 2 (tmpfs) on two cores.
+const TREE: (u64, u64) = (3, 2);
+/// Files from which on a tree is worth its threads.
+const A_TREE: u64 = 64;
+
+/// Something that could be done better, or that was looked at and is well as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The part of manyfiles that does it.
+    pub part: &'static str,
+    /// What it is about, in a few words.
+    pub title: &'static str,
+    /// What was seen, and what follows: sentences.
+    pub told: Vec<String>,
+    /// The reckoning, if there is one: `12 ms − 3 × 10 µs = 11.97 ms`.
+    pub arithmetic: Option<String>,
+    /// What would be saved at least, in nanoseconds. `None`: nothing, or the trace can't tell.
+    pub saves_nanos: Option<u64>,
+}
+
+/// All that apply to a trace, by what they save.
+pub(crate) fn all(report: &Report) -> Vec<Finding> {
+    let mut all: Vec<Finding> = [
+        closes(report),
+        again(report),
+        small_writes(report),
+        batch(report),
+        group(report),
+        tree(report),
+        folders(report),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    all.sort_by_key(|finding| std::cmp::Reverse(finding.saves_nanos));
+    all
+}
+
+impl Finding {
+    fn new(part: &'static str, title: &'static str, told: String) -> Finding {
+        Finding { part, title, told: vec![told], arithmetic: None, saves_nanos: None }
+    }
+
+    fn saying(mut self, told: impl Into<String>) -> Finding {
+        self.told.push(told.into());
+        self
+    }
+
+    /// `terms` is what stands before the equals sign.
+    fn saving(mut self, terms: String, nanos: u64) -> Finding {
+        self.arithmetic = Some(format!("{terms} = {}", time(nanos)));
+        self.saves_nanos = Some(nanos);
+        self
+    }
+}
+
+/// `− 2,300 × 71.0 µs of tracing`, where that is known.
+fn without_tracing(report: &Report, calls: u64) -> (u64, String) {
+    match report.tracing.filter(|&nanos| nanos > 0) {
+        Some(nanos) => (calls.saturating_mul(nanos), format!(" − {} × {} of tracing", count(calls), time(nanos))),
+        None => (0, String::new()),
+    }
+}
+
+fn mean(nanos: u64, calls: u64) -> String {
+    time(nanos / calls.max(1))
+}
+
+fn closes(report: &Report) -> Option<Finding> {
+    let closes = &report.closes;
+    let calls = closes.written.calls + closes.appended.calls;
+    let nanos = closes.written.nanos.saturating_add(closes.appended.nanos);
+    if calls == 0 {
+        return None;
+    }
+    let (part, title) = ("FastClose, Closer", "closes after a write");
+    let mut told = format!(
+        "{} followed a write ({} of them an append)",
+        counted(calls, "close", "closes"),
+        count(closes.appended.calls)
+    );
+    if !report.timed {
+        return Some(Finding::new(part, title, told + "."));
+    }
+    told += &format!(" and took {}, {} each", time(nanos), mean(nanos, calls));
+    told += &match closes.unwritten.calls {
+        0 => ".".to_string(),
+        others => {
+            format!("; {} took {} each.", counted(others, "other", "others"), mean(closes.unwritten.nanos, others))
+        }
+    };
+    let finding = Finding::new(part, title, told);
+    let (tracing, tracing_said) = without_tracing(report, calls);
+    let saved = nanos.saturating_sub(tracing).saturating_sub(calls * HAND_OVER);
+    if saved == 0 {
+        return Some(finding.saying(format!(
+            "That is no more than handing them over would cost ({} each): a Closer that sees this closes at once, and nothing is to be gained.",
+            time(HAND_OVER)
+        )));
+    }
+    let terms = format!("{}{tracing_said} − {} × {} to hand over", time(nanos), count(calls), time(HAND_OVER));
+    Some(
+        finding
+            .saying(format!(
+                "Handed over, they no longer hold up who writes; up to {CLOSERS} of them wait at once, so all are closed soon after."
+            ))
+            .saving(terms, saved),
+    )
+}
+
+fn again(report: &Report) -> Option<Finding> {
+    let again = &report.again;
+    if again.kept_opens == 0 {
+        return None;
+    }
+    let least = if again.exact { "" } else { "at least " };
+    let mut told = format!(
+        "{least}{} for writing of a file that the same process had open for writing before",
+        counted(again.kept_opens, "open", "opens")
+    );
+    let (part, title) = ("Vfs, FileWriter", "files opened again and again");
+    if !report.timed {
+        return Some(Finding::new(part, title, told + "."));
+    }
+    told += &format!(
+        "; they took {}, the closes before them {}.",
+        time(again.kept_open_nanos),
+        time(again.kept_close_nanos)
+    );
+    let (tracing, tracing_said) = without_tracing(report, 2 * again.kept_opens);
+    let saved = again.kept_open_nanos.saturating_add(again.kept_close_nanos).saturating_sub(tracing);
+    let terms = format!("{} + {}{tracing_said}", time(again.kept_open_nanos), time(again.kept_close_nanos));
+    let finding = Finding::new(part, title, told).saying("With the handle kept, none of these calls is made.");
+    Some(if saved > 0 { finding.saving(terms, saved) } else { finding })
+}
+
+fn small_writes(report: &Report) -> Option<Finding> {
+    let writes = &report.small_writes;
+    let fewer = writes.calls.checked_sub(writes.calls_with_buffer).filter(|&fewer| fewer > 0)?;
+    let mut told = format!(
+        "{} writes of less than 64 KiB each followed one another in {}, {} in all, {} each",
+        count(writes.calls),
+        counted(writes.runs, "run", "runs"),
+        bytes(writes.bytes),
+        bytes(writes.bytes / writes.calls)
+    );
+    let (part, title) = ("FileWriter", "small writes that a buffer merges");
+    let merged = format!("Through a buffer of {} KiB they would be {}.", BUFFER >> 10, count(writes.calls_with_buffer));
+    let Some(cheapest) = report.cheapest_write.filter(|_| report.timed) else {
+        return Some(Finding::new(part, title, told + ".").saying(merged));
+    };
+    told += &format!("; they took {}.", time(writes.nanos));
+    let tracing = report.tracing.unwrap_or(0);
+    // Not more than they took: the cheapest tenth may be cheaper than these, never dearer on the whole.
+    let saved = fewer.saturating_mul(cheapest.saturating_sub(tracing)).min(writes.nanos);
+    let finding = Finding::new(part, title, told).saying(merged);
+    let each = match tracing {
+        0 => time(cheapest),
+        tracing => format!("({} − {} of tracing)", time(cheapest), time(tracing)),
+    };
+    let terms = format!(
+        "({} − {}) × {each} that the cheapest tenth of writes take",
+        count(writes.calls),
+        count(writes.calls_with_buffer)
+    );
+    Some(match saved {
+        0 => finding
+            .saying("Under this tracer a write costs no more than the tracing: the trace can't tell what that saves."),
+        saved => finding.saving(terms, saved),
+    })
+}
+
+fn batch(report: &Report) -> Option<Finding> {
+    let syncs = &report.syncs;
+    if syncs.files < 2 {
+        return None;
+    }
+    let (part, title) = ("SyncBatch", "syncs that a batch merges");
+    let mut told = format!("{} files were synced one by one", count(syncs.files));
+    if report.timed {
+        told += &format!(", which took {}, {} each", time(syncs.first_nanos), mean(syncs.first_nanos, syncs.files));
+    }
+    let finding = Finding::new(part, title, told + ".");
+    if syncs.files < A_BATCH {
+        return Some(finding.saying(format!(
+            "From some {A_BATCH} files on, one sync for all of them is worth its price; so few are synced faster from several threads."
+        )));
+    }
+    let finding = finding.saying(
+        "One sync for all of them took from an eighth down to a fourteenth of that where it was measured (ext4, XFS); reckoned with \
+         an eighth.",
+    );
+    let saved = syncs.first_nanos - syncs.first_nanos / BATCH;
+    let first = time(syncs.first_nanos);
+    Some(if report.timed { finding.saving(format!("{first} − {first} / {BATCH}"), saved) } else { finding })
+}
+
+fn group(report: &Report) -> Option<Finding> {
+    let syncs = &report.syncs;
+    if syncs.again == 0 {
+        return None;
+    }
+    let mut told = format!("{} of a file that had been synced before", counted(syncs.again, "sync", "syncs"));
+    if report.timed {
+        told += &format!("; they took {}, {} each", time(syncs.again_nanos), mean(syncs.again_nanos, syncs.again));
+    }
+    Some(
+        Finding::new("Appender, SyncPolicy", "syncs of the same file", told + ".").saying(
+            "Records of several threads share syncs in an Appender; a SyncPolicy syncs once in so many bytes or so much time, \
+             if a crash may take what came since. How much that saves depends on what may be lost.",
+        ),
+    )
+}
+
+fn tree(report: &Report) -> Option<Finding> {
+    let made = &report.made;
+    if made.files < A_TREE {
+        return None;
+    }
+    let (part, title) = ("TreeWriter", "many files made one after the other");
+    let mut told = format!("{} files were made", count(made.files));
+    if made.by_one_thread < made.files / 10 * 9 {
+        return Some(Finding::new(part, title, told + ", by several threads; no more is promised for that."));
+    }
+    told += " by one thread";
+    if !report.timed {
+        return Some(Finding::new(part, title, told + "."));
+    }
+    told +=
+        &format!("; their opens, writes and closes took {}, {} each.", time(made.nanos), mean(made.nanos, made.files));
+    let (tracing, tracing_said) = without_tracing(report, 3 * made.files);
+    let work = made.nanos.saturating_sub(tracing);
+    let saved = work - work / TREE.0 * TREE.1;
+    let finding = Finding::new(part, title, told).saying(
+        "Spread over threads by folder and opened relative to folders that stay open, this was 1.5 times (ext4) to twice (tmpfs) as \
+         fast on two cores; where calls wait, many times.",
+    );
+    let took = time(made.nanos);
+    let took = if tracing == 0 { took } else { format!("({took}{tracing_said})") };
+    let terms = format!("{took} × (1 − 1 / 1.5)");
+    Some(if saved > 0 { finding.saving(terms, saved) } else { finding })
+}
+
+fn folders(report: &Report) -> Option<Finding> {
+    let sum = &report.folders_were_there;
+    if sum.calls < 2 {
+        return None;
+    }
+    let (part, title) = ("TreeWriter", "folders made that were there");
+    let told = format!("{} times a folder was to be made that was there already", count(sum.calls));
+    if !report.timed {
+        return Some(Finding::new(part, title, told + "."));
+    }
+    let (tracing, tracing_said) = without_tracing(report, sum.calls);
+    let saved = sum.nanos.saturating_sub(tracing);
+    let finding = Finding::new(part, title, format!("{told}; that took {}.", time(sum.nanos)))
+        .saying("A TreeWriter makes each folder once and remembers.");
+    Some(if saved > 0 { finding.saving(format!("{}{tracing_said}", time(sum.nanos)), saved) } else { finding })
+}

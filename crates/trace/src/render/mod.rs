@@ -1,0 +1,17 @@
+//! A report for people and for programs.
+
+mod html;
+mod json;
+mod svg;
+mod table;
+mod text;
+
+pub use html::html;
+pub use json::json;
+pub use table::{Align, Table};
+pub use text::{Detail, text};
+
+/// The path as text; control characters, and what is not UTF-8, are replaced.
+fn path(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,405 @@
+//! [`System`]: the traced threads and their descriptors, as far as the lines tell.
+
+mod clock;
+mod descriptors;
+mod threads;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
+
+use super::args::{Args, Fd, unescaped};
+use super::syscall::{Shape, Syscall, Syscalls};
+use super::{End, Event, Record, Spelling, strace};
+use crate::analysis::Analysis;
+use crate::call::{Call, Effect, Kind, ThreadId};
+use crate::number::Decimal;
+use crate::open_file::OpenFile;
+
+use clock::Clock;
+
+type Map<K, V> = HashMap<K, V, DefaultHashBuilder>;
+
+/// The number of the one thread whose lines have none.
+const UNNAMED: u32 = 0;
+/// So many threads and descriptors are followed at once; a trace that seems to have more is damaged, or of a whole day.
+const MOST_THREADS: usize = 1 << 16;
+const MOST_DESCRIPTORS: usize = 1 << 18;
+/// Arguments of interrupted calls are kept up to this length: two paths of the greatest length, each byte escaped.
+const MOST_ARGUMENTS: usize = 36 << 10;
+
+/// Puts the calls of a trace together.
+pub(super) struct System {
+    spelling: Spelling,
+    syscalls: Syscalls,
+    threads: Map<u32, Thread>,
+    /// Threads in a call that makes another, the latest last.
+    forking: Vec<u32>,
+    /// Threads that were announced, so that a new number is not that of the unnamed thread.
+    announced: HashSet<u32, DefaultHashBuilder>,
+    /// The call in the line before, if a message has split that.
+    split: Option<(u32, Box<[u8]>)>,
+    clock: Clock,
+    processes: u32,
+    descriptors: usize,
+    /// Arguments of a call whose two halves are joined, and a path that is being put together. Reused.
+    joined: Vec<u8>,
+    path: Vec<u8>,
+    summary: bool,
+}
+
+struct Thread {
+    process: Rc<Process>,
+    program: Rc<[u8]>,
+    pending: Option<Pending>,
+}
+
+/// What threads that share their descriptors share.
+struct Process {
+    id: u32,
+    descriptors: RefCell<Map<i32, Descriptor>>,
+    folder: RefCell<Option<Rc<[u8]>>>,
+}
+
+#[derive(Clone)]
+struct Descriptor {
+    file: Rc<OpenFile>,
+    close_on_exec: bool,
+}
+
+/// A call that has not returned.
+struct Pending {
+    syscall: Syscall,
+    args: Box<[u8]>,
+    start: Option<u64>,
+    /// What is being closed: its number may be taken again before the call returns.
+    closing: Option<Rc<OpenFile>>,
+}
+
+impl System {
+    pub fn new(spelling: Spelling) -> System {
+        System {
+            spelling,
+            syscalls: Syscalls::default(),
+            threads: Map::default(),
+            forking: Vec::new(),
+            announced: HashSet::default(),
+            split: None,
+            clock: Clock::default(),
+            processes: 0,
+            descriptors: 0,
+            joined: Vec::new(),
+            path: Vec::new(),
+            summary: false,
+        }
+    }
+
+    /// Takes a line. Says whether it was understood.
+    pub fn line(&mut self, line: &[u8], analysis: &mut Analysis) -> bool {
+        if self.summary {
+            return true;
+        }
+        let split = self.split.take();
+        let Some(Record { pid, program, stamp, event }) = self.spelling.parse(line) else {
+            // The second half of a line that a message has split looks like nothing by itself.
+            let Some(((pid, name), (args, end))) = split.zip(strace::rest(line)) else { return false };
+            self.resume(pid, b"", &name, args, end, None, analysis);
+            return true;
+        };
+        let start = self.clock.read(stamp);
+        match event {
+            Event::Note => {}
+            Event::Summary => self.summary = true,
+            Event::Attached { pid } => drop(self.announced.insert(pid)),
+            // A thread that was not seen, or that said itself that it ends, is gone already.
+            Event::Exited => match pid {
+                Some(pid) => self.forget(pid, analysis),
+                None if self.threads.len() == 1 => {
+                    let pid = self.thread_of(None, false, analysis);
+                    self.forget(pid, analysis);
+                }
+                None => self.forget(UNNAMED, analysis),
+            },
+            Event::Unfinished { name, args, attached } => {
+                let pid = self.thread_of(pid, false, analysis);
+                if let Some(child) = attached {
+                    self.announced.insert(child);
+                    self.split = Some((pid, name.into()));
+                }
+                self.begin(pid, program, name, args, start);
+            }
+            Event::Call { name, args, end } => {
+                let pid = self.thread_of(pid, false, analysis);
+                let syscall = self.syscalls.get(name);
+                self.call(pid, program, name, syscall, args, end, start, None, analysis);
+            }
+            Event::Resumed { name, args, end } => {
+                let pid = self.thread_of(pid, true, analysis);
+                self.resume(pid, program, name, args, end, start, analysis);
+            }
+        }
+        true
+    }
+
+    /// After the last line.
+    pub fn finish(&mut self, analysis: &mut Analysis) {
+        let pids: Vec<u32> = self.threads.keys().copied().collect();
+        for pid in pids {
+            self.forget(pid, analysis);
+        }
+    }
+
+    fn begin(&mut self, pid: u32, program: &[u8], name: &[u8], args: Args<'_>, start: Option<u64>) {
+        let syscall = self.syscalls.get(name);
+        let closing = match syscall.shape {
+            Shape::Close => {
+                let process = self.thread(pid, program).process.clone();
+                args.fd().and_then(|fd| self.take(&process, fd))
+            }
+            _ => None,
+        };
+        if syscall.shape == Shape::Fork {
+            self.forking.retain(|&other| other != pid);
+            self.forking.push(pid);
+        }
+        let thread = self.thread(pid, program);
+        let args = args.text[..args.text.len().min(MOST_ARGUMENTS)].into();
+        thread.pending = Some(Pending { syscall, args, start, closing });
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a line")]
+    fn resume(
+        &mut self,
+        pid: u32,
+        program: &[u8],
+        name: &[u8],
+        rest: Args<'_>,
+        end: End<'_>,
+        start: Option<u64>,
+        analysis: &mut Analysis,
+    ) {
+        let pending = self.thread(pid, program).pending.take();
+        self.forking.retain(|&other| other != pid);
+        let syscall = self.syscalls.get(name);
+        // Its beginning may lie before the trace's.
+        let Some(pending) = pending.filter(|pending| pending.syscall == syscall) else {
+            return self.call(pid, program, name, syscall, rest, end, start, None, analysis);
+        };
+        let mut joined = std::mem::take(&mut self.joined);
+        joined.clear();
+        joined.extend_from_slice(&pending.args);
+        joined.extend_from_slice(rest.text);
+        let args = Args { style: rest.style, text: &joined };
+        self.call(pid, program, name, syscall, args, end, pending.start.or(start), pending.closing, analysis);
+        self.joined = joined;
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a line")]
+    fn call(
+        &mut self,
+        pid: u32,
+        program: &[u8],
+        name: &[u8],
+        syscall: Syscall,
+        args: Args<'_>,
+        end: End<'_>,
+        start: Option<u64>,
+        closing: Option<Rc<OpenFile>>,
+        analysis: &mut Analysis,
+    ) {
+        let thread = self.thread(pid, program);
+        let (process, before) = (thread.process.clone(), thread.program.clone());
+        let Done { effect, file, path } = self.effect(pid, &process, syscall.shape, args, end, closing);
+        if let Some(Decimal { digits, .. }) = end.duration {
+            // perf counts milliseconds.
+            analysis.seen_digits(digits + if self.spelling == Spelling::Perf { 3 } else { 0 });
+        }
+        // A new program's first call is the one that made it so.
+        let program = if syscall.shape == Shape::Exec { self.thread(pid, b"").program.clone() } else { before };
+        let path = match path {
+            Subject::None => file.as_deref().and_then(OpenFile::path),
+            Subject::Assembled => Some(&self.path[..]),
+        };
+        // Reading from a pipe is waiting for who writes to it.
+        let channel = file.as_deref().is_some_and(|file| file.is_channel);
+        let kind = if channel && syscall.kind.is_file() { Kind::Wait } else { syscall.kind };
+        analysis.call(&Call {
+            operation: name,
+            kind,
+            thread: ThreadId { process: 0, thread: pid },
+            program: &program,
+            start,
+            duration: end.duration.map(|time| time.nanos),
+            failed: end.failed(),
+            path,
+            file: file.as_deref(),
+            effect,
+        });
+        match syscall.shape {
+            Shape::Fork => self.forked(pid, args, end),
+            Shape::Exit => self.forget(pid, analysis),
+            _ => {}
+        }
+    }
+
+    /// Follows what the call did to descriptors and folders, and says what it was about.
+    fn effect(
+        &mut self,
+        pid: u32,
+        process: &Rc<Process>,
+        shape: Shape,
+        args: Args<'_>,
+        end: End<'_>,
+        closing: Option<Rc<OpenFile>>,
+    ) -> Done {
+        let (value, failed) = (end.value(), end.failed());
+        let bytes = value.filter(|_| !failed).map_or(0, |value| value.max(0) as u64);
+        match shape {
+            Shape::None | Shape::Fork | Shape::Exit => Done::NOTHING,
+            Shape::Open | Shape::OpenAt | Shape::Create => {
+                let annotation = end.annotation().map(unescaped).filter(|name| name.starts_with(b"/"));
+                let known = match annotation {
+                    Some(name) => self.assemble(name),
+                    None => self.assemble_path(process, args, shape == Shape::OpenAt),
+                };
+                if failed || value.is_none() {
+                    return Done { effect: Effect::None, file: None, path: known };
+                }
+                let (flags, create) = (args.flags(), shape == Shape::Create);
+                let mut file = OpenFile::new(known.of(&self.path), process.id);
+                file.opened = true;
+                file.for_writing = create || flags.writes;
+                file.appends = flags.appends;
+                file.was_empty = create || flags.truncates || (flags.creates && flags.exclusive);
+                file.regular &= !flags.folder;
+                let file = Rc::new(file);
+                self.put(process, value, file.clone(), flags.close_on_exec);
+                Done { effect: Effect::Opened, file: Some(file), path: Subject::None }
+            }
+            Shape::Close => {
+                let file = closing.or_else(|| args.fd().filter(|_| !failed).and_then(|fd| self.take(process, fd)));
+                Done { effect: if failed { Effect::None } else { Effect::Closed }, file, path: Subject::None }
+            }
+            Shape::CloseRange => {
+                if let (false, Some(first), Some(last)) = (failed, args.number(0, &["fd"]), args.number(1, &["max_fd"]))
+                    && !args.mention("CLOEXEC")
+                {
+                    process.descriptors.borrow_mut().retain(|&fd, _| !(first..=last).contains(&(fd as u64)));
+                }
+                Done::NOTHING
+            }
+            Shape::Read => self.on(process, args.fd(), Effect::Read(bytes)),
+            Shape::Write => self.on(process, args.fd(), Effect::Wrote { bytes, at: None }),
+            Shape::WriteAt => self.on(process, args.fd(), Effect::Wrote { bytes, at: args.last_number() }),
+            Shape::Into(place, name) => self.on(process, args.fd_at(place, &[name]), Effect::Wrote { bytes, at: None }),
+            Shape::Sync => self.on(process, args.fd(), if failed { Effect::None } else { Effect::Synced }),
+            Shape::Seek => self.on(process, args.fd(), Effect::Moved),
+            Shape::Fd | Shape::Length => self.on(process, args.fd(), Effect::None),
+            Shape::Path | Shape::MakeFolder => {
+                let path = self.assemble_path(process, args, false);
+                let there = shape == Shape::MakeFolder && end.result.starts_with(b"-1 EEXIST");
+                Done { effect: if there { Effect::FolderWasThere } else { Effect::None }, file: None, path }
+            }
+            Shape::PathAt | Shape::MakeFolderAt => {
+                let path = self.assemble_path(process, args, true);
+                if let Subject::None = path {
+                    // fstat is newfstatat with an empty path.
+                    return self.on(process, args.folder(), Effect::None);
+                }
+                let there = shape == Shape::MakeFolderAt && end.result.starts_with(b"-1 EEXIST");
+                Done { effect: if there { Effect::FolderWasThere } else { Effect::None }, file: None, path }
+            }
+            Shape::Channel => {
+                if !failed {
+                    self.put(process, value, Rc::new(OpenFile::channel(process.id)), args.mention("CLOEXEC"));
+                }
+                Done::NOTHING
+            }
+            Shape::Channels => {
+                if !failed {
+                    for fd in args.pair().into_iter().flatten() {
+                        self.put(
+                            process,
+                            Some(i64::from(fd)),
+                            Rc::new(OpenFile::channel(process.id)),
+                            args.mention("CLOEXEC"),
+                        );
+                    }
+                }
+                Done::NOTHING
+            }
+            Shape::Duplicate | Shape::DuplicateTo => {
+                let done = self.on(process, args.fd(), Effect::None);
+                if let (false, Some(file)) = (failed, &done.file) {
+                    self.put(process, value, file.clone(), args.mention("CLOEXEC"));
+                }
+                done
+            }
+            Shape::Fcntl => {
+                let done = self.on(process, args.fd(), Effect::None);
+                if let (false, Some(file)) = (failed, &done.file) {
+                    if args.mention("DUPFD") {
+                        self.put(process, value, file.clone(), args.mention("DUPFD_CLOEXEC"));
+                    } else if args.mention("SETFD")
+                        && let Some(Fd { number: Some(fd), .. }) = args.fd()
+                        && let Some(descriptor) = process.descriptors.borrow_mut().get_mut(&fd)
+                    {
+                        descriptor.close_on_exec = args.mention("FD_CLOEXEC");
+                    }
+                }
+                done
+            }
+            Shape::ChangeFolder => {
+                let path = self.assemble_path(process, args, false);
+                if let (false, Some(folder)) = (failed, path.of(&self.path)) {
+                    *process.folder.borrow_mut() = Some(folder.into());
+                }
+                Done { effect: Effect::None, file: None, path }
+            }
+            Shape::ChangeFolderFd => {
+                let done = self.on(process, args.fd(), Effect::None);
+                if let (false, Some(folder)) = (failed, done.file.as_deref().and_then(OpenFile::path)) {
+                    *process.folder.borrow_mut() = Some(folder.into());
+                }
+                done
+            }
+            Shape::Exec => {
+                let path = self.assemble_path(process, args, false);
+                if !failed {
+                    self.execute(pid);
+                }
+                Done { effect: Effect::None, file: None, path }
+            }
+        }
+    }
+}
+
+/// What a call was about, and did.
+struct Done {
+    effect: Effect,
+    file: Option<Rc<OpenFile>>,
+    path: Subject,
+}
+
+impl Done {
+    const NOTHING: Done = Done { effect: Effect::None, file: None, path: Subject::None };
+}
+
+/// Where its path is.
+#[derive(Clone, Copy)]
+enum Subject {
+    /// With the open file, if there is one.
+    None,
+    /// In `System::path`.
+    Assembled,
+}
+
+impl Subject {
+    fn of(self, path: &[u8]) -> Option<&[u8]> {
+        match self {
+            Subject::None => None,
+            Subject::Assembled => Some(path),
+        }
+    }
+}
