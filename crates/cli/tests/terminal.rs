@@ -28,7 +28,6 @@ fn contents(folder: &Path) -> Vec<String> {
 
 #[test]
 fn each_conflict_is_asked_about_and_each_answer_is_obeyed() {
-    skip_unless!(Need::Program("script"));
     let temp = taken(3);
     let mut pty = Pty::run(temp.path(), "unpack a.tar -C out -j 1");
     pty.wait_for("0 is there already").wait_for("[q]uit? ").send("what?\n");
@@ -45,7 +44,6 @@ fn each_conflict_is_asked_about_and_each_answer_is_obeyed() {
 
 #[test]
 fn an_answer_in_capitals_is_for_all_that_follow() {
-    skip_unless!(Need::Program("script"));
     for (answer, content) in [("O\n", "new"), ("S\n", "old")] {
         let temp = taken(20);
         let mut pty = Pty::run(temp.path(), "unpack a.tar -C out");
@@ -59,7 +57,6 @@ fn an_answer_in_capitals_is_for_all_that_follow() {
 
 #[test]
 fn to_quit_at_the_question_is_to_stop() {
-    skip_unless!(Need::Program("script"));
     // By its answer, by the end of the input, by Ctrl-C.
     for answer in ["q\n", "\x04", "\x03"] {
         let temp = taken(5);
@@ -74,7 +71,6 @@ fn to_quit_at_the_question_is_to_stop() {
 
 #[test]
 fn nobody_is_asked_when_the_answer_is_given_or_nobody_is_there() {
-    skip_unless!(Need::Program("script"));
     let temp = taken(3);
     let (code, rest) = Pty::run(temp.path(), "unpack a.tar -C out --on-conflict error").end();
     assert_eq!(code, 1, "{rest}");
@@ -86,7 +82,6 @@ fn nobody_is_asked_when_the_answer_is_given_or_nobody_is_there() {
 
 #[test]
 fn a_dry_run_on_a_terminal_says_that_it_would_ask() {
-    skip_unless!(Need::Program("script"));
     let temp = taken(1);
     let (code, rest) = Pty::run(temp.path(), "unpack a.tar -C out --dry-run").end();
     assert_eq!(code, 0, "{rest}");
@@ -95,7 +90,7 @@ fn a_dry_run_on_a_terminal_says_that_it_would_ask() {
 
 #[test]
 fn the_progress_bar_makes_way_for_messages_and_goes_at_the_end() {
-    skip_unless!(Need::Program("script"), Need::Fuse);
+    skip_unless!(Need::Fuse);
     let temp = tempdir().unwrap();
     for n in 0..10 {
         write(temp.path().join(format!("src/{n}/f")), "x");

@@ -2,43 +2,49 @@
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pty_process::Size;
+use pty_process::blocking::{Command, open};
+
 use super::BINARY;
 
-/// A run of the command under `script`, which gives it a pseudo-terminal.
+/// A run of the command on a pseudo-terminal of 80 columns.
 pub struct Pty {
     child: Child,
+    terminal: Arc<pty_process::blocking::Pty>,
     output: Receiver<Vec<u8>>,
     seen: String,
 }
 
 impl Pty {
-    /// Runs the command with `args` (as a shell reads them) in `folder`. Needs the program `script`.
+    /// Runs the command with `args` (as a shell reads them) in `folder`.
     pub fn run(folder: &Path, args: &str) -> Pty {
-        let mut child = Command::new("script")
-            .args(["-q", "-e", "-c", &format!("exec {BINARY} {args}"), "/dev/null"])
+        let (terminal, other_end) = open().unwrap();
+        terminal.resize(Size::new(24, 80)).unwrap();
+        let child = Command::new("sh")
+            .args(["-c", &format!("exec {BINARY} {args}")])
             .current_dir(folder)
             .env("TERM", "xterm")
-            .env("SHELL", "/bin/sh")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
+            .spawn(other_end)
             .unwrap();
-        let mut stdout = child.stdout.take().unwrap();
+        let terminal = Arc::new(terminal);
         let (sender, output) = mpsc::channel();
+        let shown = Arc::clone(&terminal);
         thread::spawn(move || {
             let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = stdout.read(&mut buffer) {
+            // An error when nobody has the other end any more and all was read.
+            while let Ok(n @ 1..) = (&*shown).read(&mut buffer) {
                 if sender.send(buffer[..n].to_vec()).is_err() {
                     break;
                 }
             }
         });
-        Pty { child, output, seen: String::new() }
+        Pty { child, terminal, output, seen: String::new() }
     }
 
     /// Waits until the terminal shows `text`, after what was waited for before.
@@ -60,9 +66,7 @@ impl Pty {
 
     /// Types `text`.
     pub fn send(&mut self, text: &str) -> &mut Pty {
-        let stdin = self.child.stdin.as_mut().unwrap();
-        stdin.write_all(text.as_bytes()).unwrap();
-        stdin.flush().unwrap();
+        (&*self.terminal).write_all(text.as_bytes()).unwrap();
         self
     }
 
