@@ -3,7 +3,9 @@
 
 mod chart;
 mod contest;
+mod git;
 mod groups;
+mod mercurial;
 mod peers;
 mod place;
 mod process;

@@ -54,6 +54,14 @@ impl Place {
         Ok(Place::new(name, Kind::Slow(options.mount()?)))
     }
 
+    /// Waits until what was written has reached the image, if the place is one.
+    pub fn settle(&self) -> Result<()> {
+        if let Kind::Image(disk) | Kind::Cleared(disk) = &self.kind {
+            disk.sync()?;
+        }
+        Ok(())
+    }
+
     fn new(name: &str, kind: Kind) -> Place {
         Place { name: name.to_owned(), kind, runs: Cell::new(0) }
     }
@@ -68,12 +76,9 @@ impl Site for Place {
     /// run's time.
     fn fresh(&self) -> Result<PathBuf> {
         let run = self.runs.replace(self.runs.get() + 1);
+        self.settle()?;
         let root = match &self.kind {
-            Kind::Tmpfs(disk) => disk.path(),
-            Kind::Image(disk) | Kind::Cleared(disk) => {
-                disk.sync()?;
-                disk.path()
-            }
+            Kind::Tmpfs(disk) | Kind::Image(disk) | Kind::Cleared(disk) => disk.path(),
             Kind::Slow(mount) => mount.path(),
         };
         Ok(root.join(format!("run-{run:04}")))

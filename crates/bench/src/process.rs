@@ -22,9 +22,12 @@ pub fn measure(command: &[&OsStr]) -> Result<Sample> {
     measure_command(Command::new(program).args(arguments))
 }
 
-/// [`measure`] with the command's environment.
+/// [`measure`] with the command's environment and folder.
 pub fn measure_command(command: &Command) -> Result<Sample> {
     let mut middle = Command::new(std::env::current_exe()?);
+    if let Some(folder) = command.get_current_dir() {
+        middle.current_dir(folder);
+    }
     middle.arg(MEASURE).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
     let changes = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
     // A file: a pipe would not end while something that the command left behind has it open, as wine's services do.
@@ -62,6 +65,23 @@ pub fn measure_child(command: &[String]) -> Result<ExitStatus> {
     }
     println!("{} {} {}", start.elapsed().as_secs_f64(), cpu(&usage), usage.ru_maxrss * 1024);
     Ok(ExitStatus::from_raw(status))
+}
+
+/// Runs a command to its end: what it said on standard output.
+pub fn said_by(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_owned();
+    let output = command.output().with_context(|| format!("needs {}", program.display()))?;
+    if !output.status.success() {
+        bail!("{}: {}: {}", program.display(), output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Runs a program that times its own work and prints the seconds and the processor's.
+pub fn timed_by_itself(command: &mut Command) -> Result<Sample> {
+    let said = said_by(command)?;
+    let (seconds, cpu_seconds) = said.trim().split_once(' ').context("the program prints two figures")?;
+    Ok(Sample { seconds: seconds.parse()?, cpu_seconds: cpu_seconds.parse()?, peak_memory: None, count: None })
 }
 
 /// Processor time of those children that have ended and were waited for.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,6 +93,15 @@ impl Corpus {
             }
         }
         folders
+    }
+
+    /// Writes all of it below `root`, with the folders that are missing.
+    pub fn write(&self, root: &Path) -> io::Result<()> {
+        fs::create_dir_all(root)?;
+        for folder in self.folders() {
+            fs::create_dir_all(root.join(folder))?;
+        }
+        self.files.iter().try_for_each(|(path, bytes)| fs::write(root.join(path), bytes))
     }
 
     /// What a folder holds when all of this has been written there. Permissions and times are placeholders.

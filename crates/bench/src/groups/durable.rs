@@ -7,11 +7,14 @@ use std::path::Path;
 
 use anyhow::Result;
 use manyfiles::sync::{BatchMethod, SyncBatch};
-use manyfiles_testkit::Corpus;
+use manyfiles_testkit::{Corpus, Need};
+use tempfile::TempDir;
 
 use super::{SEED, holds};
-use crate::contest::{self, Contest, Entrant, Plan, Sample, Target, timed};
+use crate::contest::{self, Check, Contest, Entrant, Plan, Run, Sample, Target, timed};
+use crate::git::Repository;
 use crate::place::Place;
+use crate::process;
 use crate::report::Book;
 use Target::{Faster, Shown};
 
@@ -20,12 +23,15 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
         (Corpus::w1(SEED), "2,300 files durable, one folder"),
         (Corpus::spread(10_000, 100, SEED), "10,000 files durable, 100 folders"),
     ];
+    // Where git reads what it adds: reading is nobody's bottleneck.
+    let sources: Vec<TempDir> = corpora.iter().map(|(corpus, _)| in_memory(corpus)).collect::<Result<_>>()?;
     for place in [Place::ext4(), Place::xfs()] {
         let Some(place) = book.place_or_skip("durable", place) else { continue };
         // What is claimed is claimed for ext4.
         let claimed = |target| if place.name == "ext4" { target } else { Shown };
-        for (corpus, what) in &corpora {
+        for ((corpus, what), source) in corpora.iter().zip(&sources) {
             contest(corpus, what, &place, claimed(Faster(12.0)), claimed(Faster(3.0)), plan, book);
+            against_git(corpus, source.path(), what, &place, plan, book);
         }
     }
     Ok(())
@@ -41,21 +47,6 @@ fn contest(
     book: &mut Book,
 ) {
     let check = holds(corpus);
-    let batch = |method: BatchMethod, atomic: bool| {
-        move |root: &Path| {
-            in_folders(corpus, root, || {
-                let batch = SyncBatch::new().method(method).atomic(atomic);
-                for (path, bytes) in &corpus.files {
-                    batch.write(root.join(path), bytes)?;
-                }
-                for folder in corpus.folders() {
-                    batch.add_folder(root.join(folder).parent().unwrap_or(root));
-                }
-                batch.finish()?;
-                Ok(())
-            })
-        }
-    };
     let fsync_each = |root: &Path| {
         in_folders(corpus, root, || {
             for (path, bytes) in &corpus.files {
@@ -89,13 +80,63 @@ fn contest(
     };
     let slow = |entrant| Entrant { rounds_at_most: Some(5), ..entrant };
     let entrants = vec![
-        Entrant::new("SyncBatch", Shown, &check, Box::new(batch(BatchMethod::Automatic, false))),
+        Entrant::new("SyncBatch", Shown, &check, Box::new(batch(corpus, BatchMethod::Automatic, false))),
         slow(Entrant::new("fsync of each", over_fsync, &check, Box::new(fsync_each))),
         slow(Entrant::new("git's batch method", over_git, &check, Box::new(git))),
-        Entrant::new("SyncBatch, atomic", Shown, &check, Box::new(batch(BatchMethod::Automatic, true))),
-        Entrant::new("SyncBatch, each file", Shown, &check, Box::new(batch(BatchMethod::EachFile, false))),
+        Entrant::new("SyncBatch, atomic", Shown, &check, Box::new(batch(corpus, BatchMethod::Automatic, true))),
+        Entrant::new("SyncBatch, each file", Shown, &check, Box::new(batch(corpus, BatchMethod::EachFile, false))),
     ];
     book.enter(contest::run(Contest { group: "durable", what: what.into(), place, entrants }, plan));
+}
+
+/// git itself, which also hashes each file, and looks whether it has it.
+fn against_git(corpus: &Corpus, source: &Path, what: &str, place: &Place, plan: Plan, book: &mut Book) {
+    if let Err(why) = Need::Program("git").check() {
+        return book.skip("durable, git", &why);
+    }
+    let files = corpus.files.len();
+    let (ours, theirs) = (holds(corpus), loose_objects(files));
+    let add = |method: &'static str| -> Run<'_> {
+        Box::new(move |folder| {
+            let repository = Repository::empty(folder)?;
+            let settings = [method, "core.fsync=loose-object", "core.looseCompression=0", "core.preloadIndex=false"];
+            process::measure_command(&repository.add(source, &settings))
+        })
+    };
+    let few = |entrant| Entrant { rounds_at_most: Some(5), ..entrant };
+    let entrants = vec![
+        Entrant::new("SyncBatch", Shown, &ours, Box::new(batch(corpus, BatchMethod::Automatic, false))),
+        few(Entrant::new("git add, fsync", Shown, &theirs, add("core.fsyncMethod=fsync"))),
+        few(Entrant::new("git add, batch", Shown, &theirs, add("core.fsyncMethod=batch"))),
+    ];
+    let what = format!("{what}, against git as it is");
+    book.enter(contest::run(Contest { group: "durable", what, place, entrants }, plan));
+}
+
+fn loose_objects(count: usize) -> Check<'static> {
+    Box::new(move |folder| Repository::at(folder).has_loose(count))
+}
+
+fn in_memory(corpus: &Corpus) -> Result<TempDir> {
+    let folder = manyfiles_testkit::scratch()?;
+    corpus.write(folder.path())?;
+    Ok(folder)
+}
+
+fn batch(corpus: &Corpus, method: BatchMethod, atomic: bool) -> impl FnMut(&Path) -> Result<Sample> + '_ {
+    move |root| {
+        in_folders(corpus, root, || {
+            let batch = SyncBatch::new().method(method).atomic(atomic);
+            for (path, bytes) in &corpus.files {
+                batch.write(root.join(path), bytes)?;
+            }
+            for folder in corpus.folders() {
+                batch.add_folder(root.join(folder).parent().unwrap_or(root));
+            }
+            batch.finish()?;
+            Ok(())
+        })
+    }
 }
 
 fn in_folders(corpus: &Corpus, root: &Path, work: impl FnOnce() -> Result<()>) -> Result<Sample> {

@@ -9,13 +9,15 @@ mod one_path;
 mod records;
 mod scale;
 mod slow;
+mod trees;
 mod under_wine;
 mod unpack;
 mod vfs;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use manyfiles_testkit::{Compare, Corpus, Tree};
 
@@ -33,6 +35,8 @@ pub const SEED: u64 = 20_261_121;
 pub enum Group {
     /// The Linux source's tar, onto tmpfs, against tar, bsdtar and 7zz.
     Unpack,
+    /// A tree copied, taken out of a store, and removed, against cp, tar, git and rm.
+    Trees,
     /// New files through TreeWriter, against loops over std, rayon and tokio.
     Create,
     /// The same where a close, or every call, takes milliseconds.
@@ -62,6 +66,7 @@ impl Group {
     pub fn run(self, plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
         match self {
             Group::Unpack => unpack::run(plan, cache, book),
+            Group::Trees => trees::run(plan, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
             Group::Fastclose => fastclose::run(plan, book),
@@ -90,12 +95,21 @@ fn same(expected: &Tree, actual: &Tree) -> Result<()> {
 
 fn alike(expected: &Tree, actual: &Tree, compare: Compare) -> Result<()> {
     let differences = expected.diff(actual, compare).0;
-    anyhow::ensure!(differences.is_empty(), "{} differences, the first: {}", differences.len(), differences[0]);
+    ensure!(differences.is_empty(), "{} differences, the first: {}", differences.len(), differences[0]);
     Ok(())
 }
 
 /// The folder that cargo builds into, if this program is from there.
-pub fn target_folder() -> Option<std::path::PathBuf> {
+pub fn target_folder() -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?;
     exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists()).map(Path::to_owned)
+}
+
+/// The release build of the command, beside this program's own.
+pub fn build_command() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let built = Command::new(cargo).args(["build", "--release", "--quiet", "-p", "manyfiles-cli"]).status()?;
+    ensure!(built.success(), "cannot build the command");
+    let target = target_folder().context("this program is not in a cargo target folder")?;
+    Ok(target.join("release/manyfiles"))
 }

@@ -9,9 +9,11 @@ use anyhow::{Context, Result, bail};
 use manyfiles_testkit::{Call, Corpus, Need, Op, Preload, Rule};
 
 use super::{SEED, holds};
-use crate::contest::{self, Contest, Entrant, Outcome, Plan, Run, Sample, Target, timed};
+use crate::contest::{self, Contest, Entrant, Outcome, Plan, Run, Target, timed};
+use crate::mercurial::Mercurial;
 use crate::peers::Peer;
 use crate::place::Place;
+use crate::process;
 use crate::report::Book;
 use Peer::{FastClose, Rayon, Std, Tokio64, TokioAll, TreeWriter};
 use Target::Faster;
@@ -32,6 +34,9 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
             let claims = [(Std, claim(35.0)), (Rayon, claim(14.0)), (Tokio64, claim(1.0)), (TokioAll, claim(1.0))];
             book.enter(one_folder.contest(TreeWriter, &claims, &place, in_this_process, plan));
             book.enter(one_folder.contest(FastClose, &[(Std, claim(24.0))], &place, in_this_process, plan));
+            if ms == 2 {
+                against_mercurial(&one_folder, &place, plan, book);
+            }
         }
         let place = Place::slow("open, write, close 2 ms", &[Op::Open, Op::Create, Op::Write, Op::Close], MS2)?;
         // The kernel holds the folder's lock while FUSE creates a file, so one folder's creations are one after the other,
@@ -85,6 +90,27 @@ impl Work {
     }
 }
 
+/// Its closer, against FastClose in a plain loop, which works as it does.
+fn against_mercurial(work: &Work, place: &Place, plan: Plan, book: &mut Book) {
+    let mercurial = match Mercurial::with(&work.corpus) {
+        Ok(mercurial) => mercurial,
+        Err(why) => return book.skip("slow, Mercurial's background closer", &format!("{why:#}")),
+    };
+    let check = holds(&work.corpus);
+    let his = |background| -> Run<'_> {
+        let mercurial = &mercurial;
+        Box::new(move |folder| mercurial.write(folder, background))
+    };
+    let few = |entrant| Entrant { rounds_at_most: Some(FEW), ..entrant };
+    let entrants = vec![
+        Entrant::new(FastClose.name(), Target::Shown, &check, in_this_process(FastClose, &work.corpus)),
+        Entrant::new("Mercurial's background closer", Target::Shown, &check, his(true)),
+        few(Entrant::new("Mercurial without it", Target::Shown, &check, his(false))),
+    ];
+    let what = format!("{}, against Mercurial's vfs", work.name);
+    book.enter(contest::run(Contest { group: "slow", what, place, entrants }, plan));
+}
+
 fn in_this_process(peer: Peer, corpus: &Arc<Corpus>) -> Run<'_> {
     Box::new(move |folder| timed(|| peer.write(corpus, folder)))
 }
@@ -98,13 +124,7 @@ fn in_a_delayed_process(peer: Peer, _: &Arc<Corpus>) -> Run<'_> {
             .into_iter()
             .fold(Preload::new(), |preload, call| preload.rule(Rule::delay(call, MS2).path_contains(name)));
         let mut child = Command::new(std::env::current_exe()?);
-        let output = preload.apply(child.arg(Job::ARGUMENT).arg(peer.name()).arg(folder))?.output()?;
-        if !output.status.success() {
-            bail!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
-        }
-        let said = String::from_utf8(output.stdout)?;
-        let (seconds, cpu_seconds) = said.trim().split_once(' ').context("the child prints two figures")?;
-        Ok(Sample { seconds: seconds.parse()?, cpu_seconds: cpu_seconds.parse()?, peak_memory: None, count: None })
+        process::timed_by_itself(preload.apply(child.arg(Job::ARGUMENT).arg(peer.name()).arg(folder))?)
     })
 }
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use manyfiles_testkit::{Compare, Need, Tree};
 
-use super::{alike, same};
+use super::{alike, build_command, same};
 use crate::contest::{self, Check, Contest, Entrant, Plan, Sample, Target};
 use crate::place::Place;
 use crate::process;
@@ -122,15 +122,6 @@ fn reference(tar: &Path, place: &Place) -> Result<Tree> {
     let tree = Tree::read(&folder)?;
     place.done_with(&folder)?;
     Ok(tree)
-}
-
-/// The release build of the command, beside this program's own.
-fn build_command() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--quiet", "-p", "manyfiles-cli"]).status()?;
-    ensure!(built.success(), "cannot build the command");
-    let target = super::target_folder().context("this program is not in a cargo target folder")?;
-    Ok(target.join("release/manyfiles"))
 }
 
 /// The tar in the cache: fetched as the Debian package it is part of, if it isn't there yet.

@@ -6,11 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use manyfiles::vfs::Vfs;
 
 use crate::contest::{self, Check, Contest, Entrant, Plan, Sample, Target, timed};
 use crate::place::Place;
+use crate::process;
 use crate::report::Book;
 use Target::{Faster, Shown};
 
@@ -164,13 +165,7 @@ fn many_paths(place: &Place, plan: Plan, book: &mut Book) {
 
 fn by_tiledb(python: &Path, path: &Path, count: usize, len: usize) -> Result<Sample> {
     let figures = [count, len].map(|figure| figure.to_string());
-    let output = Command::new(python).args(["-c", SCRIPT]).arg(path).args(figures).output()?;
-    if !output.status.success() {
-        bail!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let said = String::from_utf8(output.stdout)?;
-    let (seconds, cpu_seconds) = said.trim().split_once(' ').context("the script prints two figures")?;
-    Ok(Sample { seconds: seconds.parse()?, cpu_seconds: cpu_seconds.parse()?, peak_memory: None, count: None })
+    process::timed_by_itself(Command::new(python).args(["-c", SCRIPT]).arg(path).args(figures))
 }
 
 /// A Python of its own in the cache, with TileDB's wheel. Made there if it is missing.
