@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use manyfiles::tree::{self, OnConflict, TreeWriter};
+use manyfiles::tree::{self, Durability, OnConflict, TreeWriter};
 
 use crate::args::{Conflict, Options};
 use crate::human::one_line;
@@ -101,7 +101,9 @@ fn open(job: &dyn Job, options: &Options, screen: &Arc<Screen>, stop: &Stop) -> 
         (false, true) => false,
         (false, false) => job.keeps_permissions(),
     };
-    let mut tree = tree::Options::default().on_conflict(on_conflict).exact_permissions(exact_permissions);
+    let durability = if options.fsync { Durability::AtFinish } else { Durability::None };
+    let mut tree =
+        tree::Options::default().on_conflict(on_conflict).exact_permissions(exact_permissions).durability(durability);
     if options.jobs > 0 {
         tree = tree.threads(options.jobs);
     }

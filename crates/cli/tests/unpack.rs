@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::process::{Command, Stdio};
 
 use common::{Tar, manyfiles, manyfiles_reading, names, read, shell};
-use manyfiles_testkit::{Need, skip_unless};
+use manyfiles_testkit::{Need, Op, SlowMount, skip_unless};
 use tempfile::tempdir;
 
 fn site() -> Tar {
@@ -135,6 +135,27 @@ fn conflicts_are_settled_as_asked() {
         .code(1)
         .says("a.txt: File exists")
         .says("--on-conflict skip");
+}
+
+#[test]
+fn with_fsync_each_file_is_synced_where_all_cannot_be_and_a_failure_is_told() {
+    skip_unless!(Need::Fuse);
+    let temp = tempdir().unwrap();
+    Tar::new().file("kept", "x").file("lost", "x").save(temp.path().join("a.tar"));
+    manyfiles(temp.path(), &["unpack", "a.tar", "-C", "out", "--fsync"]).code(0);
+    assert_eq!(read(temp.path().join("out/lost")), "x");
+    let mount = SlowMount::options().fail(Op::Fsync, 5, "lost").mount().unwrap();
+    let out = mount.path().join("out");
+    let out = out.to_str().unwrap();
+    manyfiles(temp.path(), &["unpack", "a.tar", "-C", out]).code(0);
+    let again = ["unpack", "a.tar", "-C", out, "--on-conflict", "overwrite", "--json"];
+    let ran = manyfiles(temp.path(), &[&again[..], &["--fsync"]].concat()).code(1);
+    let json = ran.json();
+    let failures = json["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 1, "{json}");
+    assert_eq!((&failures[0]["path"], &failures[0]["operation"]), (&"lost".into(), &"sync".into()), "{json}");
+    assert!(json["seconds_by_operation"]["sync"].as_f64() > Some(0.0), "{json}");
+    assert_eq!(manyfiles(temp.path(), &again).code(0).json()["seconds_by_operation"]["sync"], 0.0);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use manyfiles::sync::{BatchMethod, SyncBatch};
+use manyfiles::tree::{Durability, TreeWriter};
 use manyfiles_testkit::{Corpus, Need};
 use tempfile::TempDir;
 
@@ -84,6 +85,7 @@ fn contest(
         slow(Entrant::new("fsync of each", over_fsync, &check, Box::new(fsync_each))),
         slow(Entrant::new("git's batch method", over_git, &check, Box::new(git))),
         Entrant::new("SyncBatch, atomic", Shown, &check, Box::new(batch(corpus, BatchMethod::Automatic, true))),
+        Entrant::new("TreeWriter, durable", Shown, &check, Box::new(|root| by_tree(corpus, root))),
         Entrant::new("SyncBatch, each file", Shown, &check, Box::new(batch(corpus, BatchMethod::EachFile, false))),
     ];
     book.enter(contest::run(Contest { group: "durable", what: what.into(), place, entrants }, plan));
@@ -137,6 +139,15 @@ fn batch(corpus: &Corpus, method: BatchMethod, atomic: bool) -> impl FnMut(&Path
             Ok(())
         })
     }
+}
+
+fn by_tree(corpus: &Corpus, root: &Path) -> Result<Sample> {
+    timed(|| {
+        let tree = TreeWriter::options().durability(Durability::AtFinish).open(root)?;
+        corpus.files.iter().try_for_each(|(path, bytes)| tree.file(path, bytes.clone()))?;
+        tree.finish()?;
+        Ok(())
+    })
 }
 
 fn in_folders(corpus: &Corpus, root: &Path, work: impl FnOnce() -> Result<()>) -> Result<Sample> {

@@ -36,6 +36,13 @@ pub struct Options {
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<Pattern>,
 
+    /// Return only when everything is on the disk, so that a power cut takes nothing
+    ///
+    /// One sync for all where the file system can (ext4, XFS, btrfs, F2FS), else one for each file. It waits for what other
+    /// programs have written there, too.
+    #[arg(long)]
+    pub fsync: bool,
+
     /// List what would be done, entry by entry, and touch nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -108,6 +108,7 @@ fn times(times: &Times) -> Value {
         "open": seconds(times.open),
         "write": seconds(times.write),
         "metadata": seconds(times.metadata),
+        "sync": seconds(times.sync),
         "close": seconds(times.close),
     })
 }

@@ -85,10 +85,12 @@ fn name(root: &Path) -> String {
 fn how_the_time_was_spent(outcome: &Outcome) -> String {
     let times = &outcome.report.times;
     format!(
-        "time in system calls, all threads together: open {}, write {}, close {}, folders {}, permissions and times {}; \
+        "time in system calls, all threads together: open {}, write {}, sync {}, close {}, folders {}, permissions and \
+         times {}; \
          {} files, {} folders, {} symbolic links, {} hard links, {} devices and FIFOs; at most {} threads at once",
         duration(times.open),
         duration(times.write),
+        duration(times.sync),
         duration(times.close),
         duration(times.folders),
         duration(times.metadata),

@@ -92,7 +92,8 @@ impl Seen {
     }
 
     fn text(&self) -> String {
-        let Progress { entries_accepted, entries_done, bytes_written, failures, threads, closing, .. } = self.progress;
+        let Progress { entries_accepted, entries_done, bytes_written, failures, threads, closing, syncing, .. } =
+            self.progress;
         let mut text = format!(
             "{}, {}, {}/s",
             entries(entries_done),
@@ -101,6 +102,7 @@ impl Seen {
         );
         let left = entries_accepted.saturating_sub(entries_done);
         match self.input {
+            _ if syncing => text += ", waiting for the disk",
             _ if self.handed_over && left == 0 => text += ", finishing folders",
             _ if self.handed_over && closing > 0 => {
                 text += &format!(", closing: {} left, {closing} of {threads} threads are at it", entries(left));

@@ -11,7 +11,7 @@
 //! - **Honest**: [`finish`](TreeWriter::finish) names every entry that did not arrive.
 //!
 //! A crash of the process may leave a file that was being written incomplete; a crash of the machine may lose the last
-//! seconds, as with [`std::fs::write`].
+//! seconds, as with [`std::fs::write`], unless [`Durability`] is asked for.
 
 mod content;
 mod engine;
@@ -26,7 +26,7 @@ mod writer;
 pub use content::Content;
 pub use mapped::MappedFile;
 pub use metadata::{Metadata, Node};
-pub use options::{Answer, OnConflict, Options};
+pub use options::{Answer, Durability, OnConflict, Options};
 pub use path::{Refusal, check};
 pub use report::{Canceller, Incomplete, Observer, Progress, Report, Times};
 pub use stream::TreeFile;

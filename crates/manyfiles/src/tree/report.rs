@@ -60,6 +60,8 @@ pub struct Times {
     pub write: Duration,
     /// Setting permissions, times and owners of files.
     pub metadata: Duration,
+    /// Syncing files one by one, where [`Durability`](super::Durability) asks for that.
+    pub sync: Duration,
     /// Closing.
     pub close: Duration,
 }
@@ -124,6 +126,8 @@ pub struct Progress {
     pub threads: usize,
     /// Threads that are inside a close now.
     pub closing: usize,
+    /// Whether all is written, and [`finish`](super::TreeWriter::finish) waits for the disk.
+    pub syncing: bool,
 }
 
 /// Reads a [`Report`]'s beginnings while the writing goes on. Cheap to clone, and outlives the tree.

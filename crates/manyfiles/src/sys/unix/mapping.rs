@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io;
 use std::ptr::NonNull;
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, mmap, munmap};
+#[cfg(target_os = "linux")]
+use rustix::mm::Advice;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// Some pages of a file. They are only for system calls: reading them here would end the process if the file got shorter.
 #[derive(Debug)]

@@ -3,6 +3,8 @@
 #[cfg(feature = "writer")]
 mod append;
 mod dir;
+#[cfg(feature = "tree")]
+mod durable;
 mod file;
 #[cfg(feature = "vfs")]
 mod kept;
@@ -19,6 +21,8 @@ mod thread;
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::{Dir, EntryKind, Stat};
+#[cfg(feature = "tree")]
+pub(crate) use durable::{WholeFileSystem, sync_handle};
 pub(crate) use file::*;
 #[cfg(feature = "vfs")]
 pub(crate) use kept::*;

@@ -75,7 +75,12 @@ pub(crate) fn sync_all(file: impl AsFd) -> io::Result<()> {
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     use rustix::fs::{Mode, OFlags};
     let folder = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    match sync_all(&folder) {
+    sync_open_folder(&folder)
+}
+
+/// [`sync_folder`] for one that is open to be read.
+pub(crate) fn sync_open_folder(folder: impl AsFd) -> io::Result<()> {
+    match sync_all(folder) {
         // Some network and shared folders: PostgreSQL passes over the same two.
         Err(error) if [libc::EINVAL, libc::EBADF].map(Some).contains(&error.raw_os_error()) => Ok(()),
         other => other,

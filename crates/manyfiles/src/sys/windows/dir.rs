@@ -97,6 +97,12 @@ impl Dir {
     }
 
     /// Permissions of folders are those that they inherit.
+    /// The folder itself once more, open to be written to.
+    #[cfg(feature = "tree")]
+    pub(super) fn to_writable(&self) -> io::Result<Handle> {
+        Ok(existing(FILE_GENERIC_WRITE, FILE_DIRECTORY_FILE).at(&self.0, &[])?)
+    }
+
     pub(crate) fn make_folder(&self, name: &OsStr, _mode: u32) -> io::Result<()> {
         let how = Open { disposition: FILE_CREATE, ..existing(FILE_READ_ATTRIBUTES, FILE_DIRECTORY_FILE) };
         super::close(how.at(&self.0, &wide(name))?)

@@ -5,6 +5,8 @@
 mod append;
 mod control;
 mod dir;
+#[cfg(feature = "tree")]
+mod durable;
 mod file;
 #[cfg(feature = "vfs")]
 mod kept;
@@ -24,6 +26,8 @@ mod thread;
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::Dir;
+#[cfg(feature = "tree")]
+pub(crate) use durable::{WholeFileSystem, sync_handle};
 pub(crate) use file::*;
 #[cfg(feature = "vfs")]
 pub(crate) use kept::*;

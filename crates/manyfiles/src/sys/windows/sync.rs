@@ -59,7 +59,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-fn is_without_folder_sync(error: &io::Error) -> bool {
+pub(super) fn is_without_folder_sync(error: &io::Error) -> bool {
     const NONE: [u32; 4] = [ERROR_ACCESS_DENIED, ERROR_INVALID_FUNCTION, ERROR_INVALID_HANDLE, ERROR_NOT_SUPPORTED];
     error.raw_os_error().is_some_and(|number| NONE.contains(&(number as u32)))
 }

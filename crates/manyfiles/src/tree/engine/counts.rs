@@ -40,7 +40,7 @@ pub(super) struct Totals {
     skipped: AtomicU64,
     bytes: AtomicU64,
     /// Nanoseconds.
-    times: [AtomicU64; 5],
+    times: [AtomicU64; 6],
     /// Threads that are inside a close.
     pub(super) closing: AtomicUsize,
 }
@@ -81,9 +81,9 @@ impl Totals {
         report.skipped = get(&self.skipped);
         report.bytes = get(&self.bytes);
         report.not_written = get(&self.not_written);
-        let [folders, open, write, metadata, close] =
+        let [folders, open, write, metadata, sync, close] =
             std::array::from_fn(|n| Duration::from_nanos(get(&self.times[n])));
-        report.times = Times { folders, open, write, metadata, close };
+        report.times = Times { folders, open, write, metadata, sync, close };
     }
 
     pub(super) fn fill_progress(&self, progress: &mut Progress) {
@@ -94,8 +94,8 @@ impl Totals {
     }
 }
 
-fn as_array(times: Times) -> [Duration; 5] {
-    [times.folders, times.open, times.write, times.metadata, times.close]
+fn as_array(times: Times) -> [Duration; 6] {
+    [times.folders, times.open, times.write, times.metadata, times.sync, times.close]
 }
 
 impl Counts {
@@ -108,8 +108,8 @@ impl Counts {
             return;
         }
         let share = |time: &mut Duration| *time += unsplit.mul_f64(time.div_duration_f64(measured));
-        let Times { folders, open, write, metadata, close } = &mut self.times;
-        [folders, open, write, metadata, close].into_iter().for_each(share);
+        let Times { folders, open, write, metadata, sync, close } = &mut self.times;
+        [folders, open, write, metadata, sync, close].into_iter().for_each(share);
     }
 }
 

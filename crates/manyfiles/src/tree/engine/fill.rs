@@ -76,6 +76,14 @@ impl Lane {
             return Err(self.take_away(at, opened, error));
         }
         self.counts.times.metadata += watch.lap();
+        if self.shared.durable.asks_for(&at.folder, opened.target.temporary.is_some()) {
+            let synced = sys::sync_handle(&opened.target.file);
+            self.counts.times.sync += watch.lap();
+            if let Err(cause) = synced {
+                let error = opened.error(at, Operation::Sync, cause);
+                return Err(self.take_away(at, opened, error));
+            }
+        }
         let telling = matches!(opened.content.0, Kind::Bytes(_)) && opened.content.weight() as u64 <= TELLING_SIZE;
         let OpenFolder { folder, dir } = at;
         let Opened { name, target, .. } = opened;

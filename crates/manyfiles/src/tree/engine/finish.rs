@@ -37,10 +37,12 @@ impl Shared {
     pub(in crate::tree) fn finish(self: &Arc<Shared>, links: Vec<Link>) -> Report {
         // Threads end when they have written all that there is: where nothing comes after that, waiting for their end is enough,
         // and waking up once.
-        if !links.is_empty() || lock(&self.state).queue.has_folder_metadata() {
+        let has_more = !links.is_empty() || lock(&self.state).queue.has_folder_metadata();
+        if has_more || self.durable.waits_at_the_end() {
             self.wait_until_written();
             self.make_links(links);
             self.finish_folders();
+            self.sync_at_the_end();
         }
         self.end_threads();
         self.report()

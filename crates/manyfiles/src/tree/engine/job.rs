@@ -26,6 +26,8 @@ pub(in crate::tree) struct Folder {
     pub(super) mode: AtomicU32,
     /// The permissions that this run made it with, if it did.
     pub(super) made_with: AtomicU32,
+    /// Whether it is on another file system than the root, as far as that matters: see [`Durable`](super::durable::Durable).
+    pub(super) elsewhere: AtomicBool,
     /// Why nothing may be written in it.
     pub(super) refused: OnceLock<crate::tree::Refusal>,
 }
@@ -73,6 +75,8 @@ pub(in crate::tree) enum Work {
     FinishFolder {
         metadata: Metadata,
     },
+    /// The names in the folder itself are made durable.
+    SyncFolder,
 }
 
 impl Job {
@@ -92,7 +96,7 @@ impl Job {
 
     /// Whether somebody handed it over, and it is to be counted.
     pub(super) fn is_entry(&self) -> bool {
-        !matches!(self.work, Work::FinishFolder { .. })
+        !matches!(self.work, Work::FinishFolder { .. } | Work::SyncFolder)
     }
 
     /// What it counts for in the bound on bytes in flight: its content, and itself.

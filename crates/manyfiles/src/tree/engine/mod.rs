@@ -2,9 +2,11 @@
 //!
 //! [`queue`] knows what waits and who takes what; [`pace`] how many threads there should be; a thread runs [`worker`], with
 //! what it has for itself in a [`lane`]; [`place`] is the first half of an entry (its name), [`fill`] the second (its bytes);
-//! [`pipeline`] gives the halves to two threads where one folder is all there is; [`finish`] does what comes last.
+//! [`pipeline`] gives the halves to two threads where one folder is all there is; [`finish`] does what comes last, and [`durable`]
+//! waits for the disk if asked to.
 
 mod counts;
+mod durable;
 mod fill;
 mod finish;
 mod hand;
@@ -25,6 +27,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use self::counts::Totals;
+use self::durable::Durable;
 use self::job::FolderId;
 use self::queue::{Done, Queue};
 use self::worker::Ended;
@@ -57,6 +60,9 @@ pub(super) struct Shared {
     cancelled: AtomicBool,
     /// Whether the file system makes its callers wait, so that closes are worth showing.
     slow: AtomicBool,
+    durable: Durable,
+    /// Whether nothing is left but to wait for the disk.
+    syncing: AtomicBool,
     totals: Totals,
     outcome: Mutex<Outcome>,
     /// Where to ask, and the thread that answers.
@@ -105,8 +111,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     pub(super) fn open(root: &Path, options: Options) -> Result<Arc<Shared>> {
-        std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
-        let root_dir = Dir::open_root(root).map_err(|error| Error::new(Operation::Open, root, error))?;
+        let (root_dir, durable) = Durable::open(root, options.durability)?;
         let cores = options.threads.unwrap_or_else(cores);
         let shared = Shared {
             root: root.to_path_buf(),
@@ -131,6 +136,8 @@ impl Shared {
             room: Condvar::new(),
             cancelled: AtomicBool::new(false),
             slow: AtomicBool::new(false),
+            durable,
+            syncing: AtomicBool::new(false),
             totals: Totals::default(),
             outcome: Mutex::default(),
             questions: Mutex::new(None),
@@ -206,6 +213,7 @@ impl Shared {
         let mut progress = Progress { failures: lock(&self.outcome).failures.len() as u64, ..Progress::default() };
         self.totals.fill_progress(&mut progress);
         progress.threads = lock(&self.state).busy;
+        progress.syncing = self.syncing.load(Relaxed);
         progress
     }
 

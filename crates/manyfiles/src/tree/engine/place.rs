@@ -106,6 +106,10 @@ impl Lane {
             Work::FinishFolder { metadata } => {
                 self.set_link_metadata(dir, &name, metadata).map_err(failed(Operation::SetMetadata))?;
             }
+            Work::SyncFolder => {
+                let path = if folder.parent.is_none() { Path::new(".") } else { &*folder.path };
+                dir.sync().map_err(|cause| Error::new(Operation::Sync, path, cause))?;
+            }
         }
         Ok(None)
     }

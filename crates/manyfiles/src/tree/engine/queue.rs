@@ -195,6 +195,7 @@ impl Queue {
             made: AtomicBool::new(made),
             mode: AtomicU32::new(0o777),
             made_with: AtomicU32::new(Folder::UNKNOWN),
+            elsewhere: AtomicBool::new(false),
             refused,
         };
         self.folders.push(Pending {
@@ -245,6 +246,11 @@ impl Queue {
             .collect();
         all.sort_by_cached_key(|(folder, _)| std::cmp::Reverse(folder.path.components().count()));
         all
+    }
+
+    /// Every folder that is known to be there.
+    pub(super) fn made_folders(&self) -> impl Iterator<Item = &Arc<Folder>> {
+        self.folders.iter().map(|pending| &pending.folder).filter(|folder| folder.made.load(Relaxed))
     }
 
     /// Whether an entry of this weight may be handed over now.

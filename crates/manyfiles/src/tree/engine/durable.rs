@@ -1,0 +1,127 @@
+//! How the files of a tree become durable: by one sync of the whole file system at the end, or by one of each file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::job::{Folder, Job, Work};
+use super::{Shared, lock};
+use crate::sys::{self, Dir, WholeFileSystem};
+use crate::tree::Durability;
+use crate::{Error, Operation, Result};
+
+/// What is synced, and when.
+pub(super) enum Durable {
+    Not,
+    EachFile {
+        /// Folders above the root that got a new name in them.
+        above: Vec<PathBuf>,
+    },
+    /// All at the end, except for files that replace others and those on other file systems.
+    Whole {
+        system: WholeFileSystem,
+        above: Vec<PathBuf>,
+    },
+}
+
+impl Durable {
+    /// Makes the root, if it isn't there, and opens it. Before the first byte is written: a loss is told only to handles that were
+    /// open then.
+    pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, Durable)> {
+        let above = match durability {
+            Durability::None => Vec::new(),
+            Durability::EachFile | Durability::AtFinish => parents_of_missing(root),
+        };
+        std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
+        let failed = |error| Error::new(Operation::Open, root, error);
+        let dir = Dir::open_root(root).map_err(failed)?;
+        let durable = match durability {
+            Durability::None => Durable::Not,
+            Durability::EachFile => Durable::EachFile { above },
+            Durability::AtFinish => match WholeFileSystem::of(&dir).map_err(failed)? {
+                Some(system) => Durable::Whole { system, above },
+                None => Durable::EachFile { above },
+            },
+        };
+        Ok((dir, durable))
+    }
+
+    /// Whether a file is to be synced before it is closed.
+    pub(super) fn asks_for(&self, folder: &Folder, replaces: bool) -> bool {
+        match self {
+            Durable::Not => false,
+            Durable::EachFile { .. } => true,
+            Durable::Whole { .. } => replaces || folder.elsewhere.load(Relaxed),
+        }
+    }
+
+    /// Whether the sync of all leaves this folder out: something else is mounted there.
+    pub(super) fn is_elsewhere(&self, dir: &Dir) -> std::io::Result<bool> {
+        match self {
+            Durable::Not | Durable::EachFile { .. } => Ok(false),
+            Durable::Whole { system, .. } => Ok(!system.has(dir)?),
+        }
+    }
+
+    /// Whether anything is to be synced at the end.
+    pub(super) fn waits_at_the_end(&self) -> bool {
+        !matches!(self, Durable::Not)
+    }
+}
+
+impl Shared {
+    /// When everything else is done. What fails is reported.
+    pub(super) fn sync_at_the_end(self: &Arc<Shared>) {
+        if self.is_cancelled() {
+            return;
+        }
+        let (whole, above) = match &self.durable {
+            Durable::Not => return,
+            Durable::EachFile { above } => (None, above),
+            Durable::Whole { system, above } => (Some(system), above),
+        };
+        self.syncing.store(true, Relaxed);
+        let folders: Vec<_> = {
+            let state = lock(&self.state);
+            let left_out = |folder: &&Arc<Folder>| whole.is_none() || folder.elsewhere.load(Relaxed);
+            state.queue.made_folders().filter(left_out).cloned().collect()
+        };
+        for folder in folders {
+            // Its only error is a cancellation.
+            drop(self.submit(folder.path.as_os_str(), Job::new("".as_ref(), Work::SyncFolder)));
+        }
+        self.wait_until_written();
+        if let Some(Err(cause)) = whole.map(WholeFileSystem::sync) {
+            self.fail(Error::new(Operation::Sync, ".", cause));
+        }
+        for folder in above {
+            if let Err(cause) = sys::sync_folder(folder) {
+                self.fail(Error::new(Operation::Sync, &**folder, cause));
+            }
+        }
+    }
+}
+
+/// Folders that making `path` will add a name to.
+fn parents_of_missing(path: &Path) -> Vec<PathBuf> {
+    let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+    missing
+        .filter_map(Path::parent)
+        .map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent }.to_path_buf())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folders_that_get_a_name_are_those_of_what_is_missing() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        assert_eq!(parents_of_missing(root), Vec::<PathBuf>::new());
+        assert_eq!(parents_of_missing(&root.join("a")), [root]);
+        assert_eq!(parents_of_missing(&root.join("a/b")), [root.join("a"), root.to_path_buf()]);
+        assert_eq!(parents_of_missing(Path::new("not-here/b")), [Path::new("not-here"), Path::new(".")]);
+    }
+}
