@@ -44,3 +44,15 @@ impl WholeFileSystem {
         match *self {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_ones_own_is_flushed_and_not_passed_over() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = Dir::open_root(temp.path()).unwrap();
+        sync_handle(&folder.to_writable().unwrap()).unwrap();
+    }
+}
