@@ -12,8 +12,9 @@ pub struct Plan<'a> {
     pub rounds: usize,
     /// Fewer rounds and smaller sets than a claim needs.
     pub quick: bool,
-    /// Contests whose work and place, as tables show them with a comma between, don't contain this are left out.
-    pub only: &'a str,
+    /// Contests whose work and place, as tables show them with a comma between, contain none of these are left out, if there are
+    /// any.
+    pub only: &'a [String],
 }
 
 impl Plan<'_> {
@@ -26,7 +27,7 @@ impl Plan<'_> {
 /// Lets everybody do the work in turn, round by round. `None` if the plan leaves this contest out.
 pub fn run(contest: Contest<'_>, plan: Plan) -> Option<Outcome> {
     let what = format!("{}, {}", contest.what, contest.place.name());
-    if !what.contains(plan.only) {
+    if !plan.only.is_empty() && !plan.only.iter().any(|only| what.contains(only)) {
         return None;
     }
     let line = Line { what: format!("{}: {what}", contest.group), rounds: plan.rounds };

@@ -36,12 +36,15 @@ struct Arguments {
     /// Three rounds of each: to see that all works, not to cite
     #[arg(long)]
     quick: bool,
-    /// Only contests whose work and file system contain this, such as "folder, close 2 ms"
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    only: String,
+    /// Only contests whose work and file system contain this, such as "folder, close 2 ms"; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    only: Vec<String>,
     /// Where results are kept, each run in a folder of its own
     #[arg(long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
+    /// Measure nothing: draw the overview of an earlier run again, from its raw.csv
+    #[arg(long, value_name = "DIR", conflicts_with = "groups")]
+    redraw: Option<PathBuf>,
     /// Where downloads are kept; by default in cargo's target folder
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
@@ -65,6 +68,10 @@ fn main() -> Result<ExitCode> {
 }
 
 fn measure(arguments: Arguments) -> Result<ExitCode> {
+    if let Some(folder) = &arguments.redraw {
+        chart::draw_overview(&folder.join("raw.csv"), &folder.join("overview.svg"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     // Made first, so that a bad path fails before the long run.
     let folder = arguments.out.join(started.replace(':', "-"));
@@ -92,7 +99,8 @@ fn measure(arguments: Arguments) -> Result<ExitCode> {
 
 fn save(book: &Book, folder: &Path, header: &str) -> Result<()> {
     book.save(folder, header)?;
-    chart::draw(&book.rows, &folder.join("chart.svg"))
+    chart::draw(&book.rows, &folder.join("chart.svg"))?;
+    chart::draw_overview(&folder.join("raw.csv"), &folder.join("overview.svg"))
 }
 
 /// What the figures were taken on.

@@ -7,7 +7,8 @@ use crate::stats::Estimate;
 
 const WIDTH: u32 = 900;
 const BAR: i32 = 17;
-const LEFT: i32 = 230;
+/// For names: as wide as the longest, in between.
+const LEFT: (i32, i32) = (230, 470);
 const RIGHT: i32 = 150;
 const TOP: i32 = 46;
 const BOTTOM: i32 = 34;
@@ -54,8 +55,15 @@ type Painted = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 fn paint(area: &Area<'_>, title: &str, lines: &[Line], most: f64, height: i32) -> Painted {
     let least = 0.5_f64;
-    let width = WIDTH as i32 - LEFT - RIGHT;
-    let x = |value: f64| LEFT + ((value.max(least) / least).ln() / (most / least).ln() * f64::from(width)) as i32;
+    let longest = lines.iter().filter_map(|line| match line {
+        Line::Bar { name, .. } => Some(name.chars().count()),
+        Line::Heading(_) => None,
+    });
+    // A letter of 12 px is some 6.2 wide.
+    let left = (longest.max().unwrap_or(0) as f64 * 6.2) as i32 + 24;
+    let left = left.clamp(LEFT.0, LEFT.1);
+    let width = WIDTH as i32 - left - RIGHT;
+    let x = |value: f64| left + ((value.max(least) / least).ln() / (most / least).ln() * f64::from(width)) as i32;
     let text = |size: i32, colour: &RGBColor, h, bold: bool| {
         let style = if bold { FontStyle::Bold } else { FontStyle::Normal };
         FontDesc::new(FontFamily::SansSerif, f64::from(size), style).color(colour).pos(Pos::new(h, VPos::Center))
@@ -77,7 +85,7 @@ fn paint(area: &Area<'_>, title: &str, lines: &[Line], most: f64, height: i32) -
             Line::Bar { name, factor: Estimate { value, low, high }, aim } => {
                 let colour = if *value >= 1.0 { WON } else { LOST };
                 let (from, to) = (x(1.0).min(x(*value)), x(1.0).max(x(*value)));
-                area.draw(&Text::new(name.as_str(), (LEFT - 10, middle), text(12, &INK, HPos::Right, false)))?;
+                area.draw(&Text::new(name.as_str(), (left - 10, middle), text(12, &INK, HPos::Right, false)))?;
                 area.draw(&Rectangle::new([(from, top + 3), (to, top + BAR - 3)], colour.filled()))?;
                 area.draw(&PathElement::new([(x(*low), middle), (x(*high), middle)], INK))?;
                 let mut after = x(high.max(*value)).max(x(1.0));

@@ -343,11 +343,11 @@ impl Queue {
         None
     }
 
-    /// More of a folder that the thread has: for the opening half of a pipeline. `None` when there is too little left, or
-    /// another folder wants the thread.
+    /// More of a folder that the thread has: for a pipeline. `None` when there is too little left, or another folder wants the
+    /// thread.
     pub(super) fn take_more(&mut self, id: FolderId, most: usize) -> Option<VecDeque<Job>> {
         let pending = &mut self.folders[id as usize];
-        if self.target > self.cores || !self.ready.is_empty() || pending.jobs.len() < most {
+        if self.target > self.cores || !self.ready.is_empty() || pending.exclusive || pending.jobs.len() < most {
             return None;
         }
         let (jobs, weight) = pending.take(most, self.spare.pop().unwrap_or_default());
