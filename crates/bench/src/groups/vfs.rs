@@ -43,7 +43,7 @@ pub fn run(plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
     };
     // A run takes some milliseconds.
     let plan = plan.times(5);
-    for place in [Place::tmpfs(), Place::ext4()] {
+    for place in [Place::tmpfs(), Place::ext4_cleared()] {
         let Some(place) = book.place_or_skip("vfs", place) else { continue };
         for (count, len, what, least) in [
             (1_000, 4 << 10, "1,000 writes of 4 KB to one path", 3.0),
