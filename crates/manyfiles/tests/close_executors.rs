@@ -518,7 +518,9 @@ mod on_tokio {
         assert!(thread != worker.unwrap(), "a worker of the runtime had to close");
         assert_eq!(name.as_deref(), Some("of-tokio"));
         drop(outside);
-        assert_eq!(told.recv().unwrap().1.as_deref(), Some("manyfiles-close"));
+        // A thread of its own, unless the one of the runtime looks for more just then.
+        let name = told.recv().unwrap().1;
+        assert!(matches!(name.as_deref(), Some("manyfiles-close" | "of-tokio")), "{name:?}");
         drop(runtime);
         drop(after);
         assert_eq!(told.recv().unwrap().1.as_deref(), Some("manyfiles-close"));
