@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::process::said_by;
+
 const TRIPLE: &str = "x86_64-pc-windows-gnu";
 
 /// Wine, set up as for the tests, with a server that this process started: one that is started by a program whose closes are
@@ -37,9 +39,7 @@ impl Wine {
         let mut cargo = Command::new(script("cargo-for"));
         cargo.args([TRIPLE, "build", "--release", "--message-format=json-render-diagnostics", "--manifest-path"]);
         let target = crate::groups::target_folder().unwrap_or_else(std::env::temp_dir);
-        let output = cargo.arg(manifest).env("CARGO_TARGET_DIR", target).envs(&self.environment).output()?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-        let said = String::from_utf8(output.stdout)?;
+        let said = said_by(cargo.arg(manifest).env("CARGO_TARGET_DIR", target).envs(&self.environment))?;
         let (_, rest) = said.rsplit_once("\"executable\":\"").context("cargo names the program it built")?;
         Ok(rest.split('"').next().expect("there is a first part").into())
     }

@@ -134,6 +134,28 @@ mod injected {
     }
 
     #[test]
+    fn an_observer_sees_that_only_the_disk_is_waited_for() {
+        skip_unless!(Need::Preload);
+        let slow = Rule::delay(Call::Syncfs, std::time::Duration::from_millis(300));
+        if spoilt("an_observer_sees_that_only_the_disk_is_waited_for", &[slow]) {
+            return;
+        }
+        let temp = scratch().unwrap();
+        let tree = open(temp.path(), Durability::AtFinish);
+        tree.file("one", "x").unwrap();
+        let observer = tree.observer();
+        assert!(!observer.progress().syncing);
+        let watching = std::thread::spawn(move || {
+            while !observer.progress().syncing {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            observer.progress().entries_done
+        });
+        tree.finish().unwrap();
+        assert_eq!(watching.join().unwrap(), 1, "the files come first");
+    }
+
+    #[test]
     fn names_are_synced_those_above_the_root_too() {
         skip_unless!(Need::Preload);
         let test = "names_are_synced_those_above_the_root_too";

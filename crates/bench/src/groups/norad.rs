@@ -62,12 +62,8 @@ impl Programs {
     fn build() -> Result<Programs> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/norad-programs");
         let target = super::target_folder().unwrap_or_else(std::env::temp_dir);
-        let output = Command::new(&script)
-            .env("CARGO_TARGET_DIR", target)
-            .output()
-            .with_context(|| script.display().to_string())?;
-        ensure!(output.status.success(), "{}: {}", script.display(), String::from_utf8_lossy(&output.stderr).trim());
-        Ok(Programs { folder: String::from_utf8(output.stdout)?.trim_end().into(), delayed: false })
+        let folder = process::said_by(Command::new(&script).env("CARGO_TARGET_DIR", target))?;
+        Ok(Programs { folder: folder.trim_end().into(), delayed: false })
     }
 
     /// What all have to write.
@@ -107,10 +103,7 @@ impl Programs {
             let name = to.file_name().and_then(|name| name.to_str()).context("the run's folder has a plain name")?;
             Preload::new().rule(Rule::delay(Call::Close, MS2).path_contains(name)).apply(&mut command)?;
         }
-        let output = command.output()?;
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{program}: {}: {}", output.status, complaint.trim());
-        let seconds = String::from_utf8(output.stdout)?.trim().parse()?;
+        let seconds = process::said_by(&mut command)?.trim().parse()?;
         Ok(Sample { seconds, cpu_seconds: process::children_cpu_seconds() - before, peak_memory: None, count: None })
     }
 }

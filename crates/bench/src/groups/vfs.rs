@@ -176,10 +176,8 @@ fn python_with_tiledb(cache: &Path) -> Result<PathBuf> {
         || Command::new(&python).args(["-c", "import tiledb"]).output().is_ok_and(|done| done.status.success());
     if !imports() {
         eprintln!("installing {TILEDB}, once");
-        let made = Command::new("python3").args(["-m", "venv"]).arg(&folder).output().context("needs python3")?;
-        ensure!(made.status.success(), "python3 makes no venv: {}", String::from_utf8_lossy(&made.stdout).trim());
-        let installed = Command::new(&python).args(["-m", "pip", "install", "--quiet", TILEDB]).output()?;
-        ensure!(installed.status.success(), "pip: {}", String::from_utf8_lossy(&installed.stderr).trim());
+        process::said_by(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        process::said_by(Command::new(&python).args(["-m", "pip", "install", "--quiet", TILEDB]))?;
         ensure!(imports(), "{TILEDB} is installed and cannot be imported");
     }
     Ok(python)

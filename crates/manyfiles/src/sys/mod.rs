@@ -1,8 +1,10 @@
 //! The operating system: one folder for each, with the same functions in all. Errors keep their number.
 
+mod entry;
 #[cfg(feature = "tree")]
 mod text;
 
+pub(crate) use entry::{EntryKind, Stat};
 #[cfg(feature = "tree")]
 pub(crate) use text::{ShortName, split_at_last_separator};
 

@@ -9,32 +9,12 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::file::{Permissions, timestamps};
+use super::{EntryKind, Stat};
 use crate::error::explained;
 
 /// An open folder.
 #[derive(Debug)]
 pub(crate) struct Dir(OwnedFd);
-
-/// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    File,
-    Folder,
-    Symlink,
-    Other,
-}
-
-/// What is asked about a name or a file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stat {
-    pub(crate) kind: EntryKind,
-    pub(crate) len: u64,
-    pub(crate) links: u64,
-    pub(crate) mode: u32,
-    pub(crate) modified: SystemTime,
-    /// Whether fewer blocks are allocated than the length needs.
-    pub(crate) sparse: bool,
-}
 
 /// A handle that names can be looked up in is all that is needed, and costs less than one that can be read.
 #[cfg(target_os = "linux")]

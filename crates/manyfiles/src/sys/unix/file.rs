@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
 
-use super::dir::{Stat, bits};
+use super::Stat;
+use super::dir::bits;
 
 /// Permission bits, set-id and sticky bits included.
 pub(crate) type Permissions = u32;

@@ -18,9 +18,10 @@ mod open_files;
 mod sync;
 mod thread;
 
+use super::{EntryKind, Stat};
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
-pub(crate) use dir::{Dir, EntryKind, Stat};
+pub(crate) use dir::Dir;
 #[cfg(feature = "tree")]
 pub(crate) use durable::{WholeFileSystem, sync_handle};
 pub(crate) use file::*;

@@ -24,8 +24,8 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::native::{Links, Open, Status, set_information, set_name, while_in_use, wide};
-use super::stat::{self, EntryKind, Stat};
-use super::{Handle, Permissions, link};
+use super::stat;
+use super::{EntryKind, Handle, Permissions, Stat, link};
 
 /// An open folder.
 #[derive(Debug)]

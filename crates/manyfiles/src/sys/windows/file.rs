@@ -16,9 +16,10 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_STANDARD_INFO, FileEndOfFileInfo, ReadFile, SetFilePointerEx, WriteFile,
 };
 
+use super::EntryKind;
 use super::control;
 use super::dir::is_read_only;
-use super::stat::{EntryKind, Information, file_time, get, kind, set};
+use super::stat::{Information, file_time, get, kind, set};
 
 /// Permission bits, of which only those for writing mean something here.
 pub(crate) type Permissions = u32;

@@ -23,6 +23,7 @@ mod stat;
 mod sync;
 mod thread;
 
+use super::{EntryKind, Stat};
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::Dir;
@@ -36,7 +37,7 @@ pub(crate) use mapping::Mapping;
 pub(crate) use name::{has_usual_separators, is_separator, refusal_of_name};
 #[cfg(feature = "fs")]
 pub(crate) use open_files::*;
-pub(crate) use stat::{EntryKind, Stat, stat};
+pub(crate) use stat::stat;
 #[cfg(feature = "sync")]
 pub(crate) use sync::*;
 pub(crate) use thread::{

@@ -11,28 +11,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_AF_UNIX;
 
-/// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    File,
-    Folder,
-    /// Anything that leads elsewhere: symbolic links, junctions, mounted volumes.
-    Symlink,
-    Other,
-}
-
-/// What is asked about a name or a file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stat {
-    pub(crate) kind: EntryKind,
-    pub(crate) len: u64,
-    pub(crate) links: u64,
-    /// What the read-only attribute comes to, as permission bits.
-    pub(crate) mode: u32,
-    pub(crate) modified: SystemTime,
-    /// Whether less is allocated than the length needs.
-    pub(crate) sparse: bool,
-}
+use super::{EntryKind, Stat};
 
 /// A structure that goes with one class of information.
 ///

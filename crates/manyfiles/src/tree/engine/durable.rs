@@ -11,75 +11,47 @@ use crate::tree::Durability;
 use crate::{Error, Operation, Result};
 
 /// What is synced, and when.
-pub(super) enum Durable {
-    Not,
-    EachFile {
-        /// Folders above the root that got a new name in them.
-        above: Vec<PathBuf>,
-    },
-    /// All at the end, except for files that replace others and those on other file systems.
-    Whole {
-        system: WholeFileSystem,
-        above: Vec<PathBuf>,
-    },
+pub(super) struct Durable {
+    /// Synced at the end, with all but files that replace others and those on other file systems. `None`: each file is synced.
+    whole: Option<WholeFileSystem>,
+    /// Folders above the root that got a new name in them.
+    above: Vec<PathBuf>,
 }
 
 impl Durable {
     /// Makes the root, if it isn't there, and opens it. Before the first byte is written: a loss is told only to handles that were
     /// open then.
-    pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, Durable)> {
-        let above = match durability {
-            Durability::None => Vec::new(),
-            Durability::EachFile | Durability::AtFinish => parents_of_missing(root),
-        };
+    pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, Option<Durable>)> {
+        let above = if durability == Durability::None { Vec::new() } else { parents_of_missing(root) };
         std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
         let failed = |error| Error::new(Operation::Open, root, error);
         let dir = Dir::open_root(root).map_err(failed)?;
         let durable = match durability {
-            Durability::None => Durable::Not,
-            Durability::EachFile => Durable::EachFile { above },
-            Durability::AtFinish => match WholeFileSystem::of(&dir).map_err(failed)? {
-                Some(system) => Durable::Whole { system, above },
-                None => Durable::EachFile { above },
-            },
+            Durability::None => None,
+            Durability::EachFile => Some(Durable { whole: None, above }),
+            Durability::AtFinish => Some(Durable { whole: WholeFileSystem::of(&dir).map_err(failed)?, above }),
         };
         Ok((dir, durable))
     }
 
     /// Whether a file is to be synced before it is closed.
     pub(super) fn asks_for(&self, folder: &Folder, replaces: bool) -> bool {
-        match self {
-            Durable::Not => false,
-            Durable::EachFile { .. } => true,
-            Durable::Whole { .. } => replaces || folder.elsewhere.load(Relaxed),
-        }
+        self.whole.is_none() || replaces || folder.elsewhere.load(Relaxed)
     }
 
     /// Whether the sync of all leaves this folder out: something else is mounted there.
     pub(super) fn is_elsewhere(&self, dir: &Dir) -> std::io::Result<bool> {
-        match self {
-            Durable::Not | Durable::EachFile { .. } => Ok(false),
-            Durable::Whole { system, .. } => Ok(!system.has(dir)?),
-        }
-    }
-
-    /// Whether anything is to be synced at the end.
-    pub(super) fn waits_at_the_end(&self) -> bool {
-        !matches!(self, Durable::Not)
+        self.whole.as_ref().map_or(Ok(false), |whole| whole.has(dir).map(|has| !has))
     }
 }
 
 impl Shared {
     /// When everything else is done. What fails is reported.
     pub(super) fn sync_at_the_end(self: &Arc<Shared>) {
+        let Some(Durable { whole, above }) = &self.durable else { return };
         if self.is_cancelled() {
             return;
         }
-        let (whole, above) = match &self.durable {
-            Durable::Not => return,
-            Durable::EachFile { above } => (None, above),
-            Durable::Whole { system, above } => (Some(system), above),
-        };
         self.syncing.store(true, Relaxed);
         let folders: Vec<_> = {
             let state = lock(&self.state);
@@ -91,7 +63,7 @@ impl Shared {
             drop(self.submit(folder.path.as_os_str(), Job::new("".as_ref(), Work::SyncFolder)));
         }
         self.wait_until_written();
-        if let Some(Err(cause)) = whole.map(WholeFileSystem::sync) {
+        if let Some(Err(cause)) = whole.as_ref().map(WholeFileSystem::sync) {
             self.fail(Error::new(Operation::Sync, ".", cause));
         }
         for folder in above {

@@ -76,7 +76,8 @@ impl Lane {
             return Err(self.take_away(at, opened, error));
         }
         self.counts.times.metadata += watch.lap();
-        if self.shared.durable.asks_for(&at.folder, opened.target.temporary.is_some()) {
+        let replaces = opened.target.temporary.is_some();
+        if self.shared.durable.as_ref().is_some_and(|durable| durable.asks_for(&at.folder, replaces)) {
             let synced = sys::sync_handle(&opened.target.file);
             self.counts.times.sync += watch.lap();
             if let Err(cause) = synced {

@@ -38,7 +38,7 @@ impl Shared {
         // Threads end when they have written all that there is: where nothing comes after that, waiting for their end is enough,
         // and waking up once.
         let has_more = !links.is_empty() || lock(&self.state).queue.has_folder_metadata();
-        if has_more || self.durable.waits_at_the_end() {
+        if has_more || self.durable.is_some() {
             self.wait_until_written();
             self.make_links(links);
             self.finish_folders();

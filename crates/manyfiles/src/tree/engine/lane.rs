@@ -97,9 +97,11 @@ impl Lane {
         };
         while let Some(folder) = missing.pop() {
             dir = Arc::new(self.make(&dir, folder)?);
-            let elsewhere = self.shared.durable.is_elsewhere(&dir);
-            let elsewhere = elsewhere.map_err(|error| Error::new(Operation::Open, &*folder.path, error))?;
-            folder.elsewhere.store(elsewhere, Relaxed);
+            if let Some(durable) = &self.shared.durable {
+                let elsewhere = durable.is_elsewhere(&dir);
+                let elsewhere = elsewhere.map_err(|error| Error::new(Operation::Open, &*folder.path, error))?;
+                folder.elsewhere.store(elsewhere, Relaxed);
+            }
             folder.made.store(true, Relaxed);
             self.keep(folder, &dir);
         }

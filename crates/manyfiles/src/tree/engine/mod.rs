@@ -60,7 +60,8 @@ pub(super) struct Shared {
     cancelled: AtomicBool,
     /// Whether the file system makes its callers wait, so that closes are worth showing.
     slow: AtomicBool,
-    durable: Durable,
+    /// What has to be on the disk at the end, if anything has.
+    durable: Option<Durable>,
     /// Whether nothing is left but to wait for the disk.
     syncing: AtomicBool,
     totals: Totals,

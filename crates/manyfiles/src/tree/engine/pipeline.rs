@@ -17,7 +17,7 @@ use super::lock;
 use super::pace::SLOW;
 use super::place::Opened;
 use super::queue::{Batch, Done};
-use super::worker::{Ended, Lesson, OpenOnce, SPLIT_EVERY, fill_job, open_job};
+use super::worker::{Ended, Lesson, OpenOnce, SPLIT_EVERY, fill_job, look_away, open_job};
 use crate::sys::{self, Sleeps};
 
 /// Files that are open at a time in each of the four places of a pipeline: being opened, handed over (two), being written. 16 to
@@ -156,8 +156,9 @@ fn write_chunks(lane: &mut Lane, chunks: Receiver<Chunk>) {
                     begun = Instant::now();
                 } else {
                     // Waits awake for as long as opening a chunk takes: it comes then, and waking up a processor that has gone
-                    // to sleep takes as long again, longer in a virtual machine.
-                    std::thread::yield_now();
+                    // to sleep takes as long again, longer in a virtual machine. Not looking all the time, since to look for
+                    // work takes the lock that callers hand over under.
+                    look_away();
                 }
             }
         }

@@ -462,3 +462,30 @@ impl std::hash::Hasher for Identity {
         self.0 = key;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::engine::Work;
+
+    #[test]
+    fn more_of_a_folder_is_for_those_who_note_its_names() {
+        let jobs = |n: usize| Job::new(OsStr::new(&n.to_string()), Work::MakeFolder);
+        for is_known_to_be_fast in [false, true] {
+            let mut queue = Queue::new(2);
+            if is_known_to_be_fast {
+                queue.learn(Duration::from_micros(5), Some(Duration::ZERO));
+            }
+            let id = queue.folder(OsStr::new(""));
+            (0..500).for_each(|n| queue.push(id, jobs(n)));
+            let batch = queue.take(0).unwrap();
+            // One that has it to itself notes no names, and a second thread could write one of them at the same time.
+            assert_eq!((batch.hot, batch.noted), (is_known_to_be_fast, is_known_to_be_fast));
+            let more = queue.take_more(id, 4);
+            assert_eq!(more.as_ref().map(VecDeque::len), batch.hot.then_some(4));
+            for job in more.iter().flatten() {
+                assert!(queue.is_unfinished(id, job.key), "its name is noted");
+            }
+        }
+    }
+}

@@ -110,7 +110,7 @@ fn next_batch(shared: &Arc<Shared>, ended: Option<Ended>) -> Option<Batch> {
 }
 
 /// Lets other threads run for some microseconds, without going to sleep if there are none.
-fn look_away() {
+pub(super) fn look_away() {
     let begun = Instant::now();
     while begun.elapsed() < LOOK {
         std::thread::yield_now();
