@@ -19,11 +19,12 @@ impl Scratch {
     /// Makes a folder below `dir` whose name begins with `prefix`.
     ///
     /// # Errors
-    /// Where none can be made, with `dir` as the path.
+    /// Where none can be made, with the path that it was to have.
     pub fn below(dir: &Path, prefix: &str) -> Result<Scratch> {
         let made = tempfile::Builder::new().prefix(prefix).tempdir_in(dir);
         // tempfile wraps the error with the path, and the number is inside.
-        made.map(Scratch).map_err(|error| Error::new(Operation::CreateFolder, dir, error))
+        made.map(Scratch)
+            .map_err(|error| Error::new(Operation::CreateFolder, dir.join(format!("{prefix}XXXXXX")), error))
     }
 
     /// Where it is.
@@ -100,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn where_none_can_be_made_the_folder_is_named() {
-        let error = Scratch::below(Path::new("no/such"), "x").err().unwrap();
-        assert_eq!((error.path(), error.kind()), (Some(Path::new("no/such")), io::ErrorKind::NotFound));
+    fn where_none_can_be_made_it_is_named_and_not_the_folder_that_is_there() {
+        let error = Scratch::below(Path::new("no/such"), ".x-").err().unwrap();
+        assert_eq!((error.path(), error.kind()), (Some(Path::new("no/such/.x-XXXXXX")), io::ErrorKind::NotFound));
     }
 }

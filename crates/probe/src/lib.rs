@@ -22,7 +22,7 @@ use manyfiles_measure::{Scratch, noise};
 pub use advice::Advice;
 pub use findings::{Findings, Series};
 pub use manyfiles_measure::{Failure, Place, Samples};
-pub use measure::Step;
+pub use measure::{LEAST_SPACE, Step};
 
 /// What can be chosen.
 #[derive(Clone, Copy, Debug)]

@@ -29,6 +29,15 @@ const MOST: usize = 4000;
 /// Fewer say nothing.
 const LEAST: usize = 64;
 
+/// How many steps leave files of their own behind.
+const STEPS_THAT_MAKE_FILES: u64 = 5;
+
+/// An eighth of what is free holds all that is written.
+const SHARE: u64 = 8;
+
+/// So many bytes have to be free, for as few files as say anything.
+pub const LEAST_SPACE: u64 = LEAST as u64 * CONTENT.len() as u64 * STEPS_THAT_MAKE_FILES * SHARE;
+
 /// What is done to each file of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -100,8 +109,7 @@ impl Amount {
     /// So many that an eighth of the free space is enough for all, where that is known.
     pub(crate) fn fitting(free_bytes: Option<u64>) -> Result<Amount, Failure> {
         let Some(free) = free_bytes else { return Ok(Amount(MOST)) };
-        let steps_that_make_files = 5;
-        let fit = free / 8 / CONTENT.len() as u64 / steps_that_make_files;
+        let fit = free / SHARE / CONTENT.len() as u64 / STEPS_THAT_MAKE_FILES;
         match usize::try_from(fit).unwrap_or(MOST).min(MOST) {
             enough @ LEAST.. => Ok(Amount(enough)),
             _ => Err(Failure::NoSpace(free)),

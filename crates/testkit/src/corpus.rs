@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::random::Random;
 use crate::tree::{Entry, Tree};
 
 /// Files in memory: paths, folders before what is in them and the files of one folder together, as an archive has them.
@@ -27,7 +28,7 @@ impl Corpus {
 
     /// `count` files of 1 to 2 KB in the folder `glyphs`.
     pub fn one_folder(name: &'static str, count: usize, seed: u64) -> Corpus {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let pool = Pool::new(&mut random);
         let file = |n| {
             let len = 1024 + random.below(1024);
@@ -45,7 +46,7 @@ impl Corpus {
     /// without a file.
     pub fn source_tree(name: &'static str, count: usize, folders: usize, seed: u64) -> Corpus {
         assert!(folders > 0 && count >= folders, "every folder gets a file");
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let pool = Pool::new(&mut random);
         let mut paths = vec![PathBuf::from("src")];
         while paths.len() < folders {
@@ -157,22 +158,5 @@ impl Pool {
         let n = mark.len().min(len);
         bytes[..n].copy_from_slice(&mark.as_bytes()[..n]);
         bytes.into()
-    }
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
 }

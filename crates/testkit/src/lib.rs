@@ -5,7 +5,7 @@
 //! - [`Preload`]: the same for system calls of one child process, by `LD_PRELOAD`; needs no privileges.
 //! - [`Disk`]: an ext4, XFS, btrfs or tmpfs of its own, of any size, full, read-only or with a quota.
 //! - [`Tree`]: what a folder holds, and a readable difference between two of them.
-//! - [`Corpus`]: the same many files every time.
+//! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers.
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
 //! - [`nofile_limit`]: a child process that may have few open files.
 //!
@@ -22,6 +22,7 @@ mod limit;
 mod mounts;
 #[cfg(target_os = "linux")]
 mod preload;
+mod random;
 mod scratch;
 mod skip;
 #[cfg(target_os = "linux")]
@@ -36,12 +37,15 @@ pub use disk::{Disk, DiskOptions};
 pub use limit::nofile_limit;
 #[cfg(target_os = "linux")]
 pub use preload::{Call, Preload, Rule};
+pub use random::Random;
 #[cfg(windows)]
 pub use scratch::slow_close_folder;
 pub use scratch::{scratch, symlink};
 pub use skip::{Need, skip};
 #[cfg(target_os = "linux")]
 pub use slow::{Op, SlowMount, SlowOptions};
+#[cfg(unix)]
+pub use sys::{make_fifo, set_link_time};
 #[cfg(windows)]
 pub use sys::{protect_from_close, send_ctrl_break};
 pub use tree::{Compare, Differences, Entry, Kind, Tree};

@@ -32,6 +32,8 @@ pub struct Finding {
     pub arithmetic: Option<String>,
     /// What would be saved at least, in nanoseconds. `None`: nothing, or the trace can't tell.
     pub saves_nanos: Option<u64>,
+    /// How many calls would not be made, where the trace can't tell how long they take.
+    pub saves_calls: Option<u64>,
 }
 
 /// All that apply to a trace, by what they save.
@@ -48,13 +50,13 @@ pub(crate) fn all(report: &Report) -> Vec<Finding> {
     .into_iter()
     .flatten()
     .collect();
-    all.sort_by_key(|finding| std::cmp::Reverse(finding.saves_nanos));
+    all.sort_by_key(|finding| std::cmp::Reverse((finding.saves_nanos, finding.saves_calls)));
     all
 }
 
 impl Finding {
     fn new(part: &'static str, title: &'static str, told: String) -> Finding {
-        Finding { part, title, told: vec![told], arithmetic: None, saves_nanos: None }
+        Finding { part, title, told: vec![told], arithmetic: None, saves_nanos: None, saves_calls: None }
     }
 
     fn saying(mut self, told: impl Into<String>) -> Finding {
@@ -67,6 +69,20 @@ impl Finding {
         self.arithmetic = Some(format!("{terms} = {}", time(nanos)));
         self.saves_nanos = Some(nanos);
         self
+    }
+}
+
+impl Finding {
+    /// The saving in a few words; `share` says how much of the time on files that is.
+    pub(crate) fn saving_in_words(&self, share: impl FnOnce(u64) -> String) -> (String, String) {
+        match (self.saves_nanos, self.saves_calls) {
+            (Some(nanos), _) => (format!("saves {}", time(nanos)), share(nanos)),
+            (None, Some(calls)) => (
+                format!("saves {}", counted(calls, "call", "calls")),
+                "how long they take, the trace can't tell".into(),
+            ),
+            (None, None) => (String::new(), "no saving that the trace shows".into()),
+        }
     }
 }
 
@@ -163,10 +179,12 @@ fn small_writes(report: &Report) -> Option<Finding> {
     let (part, title) = ("FileWriter", "small writes that a buffer merges");
     let merged = format!("Through a buffer of {} KiB they would be {}.", BUFFER >> 10, count(writes.calls_with_buffer));
     let Some(cheapest) = report.cheapest_write.filter(|_| report.timed) else {
-        return Some(Finding::new(part, title, told + ".").saying(merged));
+        let finding = Finding::new(part, title, told + ".").saying(merged);
+        return Some(Finding { saves_calls: Some(fewer), ..finding });
     };
     told += &format!("; they took {}.", time(writes.nanos));
-    let tracing = report.tracing.unwrap_or(0);
+    // The cheapest with the cheapest: next to the median of calls that do nothing, the cheapest writes would seem free.
+    let tracing = report.least_tracing.unwrap_or(0);
     // Not more than they took: the cheapest tenth may be cheaper than these, never dearer on the whole.
     let saved = fewer.saturating_mul(cheapest.saturating_sub(tracing)).min(writes.nanos);
     let finding = Finding::new(part, title, told).saying(merged);
@@ -180,8 +198,12 @@ fn small_writes(report: &Report) -> Option<Finding> {
         count(writes.calls_with_buffer)
     );
     Some(match saved {
-        0 => finding
-            .saying("Under this tracer a write costs no more than the tracing: the trace can't tell what that saves."),
+        0 => Finding {
+            saves_calls: Some(fewer),
+            ..finding.saying(
+                "Under this tracer the cheapest writes cost no more than the tracing: the trace can't tell their time.",
+            )
+        },
         saved => finding.saving(terms, saved),
     })
 }

@@ -48,6 +48,8 @@ pub struct Report {
     pub digits: u8,
     /// What tracing adds to each call, in nanoseconds, if that can be told: the median of calls that do nothing else.
     pub tracing: Option<u64>,
+    /// The same of the cheapest tenth of these calls, to be compared with the cheapest of others.
+    pub least_tracing: Option<u64>,
     /// Sums by kind of call.
     pub kinds: [(Kind, Sum); Kind::ALL.len()],
     /// What the cheapest tenth of all writes took at most.
@@ -99,6 +101,17 @@ pub struct Operation {
     /// What it is for.
     pub kind: Kind,
     /// Its calls.
+    pub sum: Sum,
+    /// How their times are distributed. `None` without times.
+    pub latencies: Option<Latencies>,
+    /// Those of them that were on something with a name: files, and not pipes.
+    pub on_files: OnFiles,
+}
+
+/// The calls of an operation that were on files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnFiles {
+    /// These calls.
     pub sum: Sum,
     /// How their times are distributed. `None` without times.
     pub latencies: Option<Latencies>,

@@ -282,3 +282,54 @@ fn an_error_of_the_source_keeps_its_number() {
     let error = manyfiles_trace::explain(&mut Broken, &manyfiles_trace::Progress::default()).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(5));
 }
+
+#[test]
+fn what_a_call_does_to_pipes_is_no_part_of_how_long_it_takes_on_files() {
+    let mut trace = String::new();
+    for n in 0..50 {
+        let at = n * 10;
+        trace += &format!("7 {at}.000000 read(0<pipe:[1]>, \"\", 4096) = 10 <1.500000>\n");
+        trace += &format!("7 {at}.200000 read(3</tmp/a>, \"\", 4096) = 10 <0.000004>\n");
+        trace += &format!("7 {at}.300000 fsync(3</tmp/a>) = 0 <0.004000>\n");
+    }
+    let report = common::report(trace.as_bytes());
+    let read = report.operations.iter().find(|operation| operation.name == "read").unwrap();
+    assert_eq!((read.sum.calls, read.sum.nanos), (100, 50 * 1_500_004 * MICRO), "the table has all");
+    assert_eq!((read.on_files.sum.calls, read.on_files.sum.nanos), (50, 200 * MICRO));
+    assert_eq!(read.on_files.latencies.as_ref().unwrap().max, 4 * MICRO);
+    assert_eq!(read.kind.name(), "read", "whatever its first call was");
+    let page = manyfiles_trace::render::html(&report, "trace");
+    let distributions = &page[page.find("How long calls take").unwrap()..page.find("The worst files").unwrap()];
+    assert!(distributions.find(">fsync<") < distributions.find(">read<"), "what took most time on files leads");
+    assert!(distributions.contains("50 calls, 200 µs"), "{distributions}");
+}
+
+#[test]
+fn many_small_writes_save_calls_even_where_tracing_hides_their_time() {
+    let trace = |write: u64, nothing: u64| {
+        let mut trace =
+            String::from("7 1.000000 openat(AT_FDCWD, \"/tmp/a\", O_WRONLY|O_CREAT, 0666) = 3</tmp/a> <0.000020>\n");
+        for n in 0..2000 {
+            trace += &format!("7 2.{n:06} write(3</tmp/a>, \"\", 10) = 10 <0.{:06}>\n", write + n % 10);
+        }
+        for n in 0..20 {
+            trace += &format!("7 3.{n:06} getppid() = 1 <0.{:06}>\n", nothing + n % 3);
+        }
+        common::report((trace + "7 4.000000 close(3</tmp/a>) = 0 <0.000010>\n").as_bytes())
+    };
+    let small_writes = |report: &manyfiles_trace::Report| {
+        report.findings.iter().find(|finding| finding.part == "FileWriter").unwrap().clone()
+    };
+    // The cheapest writes take 9 µs, the cheapest calls that do nothing 8 µs, and these 9 µs at the median.
+    let told = trace(9, 8);
+    let saved = small_writes(&told).saves_nanos.unwrap();
+    // Percentiles are precise to one in a hundred.
+    assert!((1_850 * MICRO..2_100 * MICRO).contains(&saved), "the cheapest is compared with the cheapest: {saved}");
+    let hidden = trace(9, 12);
+    let finding = small_writes(&hidden);
+    assert_eq!((finding.saves_nanos, finding.saves_calls), (None, Some(1999)));
+    let detail = manyfiles_trace::render::Detail { rows: 10, width: None };
+    for shown in [manyfiles_trace::render::text(&hidden, detail), manyfiles_trace::render::html(&hidden, "trace")] {
+        assert!(shown.contains("saves 1,999 calls"), "{shown}");
+    }
+}

@@ -155,6 +155,12 @@ long syscall(long number, ...) {
     va_end(more);
     if (number == SYS_openat2) FAIL_IF_DUE(OPEN, a[0], (const char *)a[1]);
     if (number == SYS_renameat2) FAIL_IF_DUE(RENAME, a[2], (const char *)a[3]);
+    if (number == SYS_copy_file_range) {
+        size_t most = a[4];
+        int due = apply(COPY, a[2], NULL, &most);
+        if (due) return errno = due, -1;
+        a[4] = most;
+    }
     return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Facts {
 mod unix;
 #[cfg(unix)]
 pub(crate) use unix::facts;
+#[cfg(unix)]
+pub use unix::{make_fifo, set_link_time};
 
 #[cfg(windows)]
 mod windows;

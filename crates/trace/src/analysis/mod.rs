@@ -320,6 +320,7 @@ impl Analysis {
             self.name_the_unnamed(thread);
         }
         let timed = self.untimed < self.total.calls;
+        let tracing = self.operations.tracing();
         let mut file_total = Sum::default();
         self.kinds.iter().zip(Kind::ALL).filter(|(_, kind)| kind.is_file()).for_each(|(sum, _)| file_total.plus(sum));
         let named = file_total.minus(&self.without_name);
@@ -353,7 +354,8 @@ impl Analysis {
             untimed: if timed { self.untimed } else { 0 },
             never_returned: self.never_returned,
             digits: self.digits,
-            tracing: self.operations.tracing(),
+            tracing: tracing.map(|(median, _)| median),
+            least_tracing: tracing.map(|(_, least)| least),
             kinds: Kind::ALL.map(|kind| (kind, self.kinds[kind as usize])),
             cheapest_write: self.operations.cheapest_write(),
             operations: self.operations.finish(),

@@ -4,7 +4,7 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use hdrhistogram::Histogram;
 
 use crate::call::{Call, Kind};
-use crate::report::{Latencies, Operation, Sum};
+use crate::report::{Latencies, OnFiles, Operation, Sum};
 
 /// No system has more calls. What a damaged trace has beyond is counted together.
 const MOST: usize = 500;
@@ -24,9 +24,45 @@ pub(super) struct Operations {
 struct Entry {
     name: Box<[u8]>,
     kind: Kind,
+    /// What was done to files, and what the same call did elsewhere: `read` waits for pipes, too.
+    on_files: Calls,
+    elsewhere: Calls,
+}
+
+struct Calls {
     sum: Sum,
     max: u64,
     histogram: Histogram<u64>,
+}
+
+impl Calls {
+    fn none() -> Calls {
+        Calls { sum: Sum::default(), max: 0, histogram: histogram() }
+    }
+
+    fn add(&mut self, call: &Call<'_>) {
+        self.sum.add(call);
+        if let Some(nanos) = call.duration {
+            self.max = self.max.max(nanos);
+            self.histogram.record(nanos.min(HOUR)).expect("it grows as needed");
+        }
+    }
+
+    fn plus(&mut self, other: &Calls) {
+        self.sum.plus(&other.sum);
+        self.max = self.max.max(other.max);
+        self.histogram.add(&other.histogram).expect("it grows as needed");
+    }
+
+    fn latencies(&self) -> Option<Latencies> {
+        latencies(&self.histogram, self.max)
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    let mut histogram = Histogram::new(2).expect("two digits are allowed");
+    histogram.auto(true);
+    histogram
 }
 
 impl Operations {
@@ -36,10 +72,13 @@ impl Operations {
             None => self.insert(call),
         };
         let entry = &mut self.all[at];
-        entry.sum.add(call);
-        if let Some(nanos) = call.duration {
-            entry.max = entry.max.max(nanos);
-            entry.histogram.record(nanos.min(HOUR)).expect("it grows as needed");
+        match call.kind.is_file() && call.path.is_some() {
+            true => entry.on_files.add(call),
+            false => entry.elsewhere.add(call),
+        }
+        // Whatever came first: what is done to files is what it is shown for.
+        if call.kind.is_file() && !entry.kind.is_file() && *entry.name != *OTHERS {
+            entry.kind = call.kind;
         }
     }
 
@@ -50,28 +89,24 @@ impl Operations {
         }
         let at = self.all.len();
         self.by_name.insert(name.into(), at);
-        let mut histogram = Histogram::new(2).expect("two digits are allowed");
-        histogram.auto(true);
-        self.all.push(Entry { name: name.into(), kind, sum: Sum::default(), max: 0, histogram });
+        self.all.push(Entry { name: name.into(), kind, on_files: Calls::none(), elsewhere: Calls::none() });
         at
     }
 
-    /// What tracing adds to a call, as far as the cheapest calls tell: their median.
-    pub fn tracing(&self) -> Option<u64> {
-        let mut cheap = Histogram::<u64>::new(2).expect("two digits are allowed");
-        cheap.auto(true);
+    /// What tracing adds to a call, as far as the cheapest calls tell: their median, and what the cheapest tenth of them take.
+    pub fn tracing(&self) -> Option<(u64, u64)> {
+        let mut cheap = histogram();
         for entry in self.all.iter().filter(|entry| CHEAP.contains(&&*entry.name)) {
-            cheap.add(&entry.histogram).expect("it grows as needed");
+            cheap.add(&entry.elsewhere.histogram).expect("it grows as needed");
         }
-        (cheap.len() >= ENOUGH).then(|| quantile(&cheap, 0.5))
+        (cheap.len() >= ENOUGH).then(|| (quantile(&cheap, 0.5), quantile(&cheap, 0.1)))
     }
 
     /// What the cheapest tenth of writes take at most.
     pub fn cheapest_write(&self) -> Option<u64> {
-        let mut writes = Histogram::<u64>::new(2).expect("two digits are allowed");
-        writes.auto(true);
+        let mut writes = histogram();
         for entry in self.all.iter().filter(|entry| entry.kind == Kind::Write) {
-            writes.add(&entry.histogram).expect("it grows as needed");
+            writes.add(&entry.on_files.histogram).expect("it grows as needed");
         }
         (!writes.is_empty()).then(|| quantile(&writes, 0.1))
     }
@@ -81,11 +116,11 @@ impl Operations {
         let mut all: Vec<Operation> = self
             .all
             .into_iter()
-            .map(|entry| Operation {
-                latencies: latencies(&entry.histogram, entry.max),
-                name: String::from_utf8_lossy(&entry.name).into_owned(),
-                kind: entry.kind,
-                sum: entry.sum,
+            .map(|Entry { name, kind, on_files, mut elsewhere }| {
+                let of_files = OnFiles { sum: on_files.sum, latencies: on_files.latencies() };
+                elsewhere.plus(&on_files);
+                let name = String::from_utf8_lossy(&name).into_owned();
+                Operation { name, kind, sum: elsewhere.sum, latencies: elsewhere.latencies(), on_files: of_files }
             })
             .collect();
         all.sort_unstable_by(|a, b| {

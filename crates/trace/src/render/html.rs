@@ -102,13 +102,10 @@ fn findings(report: &Report) -> String {
     }
     out += "<ul class=\"findings\">\n";
     for finding in &report.findings {
-        let saves = match finding.saves_nanos {
-            Some(saved) => format!(
-                "<span class=\"saves\">saves {}</span> ({} of the time on files)",
-                time(saved),
-                percent(saved, report.file_total.nanos)
-            ),
-            None => "no saving that the trace shows".into(),
+        let share = |saved| format!("{} of the time on files", percent(saved, report.file_total.nanos));
+        let saves = match finding.saving_in_words(share) {
+            (saves, note) if saves.is_empty() => note,
+            (saves, note) => format!("<span class=\"saves\">{saves}</span> ({note})"),
         };
         write!(
             out,
@@ -192,13 +189,14 @@ fn place(axis: Axis, at: u64) -> String {
 }
 
 fn distributions(report: &Report) -> String {
-    let shown: Vec<(&Operation, &Latencies)> = report
+    let mut shown: Vec<(&Operation, &Latencies)> = report
         .operations
         .iter()
         .filter(|operation| operation.kind.is_file())
-        .filter_map(|operation| operation.latencies.as_ref().map(|latencies| (operation, latencies)))
-        .take(PANELS)
+        .filter_map(|operation| operation.on_files.latencies.as_ref().map(|latencies| (operation, latencies)))
         .collect();
+    shown.sort_by_key(|(operation, _)| std::cmp::Reverse(operation.on_files.sum.nanos));
+    shown.truncate(PANELS);
     let used = |bucket: usize| shown.iter().any(|(_, latencies)| latencies.buckets[bucket] > 0);
     let (Some(first), Some(last)) =
         ((0..Latencies::BUCKETS).find(|&at| used(at)), (0..Latencies::BUCKETS).rfind(|&at| used(at)))
@@ -208,7 +206,7 @@ fn distributions(report: &Report) -> String {
     let panels =
         shown.iter().enumerate().map(|(at, (operation, latencies))| panel(at, operation, latencies, first..=last));
     format!(
-        "<section aria-labelledby=\"latency\">\n<h2 id=\"latency\">How long calls take</h2>\n<p class=\"soft\">How many calls took how long, for the operations on files that took most time. Both scales are logarithmic; all panels have the same scale of time. Dashed: half of the calls took no longer, and 99 of 100.</p>\n<div class=\"many\">\n{}</div>\n</section>\n",
+        "<section aria-labelledby=\"latency\">\n<h2 id=\"latency\">How long calls take</h2>\n<p class=\"soft\">How many calls took how long, for the operations on files that took most time; what they did to pipes is left out. Both scales are logarithmic; all panels have the same scale of time. Dashed: half of the calls took no longer, and 99 of 100.</p>\n<div class=\"many\">\n{}</div>\n</section>\n",
         panels.collect::<String>()
     )
 }
@@ -234,8 +232,8 @@ fn panel(at: usize, operation: &Operation, latencies: &Latencies, buckets: std::
     let name = escaped(&operation.name);
     let told = format!(
         "{} calls, {}: half took up to {}, 99 of 100 up to {}, the longest {}",
-        count(operation.sum.calls),
-        time(operation.sum.nanos),
+        count(operation.on_files.sum.calls),
+        time(operation.on_files.sum.nanos),
         time(latencies.p50),
         time(latencies.p99),
         time(latencies.max)

@@ -42,6 +42,9 @@ pub fn json(report: &Report) -> Value {
         object.insert("kind".into(), operation.kind.name().into());
         sum(&mut object, &operation.sum);
         object.insert("latency".into(), operation.latencies.as_ref().map_or(Value::Null, latencies));
+        let mut on_files = summed(&operation.on_files.sum);
+        on_files.insert("latency".into(), operation.on_files.latencies.as_ref().map_or(Value::Null, latencies));
+        object.insert("on_files".into(), on_files.into());
         Value::from(object)
     });
     object.insert("operations".into(), operations.collect());
@@ -133,6 +136,7 @@ pub fn json(report: &Report) -> Value {
             "title": finding.title,
             "part": finding.part,
             "saves_seconds": finding.saves_nanos.map_or(Value::Null, |nanos| seconds(nanos, true)),
+            "saves_calls": finding.saves_calls,
             "arithmetic": finding.arithmetic,
             "told": finding.told,
         })

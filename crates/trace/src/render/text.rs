@@ -265,11 +265,10 @@ fn findings(report: &Report, detail: Detail) -> String {
             + "  Nothing that this command looks for: no close after a write, no small writes, no syncs, no files made or opened again.\n";
     }
     for finding in &report.findings {
-        let saves = match finding.saves_nanos {
-            Some(saved) => {
-                format!("saves {} ({} of the time on files)", time(saved), percent(saved, report.file_total.nanos))
-            }
-            None => "no saving that the trace shows".into(),
+        let share = |saved| format!("{} of the time on files", percent(saved, report.file_total.nanos));
+        let saves = match finding.saving_in_words(share) {
+            (saves, note) if saves.is_empty() => note,
+            (saves, note) => format!("{saves} ({note})"),
         };
         writeln!(out, "* {} → {}: {saves}", finding.title, finding.part).expect("a string");
         for told in finding.told.iter().chain(&finding.arithmetic) {
