@@ -1,7 +1,7 @@
 //! The one error type: which operation, on which path, and what the operating system said.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -94,11 +94,13 @@ struct Explained {
 }
 
 /// The same error with an explanation. Its kind and its number stay.
+#[cfg_attr(not(any(windows, feature = "tree")), allow(dead_code, reason = "what explains is a tree, or Windows"))]
 pub(crate) fn explained(cause: io::Error, meaning: &'static str) -> io::Error {
     explained_as(cause.kind(), cause, meaning)
 }
 
 /// The same where the kind says less than is known.
+#[cfg_attr(not(any(windows, feature = "tree")), allow(dead_code, reason = "as above"))]
 pub(crate) fn explained_as(kind: io::ErrorKind, cause: io::Error, meaning: &'static str) -> io::Error {
     io::Error::new(kind, Explained { cause, meaning })
 }
@@ -144,6 +146,12 @@ impl Error {
         Error::new(operation, path, io::Error::new(kind, self))
     }
 
+    #[cfg(feature = "tree")]
+    /// The same error, told of this path: where it was noticed the path was not known, or another name's.
+    pub(crate) fn on(self, path: PathBuf) -> Error {
+        Error { path: Some(path.into()), ..self }
+    }
+
     /// What was being done.
     pub fn operation(&self) -> Operation {
         self.operation
@@ -158,7 +166,8 @@ impl Error {
     pub fn raw_os_error(&self) -> Option<i32> {
         self.cause.raw_os_error().or_else(|| self.inner()?.raw_os_error()).or_else(|| {
             let explained: &Explained = self.cause.get_ref()?.downcast_ref()?;
-            explained.cause.raw_os_error()
+            let inner = || explained.cause.get_ref()?.downcast_ref::<Error>()?.raw_os_error();
+            explained.cause.raw_os_error().or_else(inner)
         })
     }
 
@@ -195,6 +204,14 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&*self.cause)
+    }
+}
+
+/// Errors that nobody took. Better on standard error than nowhere.
+pub(crate) fn print_last_resort<'a>(errors: impl IntoIterator<Item = &'a Error>) {
+    for error in errors {
+        // Where standard error is closed too there is nobody left to tell, and a drop must not panic.
+        drop(writeln!(io::stderr().lock(), "manyfiles: {error}"));
     }
 }
 

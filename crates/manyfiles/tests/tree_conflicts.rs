@@ -301,8 +301,8 @@ fn a_hard_link_goes_to_the_file_of_this_tree_or_nowhere() {
         [(OnConflict::Error, None), (OnConflict::Rename, Some("new")), (OnConflict::Replace, Some("new"))]
     {
         let (temp, report) = over_old(policy.clone(), |tree| {
-            tree.hard_link("link", "./old.txt").unwrap();
             tree.file("old.txt", "new").unwrap();
+            tree.hard_link("link", "./old.txt").unwrap();
         });
         let link = std::fs::read_to_string(temp.path().join("link")).ok();
         assert_eq!(link.as_deref(), linked, "{policy:?} {report:?}");

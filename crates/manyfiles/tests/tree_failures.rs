@@ -206,7 +206,10 @@ injected! {
             let tree = TreeWriter::new(root.join("out")).unwrap();
             tree.file("bad", Content::copy_of(root.join("source"))).unwrap();
             let report = finished(tree);
-            assert_eq!((report.failures[0].operation(), report.failures[0].raw_os_error()), (Operation::Read, Some(libc::EIO)));
+            assert_eq!((report.failures[0].path(), report.failures[0].raw_os_error()), (Some(Path::new("bad")), Some(libc::EIO)));
+            let source = root.join("source").display().to_string();
+            let told = report.failures[0].to_string();
+            assert!(told.starts_with(&format!("cannot write bad: cannot read {source}: ")), "{told}");
             assert!(!root.join("out/bad").exists());
         };
 }

@@ -12,7 +12,7 @@ use super::receipt::Receipt;
 use super::state::State;
 use super::storage::Storage;
 use crate::Result;
-use crate::close::print_last_resort;
+use crate::error::print_last_resort;
 
 /// Appends records to one file from many threads; those who wait share syncs.
 ///

@@ -6,10 +6,10 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use super::pool::print_last_resort;
 #[cfg(feature = "fs")]
 use super::settle::Name;
 use super::{CloseErrors, Closer, Metrics};
+use crate::error::print_last_resort;
 
 static GLOBAL: OnceLock<Closer> = OnceLock::new();
 

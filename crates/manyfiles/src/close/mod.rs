@@ -59,5 +59,3 @@ pub use global::{Guard, guard, metrics, set_global, wait};
 pub use metrics::Metrics;
 pub use options::Options;
 pub use policy::Policy;
-#[cfg(feature = "writer")]
-pub(crate) use pool::print_last_resort;

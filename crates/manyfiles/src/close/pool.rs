@@ -1,6 +1,6 @@
 //! The threads that close: as many as closes wait, none when nothing does.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -15,6 +15,7 @@ use super::queue::{Job, Need, Queue};
 use super::settle::Place;
 use super::sync::{AtomicUsize, Builder, Condvar, Mutex, MutexGuard};
 use super::worker::Worker;
+use crate::error::print_last_resort;
 use crate::{Error, sys};
 
 /// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a
@@ -388,14 +389,6 @@ impl Drop for Pool {
         // Empty after `shut_down`, unless it ran in the drop of a handle that this pool closed, and that handle failed
         // afterwards.
         print_last_resort(&self.lock().take_errors());
-    }
-}
-
-/// Errors that nobody took. Better on standard error than nowhere.
-pub(crate) fn print_last_resort<'a>(errors: impl IntoIterator<Item = &'a Error>) {
-    for error in errors {
-        // Where standard error is closed too there is nobody left to tell, and a drop must not panic.
-        drop(writeln!(io::stderr(), "manyfiles: {error}"));
     }
 }
 

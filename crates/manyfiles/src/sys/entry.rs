@@ -12,15 +12,28 @@ pub(crate) enum EntryKind {
     Other,
 }
 
+/// Tells a file from all others that exist at the same time: what has the same identity under two names is one file.
+/// (The reverse does not always hold: an overlay shows one file under two identities.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) volume: u64,
+    pub(crate) file: u128,
+}
+
 /// What is asked about a name or a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stat {
     pub(crate) kind: EntryKind,
+    pub(crate) identity: Identity,
     pub(crate) len: u64,
     pub(crate) links: u64,
     /// Permission bits. On Windows, what the read-only attribute comes to.
     pub(crate) mode: u32,
+    /// User and group. Zeros on Windows, where they have no numbers.
+    pub(crate) owner: (u32, u32),
     pub(crate) modified: SystemTime,
+    /// When anything about it was changed last, its name or its permissions included.
+    pub(crate) changed: SystemTime,
     /// Whether less is allocated than the length needs.
     pub(crate) sparse: bool,
 }

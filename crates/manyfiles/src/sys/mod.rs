@@ -4,7 +4,7 @@ mod entry;
 #[cfg(feature = "tree")]
 mod text;
 
-pub(crate) use entry::{EntryKind, Stat};
+pub(crate) use entry::{EntryKind, Identity, Stat};
 #[cfg(feature = "tree")]
 pub(crate) use text::{ShortName, split_at_last_separator};
 

@@ -1,24 +1,24 @@
 //! The bytes of a file, in the forms that cost no copy.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::mapped::Window;
+use crate::sys::Identity;
 
 /// The bytes of a file that are known when it is handed over. Streams go through [`create`](super::TreeWriter::create).
 ///
-/// Made from `Vec<u8>`, `String`, `Box<[u8]>`, `Arc<[u8]>` without a copy, from `&[u8]` and `&str` with one, from
+/// Made from `Vec<u8>`, `String`, `Box<[u8]>`, `Arc<[u8]>` and whatever else owns bytes
+/// ([`from_owner`](Content::from_owner)) without a copy, from `&[u8]` and `&str` with one, from
 /// [`MappedFile::slice`](super::MappedFile::slice), from a file that another one is to be a copy of, and from pieces with
 /// holes between.
-///
-/// (Not from any `AsRef<[u8]>`: content is dropped on threads that have descriptor tables of their own, where a `Drop` that
-/// closes a descriptor would close the wrong one.)
 pub struct Content(pub(super) Kind);
 
 pub(super) enum Kind {
     Bytes(Bytes),
-    CopyOf(PathBuf),
+    CopyOf(Source),
     Sparse { len: u64, pieces: Vec<(u64, Bytes)> },
 }
 
@@ -28,6 +28,48 @@ pub(super) enum Bytes {
     Shared(Arc<[u8]>),
     Static(&'static [u8]),
     Mapped(Window),
+    Owner(Owner),
+}
+
+/// Whatever has the bytes, and how many there were when it was handed over: the bound on what is in flight goes by that.
+pub(super) struct Owner {
+    owner: Box<dyn AsRef<[u8]> + Send + Sync>,
+    len: usize,
+}
+
+/// The file that another one is to be a copy of.
+pub(super) struct Source {
+    path: PathBuf,
+    /// Why a relative path could not be made absolute.
+    lost: Option<Box<io::Error>>,
+}
+
+impl Source {
+    /// A relative path leads from the folder that is the current one now.
+    fn new(path: PathBuf) -> Source {
+        if path.is_absolute() {
+            return Source { path, lost: None };
+        }
+        match std::path::absolute(&path) {
+            Ok(path) => Source { path, lost: None },
+            Err(error) => Source { path, lost: Some(Box::new(error)) },
+        }
+    }
+
+    /// For messages.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn absolute(&self) -> io::Result<&Path> {
+        match &self.lost {
+            None => Ok(&self.path),
+            Some(error) => {
+                let why = format!("the current folder, which it is relative to, cannot be found: {error}");
+                Err(io::Error::new(error.kind(), why))
+            }
+        }
+    }
 }
 
 impl Bytes {
@@ -39,6 +81,7 @@ impl Bytes {
             Bytes::Shared(bytes) => &**bytes,
             Bytes::Static(bytes) => *bytes,
             Bytes::Mapped(window) => window.as_raw(),
+            Bytes::Owner(owner) => (*owner.owner).as_ref(),
         }
     }
 
@@ -50,6 +93,7 @@ impl Bytes {
             Bytes::Shared(bytes) => bytes,
             Bytes::Static(bytes) => bytes,
             Bytes::Mapped(window) => return window.copy_to(offset, to),
+            Bytes::Owner(owner) => (*owner.owner).as_ref(),
         };
         let Some(bytes) = offset.checked_add(to.len()).and_then(|end| bytes.get(offset..end)) else { return false };
         to.copy_from_slice(bytes);
@@ -57,16 +101,54 @@ impl Bytes {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.as_raw().len()
+        match self {
+            Bytes::Owner(owner) => owner.len,
+            bytes => bytes.as_raw().len(),
+        }
+    }
+
+    /// Whether they are read from this very file while they are written.
+    pub(super) fn is_read_from(&self, file: Identity) -> bool {
+        matches!(self, Bytes::Mapped(window) if window.file() == file)
     }
 }
 
 impl Content {
     /// A copy of the file at `source`: cloned where the file system can share the blocks, else copied inside the kernel, its
     /// holes kept. Permissions and times are the source's unless [`Metadata`](super::Metadata) gives others. Symbolic links
-    /// at `source` itself are not followed: that is an error.
+    /// at `source` itself are not followed: that is an error. A relative path leads from what is the current folder at this call.
+    ///
+    /// The file is read to its end, whatever it says of its length (those of `/proc` say 0). A source that cannot be read, or
+    /// that changed while it was copied (another length or modification time), is a failure of the entry whose cause names the
+    /// source; and so is a copy that would replace its own source, under whatever name.
     pub fn copy_of(source: impl Into<PathBuf>) -> Content {
-        Content(Kind::CopyOf(source.into()))
+        Content(Kind::CopyOf(Source::new(source.into())))
+    }
+
+    /// The bytes of whatever owns them, without a copy: of a reference-counted buffer, of a mapping, of a type of your own.
+    /// It is asked for them here and again when they are written, and dropped, on a thread of the tree's.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use manyfiles::tree::Content;
+    /// let shared = Arc::new(vec![1, 2, 3]);
+    /// # struct Shared(Arc<Vec<u8>>);
+    /// # impl AsRef<[u8]> for Shared { fn as_ref(&self) -> &[u8] { &self.0 } }
+    /// let one = Content::from_owner(Shared(shared.clone()));
+    /// let other = Content::from_owner(Shared(shared));
+    /// # drop((one, other));
+    /// ```
+    pub fn from_owner(owner: impl AsRef<[u8]> + Send + Sync + 'static) -> Content {
+        let len = owner.as_ref().len();
+        Content(Kind::Bytes(Bytes::Owner(Owner { owner: Box::new(owner), len })))
+    }
+
+    /// What it is to be a copy of.
+    pub(super) fn source_path(&self) -> Option<&Path> {
+        match &self.0 {
+            Kind::CopyOf(source) => Some(source.path()),
+            _ => None,
+        }
     }
 
     /// A file of `len` bytes that are zero but for the pieces, each with its offset, in rising order and without overlap.
@@ -105,7 +187,7 @@ impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Bytes(bytes) => write!(f, "Content({} bytes)", bytes.len()),
-            Kind::CopyOf(source) => write!(f, "Content(copy of {source:?})"),
+            Kind::CopyOf(source) => write!(f, "Content(copy of {:?})", source.path()),
             Kind::Sparse { len, pieces } => write!(f, "Content({len} bytes, {} pieces)", pieces.len()),
         }
     }

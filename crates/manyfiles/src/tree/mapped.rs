@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::content::{Bytes, Content, Kind};
-use crate::sys;
+use crate::sys::{self, Identity};
 
 /// How much is mapped at a time: pages of a mapping count as memory of the process once they have been used, so that what is
 /// mapped must be bounded. With 32 MiB in flight some ten windows live at once.
@@ -23,26 +23,39 @@ pub struct MappedFile {
     file: File,
     len: u64,
     modified: SystemTime,
-    window: Mutex<Option<Arc<sys::Mapping>>>,
+    identity: Identity,
+    window: Mutex<Option<Arc<Mapped>>>,
+}
+
+/// A part of a file, and which one.
+#[derive(Debug)]
+struct Mapped {
+    mapping: sys::Mapping,
+    file: Identity,
 }
 
 /// Some bytes of a mapping.
 #[derive(Debug)]
 pub(super) struct Window {
-    mapping: Arc<sys::Mapping>,
+    mapped: Arc<Mapped>,
     offset: usize,
     len: usize,
 }
 
 impl Window {
     pub(super) fn as_raw(&self) -> *const [u8] {
-        std::ptr::slice_from_raw_parts(self.mapping.as_ptr().wrapping_add(self.offset), self.len)
+        std::ptr::slice_from_raw_parts(self.mapped.mapping.as_ptr().wrapping_add(self.offset), self.len)
+    }
+
+    /// The file that they are read from.
+    pub(super) fn file(&self) -> Identity {
+        self.mapped.file
     }
 
     /// Copies what is at `offset` of these bytes into `to`. False if it cannot be read, or not without risk.
     pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
         offset.checked_add(to.len()).is_some_and(|end| end <= self.len)
-            && self.mapping.copy_to(self.offset + offset, to)
+            && self.mapped.mapping.copy_to(self.offset + offset, to)
     }
 }
 
@@ -59,7 +72,9 @@ impl MappedFile {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "only a regular file can be mapped"));
         }
-        let mapped = MappedFile { len: metadata.len(), modified: metadata.modified()?, file, window: Mutex::new(None) };
+        let (len, modified) = (metadata.len(), metadata.modified()?);
+        let identity = sys::identity_of(&file)?;
+        let mapped = MappedFile { file, len, modified, identity, window: Mutex::new(None) };
         if mapped.len > 0 {
             mapped.slice(0, 1)?;
         }
@@ -97,18 +112,18 @@ impl MappedFile {
             return Ok(Content::from_static(b""));
         }
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-        let mapping = match &*window {
-            Some(mapping) if mapping.covers(offset, len) => mapping.clone(),
+        let mapped = match &*window {
+            Some(mapped) if mapped.mapping.covers(offset, len) => mapped.clone(),
             _ => {
                 // The next entries follow behind this one.
                 let start = offset - offset % sys::Mapping::granularity();
                 let end = (start + WINDOW).max(offset + len as u64).min(self.len);
-                let mapping = Arc::new(sys::Mapping::new(&self.file, start, (end - start) as usize)?);
-                window.insert(mapping).clone()
+                let mapping = sys::Mapping::new(&self.file, start, (end - start) as usize)?;
+                window.insert(Arc::new(Mapped { mapping, file: self.identity })).clone()
             }
         };
-        let offset = (offset - mapping.start()) as usize;
-        Ok(Content(Kind::Bytes(Bytes::Mapped(Window { mapping, offset, len }))))
+        let offset = (offset - mapped.mapping.start()) as usize;
+        Ok(Content(Kind::Bytes(Bytes::Mapped(Window { mapped, offset, len }))))
     }
 
     /// Whether the file is still what it was when it was opened.

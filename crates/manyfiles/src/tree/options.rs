@@ -5,10 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::TreeWriter;
+use super::outcome::{Digest, Entry, NewDigest, OnEntry};
 use crate::Result;
 
-/// What to do with a file whose name is taken. A folder that exists is never a conflict, and a folder is never replaced by
-/// something else.
+/// What to do with an entry whose name is taken: a file, a link or a device. A folder that exists is never a conflict, and a
+/// folder is never replaced by something else: that is a failure, unless the entry is skipped or gets another name.
+///
+/// Whatever is written over or replaced hands its permissions on, and its owner where that is allowed, unless
+/// [`Metadata`](super::Metadata) gives others. A copy of a file that would take the place of that very file, under whatever
+/// name, is a failure.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum OnConflict {
@@ -17,27 +22,37 @@ pub enum OnConflict {
     Error,
     /// Leave what is there, and count the entry as skipped.
     Skip,
-    /// Leave what is there if it has the same bytes (its metadata is set all the same), else write as
-    /// [`Overwrite`](OnConflict::Overwrite) does. 5.8 times as fast as truncating where nothing changed (ext4). Content with
-    /// holes is written without comparing, and so is what comes through [`create`](TreeWriter::create) and is longer than
-    /// 256 KiB or has bytes left out; that replaces what is there.
+    /// Leave what is there if it has the same bytes, holes read as zeros, or is the same link or device; else write as
+    /// [`Overwrite`](OnConflict::Overwrite) does. Metadata that was given and differs is set, so that a second run changes
+    /// nothing. 5.8 times as fast as truncating where nothing changed (ext4). What comes through
+    /// [`create`](TreeWriter::create) and is longer than 256 KiB or has bytes left out is compared when it is there.
     SkipIdentical,
     /// Write over the old bytes, then cut to length: 4.7 times as fast as truncating first on ext4. A crash or a reader
     /// meanwhile may see old and new bytes mixed.
     ///
     /// Replaced instead, as [`Replace`](OnConflict::Replace) does, is a symbolic link or a file with other hard links, so
-    /// that nothing outside the tree changes; a file that cannot be opened for writing; and whatever is in the way of what
-    /// comes through [`create`](TreeWriter::create) and is longer than 256 KiB or has bytes left out.
+    /// that nothing outside the tree changes; a file that cannot be opened for writing; and whatever is in the way of a link,
+    /// of content with holes, and of what comes through [`create`](TreeWriter::create) and is longer than 256 KiB or has bytes
+    /// left out. A file does not take the place of a device, FIFO or socket: that is a failure.
     Overwrite,
-    /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating.
+    /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating. A process that
+    /// is killed leaves a file `.manyfiles-…` beside; the next run that replaces something in that folder removes it.
     Replace,
-    /// Replace only what is older than the entry's modification time, as [`Replace`](OnConflict::Replace) does; else leave
-    /// what is there, and count the entry as skipped. An entry without a time replaces.
+    /// Replace only what is older than the entry's modification time (a hard link's is that of the file that it leads to), as
+    /// [`Replace`](OnConflict::Replace) does; else leave what is there, and count the entry as skipped. An entry without a time
+    /// replaces.
     Newer,
-    /// Keep both: write to `name (1).ext`, or the first number that is free.
+    /// Keep both: write to `name (1).ext`, or the first number that is free; `name.tar.gz` becomes `name (1).tar.gz`.
     Rename,
     /// Ask, once per conflict, on a thread kept for it; the writing of other files goes on meanwhile.
     Ask(Arc<dyn Fn(&Path) -> Answer + Send + Sync>),
+}
+
+impl OnConflict {
+    /// Whether it depends on what has a name, so that looking at it comes first where most names are taken.
+    pub(super) fn looks_at_what_is_there(&self) -> bool {
+        matches!(self, OnConflict::SkipIdentical | OnConflict::Overwrite | OnConflict::Replace | OnConflict::Newer)
+    }
 }
 
 impl fmt::Debug for OnConflict {
@@ -95,6 +110,9 @@ pub struct Options {
     pub(super) bytes_in_flight: usize,
     pub(super) exact_permissions: bool,
     pub(super) durability: Durability,
+    pub(super) last_wins: bool,
+    pub(super) on_entry: Option<OnEntry>,
+    pub(super) digest: Option<NewDigest>,
 }
 
 impl Default for Options {
@@ -105,6 +123,9 @@ impl Default for Options {
             bytes_in_flight: 32 << 20,
             exact_permissions: false,
             durability: Durability::None,
+            last_wins: false,
+            on_entry: None,
+            digest: None,
         }
     }
 }
@@ -134,10 +155,64 @@ impl Options {
         self
     }
 
-    /// Set permission bits exactly as given, whatever the process's umask says. Default: the umask applies.
+    /// Set permission bits that are given exactly as they are given, whatever the process's umask or a folder's default access
+    /// control list says. Default: these apply, as they do to every file for which no bits are given.
     #[must_use]
     pub fn exact_permissions(mut self, exact: bool) -> Self {
         self.exact_permissions = exact;
+        self
+    }
+
+    /// Of several entries of one path the last one is what remains, whatever [`on_conflict`](Options::on_conflict) says: that
+    /// then is only about what was there before. It is how archives are meant, where a later entry takes the place of an
+    /// earlier one. Takes some 20 bytes of memory for each entry. Default: false, and what this tree wrote is as what was
+    /// there.
+    #[must_use]
+    pub fn last_wins(mut self, last_wins: bool) -> Self {
+        self.last_wins = last_wins;
+        self
+    }
+
+    /// Calls `told` for each entry when it is done with: written and closed, skipped, failed or cancelled. Once for each call
+    /// that handed an entry over, on a thread of the tree's or on that of the call; several at a time. An entry whose file is
+    /// still to be given its last time or permissions (a folder) has no [`EntryStat`](super::EntryStat).
+    ///
+    /// The threads wait for it: what takes long belongs in a channel. It may hand entries over, which then are taken without
+    /// waiting for room; it must not finish or drop the tree (that panics: the tree would wait for the very thread). A panic in
+    /// it is a failure of the report, with the entry's path.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let temp = tempfile::tempdir()?;
+    /// use std::sync::{Arc, Mutex};
+    /// use manyfiles::tree::{Outcome, TreeWriter};
+    ///
+    /// let index = Arc::new(Mutex::new(Vec::new()));
+    /// let entries = index.clone();
+    /// let tree = TreeWriter::options()
+    ///     .on_entry(move |entry| {
+    ///         if let Outcome::Written { stat: Some(stat), .. } = &entry.outcome {
+    ///             entries.lock().unwrap().push((entry.path.to_path_buf(), stat.len, stat.modified));
+    ///         }
+    ///     })
+    ///     .open(temp.path())?;
+    /// tree.file("a", "some bytes")?;
+    /// tree.finish()?;
+    /// assert_eq!(index.lock().unwrap()[0].1, 10);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn on_entry(mut self, told: impl Fn(&Entry<'_>) + Send + Sync + 'static) -> Self {
+        self.on_entry = Some(OnEntry(Arc::new(told)));
+        self
+    }
+
+    /// Makes a digest of each file's content while it is written, without reading anything again, for
+    /// [`on_entry`](Options::on_entry) to tell. `new` is called for each file. What would be cloned or copied inside the
+    /// kernel goes through memory for it.
+    #[must_use]
+    pub fn digest(mut self, new: impl Fn() -> Box<dyn Digest> + Send + Sync + 'static) -> Self {
+        self.digest = Some(NewDigest(Arc::new(new)));
         self
     }
 
@@ -147,6 +222,22 @@ impl Options {
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
+    }
+
+    /// Opens a tree that appears whole: it is written in a folder beside `target`, and [`finish`](TreeWriter::finish) gives it
+    /// that name if every entry is there, at one moment where the system can exchange two names (Linux), in two renames
+    /// elsewhere. The folder that had the name is removed then; its permissions stay. If anything failed, was cancelled, or the
+    /// tree is dropped without `finish`, `target` stays as it was, and what was written is removed.
+    /// One failure may come after the new tree has the name, and says so by its path: the old tree, or the folder above, could not
+    /// be removed or synced.
+    ///
+    /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was killed
+    /// has left beside `target` is removed by the next.
+    ///
+    /// # Errors
+    /// If what has the name is not a folder, or no folder can be made beside it.
+    pub fn publish(self, target: impl AsRef<Path>) -> Result<TreeWriter> {
+        TreeWriter::publish(target.as_ref(), self)
     }
 
     /// Opens `root` for writing below it; makes the folder, and those above it, if it isn't there.

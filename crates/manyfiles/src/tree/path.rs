@@ -24,6 +24,10 @@ pub enum Refusal {
     Nul,
     /// The path goes through more than a thousand folders.
     TooDeep,
+    /// A name in the path is longer than any system takes (4,095 bytes).
+    TooLong,
+    /// The path ends in a separator, as that of a folder, and the entry is none.
+    FolderPath,
     /// Windows: the name is that of a device (`NUL`, `com1.txt`), in whatever folder.
     Device,
     /// Windows: behind a `:` is the name of a stream of another file, or of another drive.
@@ -47,6 +51,8 @@ impl fmt::Display for Refusal {
             Refusal::ParentFolder => "refused: a path with '..' could leave the root",
             Refusal::Nul => "refused: the path has a NUL byte",
             Refusal::TooDeep => "refused: the path goes through more than 1,000 folders",
+            Refusal::TooLong => "refused: a name in the path is longer than any system takes",
+            Refusal::FolderPath => "refused: a path that ends in a separator is that of a folder",
             Refusal::Device => "refused: Windows has a device of that name",
             Refusal::Stream => "refused: to Windows ':' is no part of a name",
             Refusal::NotAName => "refused: Windows has no such names: with <, >, \", |, ?, * or a control character, or with a dot or a space at the end",
@@ -110,6 +116,9 @@ pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
     if bytes.len() > DEEPEST && bytes.iter().filter(|&&byte| sys::is_separator(byte)).count() > DEEPEST {
         return Err(Refusal::TooDeep);
     }
+    if bytes.len() > LONGEST && bytes.split(|&byte| sys::is_separator(byte)).any(|name| name.len() > LONGEST) {
+        return Err(Refusal::TooLong);
+    }
     Ok(match normal_form(path)? {
         Cow::Borrowed(path) => {
             let (folder, name) = sys::split_at_last_separator(path.as_os_str());
@@ -120,6 +129,14 @@ pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
             Split { folder: Cow::Owned(folder.to_owned()), name: Cow::Owned(name.to_owned()) }
         }
     })
+}
+
+/// `PATH_MAX` of Linux less one: no call takes a longer name.
+const LONGEST: usize = 4095;
+
+/// Whether the path can only be that of a folder.
+pub(super) fn is_folder_path(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| sys::is_separator(byte))
 }
 
 /// Each folder on the way costs memory and calls, and a tar can hold a path of any length.
@@ -192,6 +209,7 @@ mod tests {
             ("./../x", Refusal::ParentFolder),
             ("a\0b", Refusal::Nul),
             (&"a/".repeat(1_000_000), Refusal::TooDeep),
+            (&format!("a/{}/b", "n".repeat(4096)), Refusal::TooLong),
         ] {
             assert_eq!(parts(path), Err(refusal), "{path:?}");
         }

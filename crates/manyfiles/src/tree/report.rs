@@ -133,18 +133,18 @@ pub struct Progress {
 /// Reads a [`Report`]'s beginnings while the writing goes on. Cheap to clone, and outlives the tree.
 #[derive(Clone)]
 pub struct Observer {
-    pub(super) shared: std::sync::Arc<super::engine::Shared>,
+    pub(super) control: std::sync::Arc<super::engine::Control>,
 }
 
 impl Observer {
     /// What has been done so far.
     pub fn progress(&self) -> Progress {
-        self.shared.progress()
+        self.control.progress()
     }
 
     /// The failures from number `from` on, so that each can be shown when it happens.
     pub fn failures(&self, from: usize) -> Vec<Error> {
-        self.shared.failures_from(from)
+        self.control.failures_from(from)
     }
 }
 
@@ -154,22 +154,23 @@ impl fmt::Debug for Observer {
     }
 }
 
-/// Stops the writing, from any thread (a signal handler's too: it only sets a flag). Cheap to clone.
+/// Stops the writing, from any thread. Cheap to clone. (Not from within a signal handler: it takes a lock. A thread that waits
+/// for signals may call it.)
 #[derive(Clone)]
 pub struct Canceller {
-    pub(super) shared: std::sync::Arc<super::engine::Shared>,
+    pub(super) control: std::sync::Arc<super::engine::Control>,
 }
 
 impl Canceller {
-    /// No entry is begun after this; those being written are stopped and removed; calls that hand over entries return an
-    /// error, and `finish` reports what is complete.
+    /// No entry is begun after this; those being written are stopped and removed; calls that hand over entries, those that wait
+    /// for room too, return an error at once, and `finish` reports what is complete.
     pub fn cancel(&self) {
-        self.shared.cancel();
+        self.control.cancel();
     }
 
     /// Whether [`cancel`](Canceller::cancel) was called.
     pub fn is_cancelled(&self) -> bool {
-        self.shared.is_cancelled()
+        self.control.is_cancelled()
     }
 }
 

@@ -1,12 +1,12 @@
 //! A file whose length is not known beforehand.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::engine::{BUFFER, FileInHand, Work};
-use super::{Content, Metadata, TreeWriter};
+use super::engine::{BUFFER, Job, Shared, Stream, Work};
+use super::{Content, Metadata};
 use crate::{Error, Operation, Result};
 
 /// A file being written piece by piece, on the caller's thread. Up to 256 KiB it is kept in memory and then handed over like
@@ -14,39 +14,49 @@ use crate::{Error, Operation, Result};
 ///
 /// [`close`](TreeFile::close) makes it count. Dropped before that, it is removed again and reported as a failure. A file that
 /// it was to overwrite stays as it was until the close.
-pub struct TreeFile<'a> {
-    tree: &'a TreeWriter,
-    folder: OsString,
-    name: OsString,
+///
+/// It never waits for another entry or stream, whatever else this thread has open. Where its name is in use when its file has to
+/// be opened, it is written beside and gets the name when it is closed; among entries of one path its place in the order is that
+/// moment. It belongs to no thread and borrows nothing; one that is still open when the tree is
+/// [finished](super::TreeWriter::finish) is a failure of the report, and its later calls say so.
+pub struct TreeFile {
+    shared: Arc<Shared>,
+    stream: Arc<Stream>,
     metadata: Metadata,
     buffer: Vec<u8>,
     /// Where the next byte goes, the buffer included.
     position: u64,
     /// Bytes before the buffer that were skipped.
     gap: u64,
-    state: State<'a>,
+    state: State,
 }
 
-enum State<'a> {
+enum State {
     /// All there is, is in the buffer.
     Buffered,
-    /// The file is open.
-    Open(Box<FileInHand<'a>>),
-    /// It failed, or was skipped because its name is taken: what comes is ignored, and the result is known.
-    Settled(Result<()>),
+    /// Some of it was written.
+    Spilled,
+    /// It is skipped because its name is taken: what comes is ignored.
+    Skipped,
+    /// It failed, and every later call says so.
+    Failed(Error),
+    Ended,
 }
 
-impl<'a> TreeFile<'a> {
-    pub(super) fn new(tree: &'a TreeWriter, folder: OsString, name: OsString, metadata: Metadata) -> TreeFile<'a> {
-        let state = State::Buffered;
-        TreeFile { tree, folder, name, metadata, buffer: Vec::new(), position: 0, gap: 0, state }
+impl TreeFile {
+    pub(super) fn new(shared: Arc<Shared>, stream: Arc<Stream>, metadata: Metadata) -> TreeFile {
+        TreeFile { shared, stream, metadata, buffer: Vec::new(), position: 0, gap: 0, state: State::Buffered }
     }
 
-    fn path(&self) -> PathBuf {
-        PathBuf::from(&self.folder).join(&self.name)
+    /// The path below the root.
+    pub fn path(&self) -> PathBuf {
+        self.stream.path()
     }
 
     /// Leaves `len` bytes out: they read as zero and take no space where the file system has holes.
+    ///
+    /// # Errors
+    /// As [`close`](TreeFile::close).
     pub fn skip(&mut self, len: u64) -> io::Result<()> {
         if len > 0 {
             self.spill()?;
@@ -57,83 +67,69 @@ impl<'a> TreeFile<'a> {
     }
 
     /// Writes out what is buffered; the file is opened if it isn't yet.
-    fn spill(&mut self) -> io::Result<()> {
-        if let State::Buffered = self.state {
-            let opened = FileInHand::open(self.tree, &self.folder, &self.name, self.metadata);
-            self.state = match opened {
-                Ok(Some(file)) => State::Open(Box::new(file)),
-                Ok(None) => State::Settled(Ok(())),
-                Err(error) => State::Settled(Err(error)),
-            };
-        }
-        if let State::Open(file) = &mut self.state {
-            let written = file.write(self.gap, &self.buffer);
-            if let Err(error) = written {
-                let State::Open(file) = std::mem::replace(&mut self.state, State::Settled(Ok(()))) else {
-                    unreachable!()
-                };
-                self.state = State::Settled(Err(file.give_up(error)));
-            } else if !self.buffer.is_empty() {
-                self.gap = 0;
-            }
-        }
-        self.buffer.clear();
+    fn spill(&mut self) -> Result<()> {
         match &self.state {
-            State::Settled(Err(error)) => Err(error.clone().into()),
-            _ => Ok(()),
+            State::Skipped => {
+                self.buffer.clear();
+                return Ok(());
+            }
+            State::Failed(error) => return Err(error.clone()),
+            State::Buffered | State::Spilled | State::Ended => {}
         }
+        let written = self.shared.write_stream(&self.stream, self.gap, &self.buffer);
+        self.state = match &written {
+            Ok(true) => State::Spilled,
+            Ok(false) => State::Skipped,
+            Err(error) => State::Failed(error.clone()),
+        };
+        if !self.buffer.is_empty() {
+            self.gap = 0;
+            self.buffer.clear();
+        }
+        written.map(|_| ())
     }
 
     /// Says that this is all.
     ///
     /// # Errors
     /// What went wrong with this file, if it is known by now; it is in the report too. A file that was small enough to be
-    /// handed over is not known by now.
+    /// handed over, or whose name was in use, is not known by now.
     pub fn close(mut self) -> Result<()> {
-        if let State::Buffered = self.state {
-            self.state = State::Settled(Ok(()));
-            let work = Work::File { content: Content::from(std::mem::take(&mut self.buffer)), metadata: self.metadata };
-            return self.tree.submit(&self.folder, &self.name, work);
+        match &self.state {
+            State::Skipped => return Ok(()),
+            State::Spilled => self.spill()?,
+            State::Failed(error) => return Err(error.clone()),
+            State::Buffered | State::Ended => {}
         }
-        // An error of this is in the state.
-        drop(self.spill());
-        match std::mem::replace(&mut self.state, State::Settled(Ok(()))) {
-            State::Open(file) => file.close(self.position),
-            State::Settled(result) => result,
-            State::Buffered => unreachable!("it was not buffered a moment ago"),
-        }
+        self.state = State::Ended;
+        let content = Content::from(std::mem::take(&mut self.buffer));
+        let job = |name: &_| Job::new(name, Work::File { content, metadata: self.metadata });
+        self.shared.close_stream(&self.stream, self.position, |folder, name| self.shared.submit(folder, job(name)))
     }
 
     /// Gives the file up: what was written of it is removed, and it counts as a failure for this reason.
     pub fn abandon(mut self, why: io::Error) {
-        self.settle_with(why);
+        self.give_up(Operation::Read, why);
     }
 
-    fn settle_with(&mut self, why: io::Error) {
-        match std::mem::replace(&mut self.state, State::Settled(Ok(()))) {
-            State::Open(file) => {
-                let error = Error::new(Operation::Read, self.path(), why);
-                file.give_up(error);
-            }
-            State::Buffered => self.tree.fail(Error::new(Operation::Read, self.path(), why)),
-            State::Settled(_) => {}
+    fn give_up(&mut self, operation: Operation, why: io::Error) {
+        if matches!(std::mem::replace(&mut self.state, State::Ended), State::Buffered | State::Spilled) {
+            self.shared.give_up_stream(&self.stream, operation, why);
         }
     }
 }
 
-impl Write for TreeFile<'_> {
+impl Write for TreeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.buffer.len() + bytes.len() <= BUFFER {
-            self.buffer.extend_from_slice(bytes);
+        let taken = if self.buffer.len() + bytes.len() <= BUFFER {
+            bytes.len()
         } else {
             self.spill()?;
-            self.buffer.extend_from_slice(&bytes[..bytes.len().min(BUFFER)]);
-            let taken = bytes.len().min(BUFFER);
-            self.position = self.position.saturating_add(taken as u64);
-            return Ok(taken);
-        }
-        self.position = self.position.saturating_add(bytes.len() as u64);
-        Ok(bytes.len())
+            bytes.len().min(BUFFER)
+        };
+        self.buffer.extend_from_slice(&bytes[..taken]);
+        self.position = self.position.saturating_add(taken as u64);
+        Ok(taken)
     }
 
     /// Does nothing: what is buffered is with the operating system when [`close`](TreeFile::close) has returned.
@@ -142,13 +138,15 @@ impl Write for TreeFile<'_> {
     }
 }
 
-impl Drop for TreeFile<'_> {
+impl Drop for TreeFile {
     fn drop(&mut self) {
-        self.settle_with(io::Error::other("dropped before it was closed"));
+        if !self.shared.is_a_child_s() {
+            self.give_up(Operation::Write, io::Error::other("dropped before it was closed"));
+        }
     }
 }
 
-impl fmt::Debug for TreeFile<'_> {
+impl fmt::Debug for TreeFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TreeFile").field("path", &self.path()).field("position", &self.position).finish_non_exhaustive()
     }

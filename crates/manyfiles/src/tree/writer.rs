@@ -2,12 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::engine::{Job, Lane, Link, Shared, Work};
-use super::path::{Split, split};
-use super::{Canceller, Content, Incomplete, Metadata, Node, Observer, Options, Report, TreeFile};
+use super::engine::{BUFFER, Job, Shared, Work, is_of_the_engine};
+use super::path::{Split, is_folder_path, split};
+use super::publish::Publish;
+use super::{Canceller, Content, Durability, Incomplete, Metadata, Node, Observer, Options, Refusal, Report, TreeFile};
+use crate::error::print_last_resort;
 use crate::{Error, Operation, Result};
 
 /// Writes many entries below one folder. See the [module](super) for what it promises, and [`Options`] for its choices.
@@ -33,9 +36,7 @@ use crate::{Error, Operation, Result};
 /// ```
 pub struct TreeWriter {
     pub(super) shared: Arc<Shared>,
-    links: Mutex<Vec<Link>>,
-    /// For files that callers write on their own threads: as many as do so at once.
-    lanes: Mutex<Vec<Lane>>,
+    publish: Option<Publish>,
     finished: bool,
 }
 
@@ -51,15 +52,17 @@ impl TreeWriter {
     }
 
     pub(super) fn open(root: &Path, options: Options) -> Result<TreeWriter> {
-        Ok(TreeWriter {
-            shared: Shared::open(root, options)?,
-            links: Mutex::default(),
-            lanes: Mutex::default(),
-            finished: false,
-        })
+        Ok(TreeWriter { shared: Shared::open(root, options)?, publish: None, finished: false })
     }
 
-    /// The folder that everything is below, as it was given.
+    pub(super) fn publish(target: &Path, options: Options) -> Result<TreeWriter> {
+        let publish = Publish::begin(target, options.durability != Durability::None)?;
+        let shared = Shared::open(publish.making(), options).inspect_err(|_| drop(publish.vanish()))?;
+        Ok(TreeWriter { shared, publish: Some(publish), finished: false })
+    }
+
+    /// The folder that everything is below, as it was given. Of a tree that is to be [published](Options::publish), the one that
+    /// it is written in.
     pub fn root(&self) -> &Path {
         &self.shared.root
     }
@@ -72,15 +75,46 @@ impl TreeWriter {
     /// A file with these bytes, permissions and times.
     pub fn file_with(&self, path: impl AsRef<Path>, content: impl Into<Content>, metadata: Metadata) -> Result<()> {
         let path = path.as_ref();
-        let Split { folder, name } = self.check_name(Operation::Create, path)?;
+        let Split { folder, name } = self.check_file(path)?;
         self.submit(&folder, &name, Work::File { content: content.into(), metadata })
     }
 
     /// A file whose bytes come piece by piece, on this thread.
-    pub fn create(&self, path: impl AsRef<Path>, metadata: Metadata) -> Result<TreeFile<'_>> {
+    pub fn create(&self, path: impl AsRef<Path>, metadata: Metadata) -> Result<TreeFile> {
         let path = path.as_ref();
-        let Split { folder, name } = self.check_name(Operation::Create, path)?;
-        Ok(TreeFile::new(self, folder.into_owned(), name.into_owned(), metadata))
+        let Split { folder, name } = self.check_file(path)?;
+        let stream = self.shared.begin_stream(&folder, &name, metadata);
+        Ok(TreeFile::new(self.shared.clone(), stream, metadata))
+    }
+
+    /// A file with all that `source` has, read on this thread. Returns how many bytes that was.
+    ///
+    /// # Errors
+    /// What went wrong with the file, if it is known by now (see [`TreeFile::close`]), or with the source: then nothing of the
+    /// file is left. It is in the report too.
+    pub fn copy_from(&self, path: impl AsRef<Path>, mut source: impl io::Read, metadata: Metadata) -> Result<u64> {
+        let mut file = self.create(path, metadata)?;
+        let mut buffer = vec![0; BUFFER];
+        let mut bytes = 0;
+        loop {
+            match source.read(&mut buffer) {
+                Ok(0) => return file.close().map(|()| bytes),
+                Ok(read) => {
+                    bytes += read as u64;
+                    // What a write says, `close` says again, as an error of this crate.
+                    if file.write_all(&buffer[..read]).is_err() {
+                        return file.close().map(|()| bytes);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let told =
+                        Error::new(Operation::Read, file.path(), io::Error::new(error.kind(), error.to_string()));
+                    file.abandon(error);
+                    return Err(told);
+                }
+            }
+        }
     }
 
     /// A folder. Its time and permissions are set when all else is done. The root itself is `"."`.
@@ -98,23 +132,34 @@ impl TreeWriter {
         self.submit(&folder, &name, Work::Symlink { target: target.as_ref().to_path_buf(), metadata })
     }
 
-    /// A second name for the file at `existing`, which is a path below the same root. Made when all files are written; until
-    /// then it takes memory.
+    /// A second name for the file at `existing`, which is a path below the same root. It is made where it stands in the order of
+    /// entries: a link to what `existing` is when all entries of either path that came before are done. Entries of either path
+    /// that come after it wait for it.
     pub fn hard_link(&self, path: impl AsRef<Path>, existing: impl AsRef<Path>) -> Result<()> {
-        let (path, existing) = (path.as_ref(), existing.as_ref());
-        self.check_name(Operation::HardLink, path)?;
-        if let Err(refusal) = split(existing) {
+        self.link(path.as_ref(), existing.as_ref(), None)
+    }
+
+    /// As [`hard_link`](TreeWriter::hard_link). If the link cannot be made (the file at `existing` was not written, or the file
+    /// system has no hard links), the file gets this content and metadata of its own.
+    pub fn hard_link_or(
+        &self,
+        path: impl AsRef<Path>,
+        existing: impl AsRef<Path>,
+        content: impl Into<Content>,
+        metadata: Metadata,
+    ) -> Result<()> {
+        self.link(path.as_ref(), existing.as_ref(), Some((content.into(), metadata)))
+    }
+
+    fn link(&self, path: &Path, existing: &Path, otherwise: Option<(Content, Metadata)>) -> Result<()> {
+        let to = self.check_name(Operation::HardLink, path)?;
+        let from = split(existing).and_then(|from| if from.name.is_empty() { Err(Refusal::Empty) } else { Ok(from) });
+        let from = from.map_err(|refusal| {
             // The entry is at `path`; what is wrong with it is where it points.
             let cause = Error::refused(Operation::Open, existing, refusal);
-            return Err(self.refuse(cause.of(Operation::HardLink, path.to_path_buf())));
-        }
-        if self.shared.is_cancelled() {
-            return Err(self.shared.cancelled(path));
-        }
-        self.shared.accept();
-        let link = Link { path: path.to_path_buf(), existing: existing.to_path_buf() };
-        self.links.lock().unwrap_or_else(PoisonError::into_inner).push(link);
-        Ok(())
+            self.refuse(cause.of(Operation::HardLink, path.to_path_buf()))
+        })?;
+        self.shared.submit_link((&to.folder, &to.name), (&from.folder, &from.name), otherwise)
     }
 
     /// A device or a FIFO. What permissions mean to it depends on the system; devices need privileges.
@@ -130,30 +175,34 @@ impl TreeWriter {
 
     /// To see how far it is.
     pub fn observer(&self) -> Observer {
-        Observer { shared: self.shared.clone() }
+        Observer { control: self.shared.control() }
     }
 
     /// To stop it.
     pub fn canceller(&self) -> Canceller {
-        Canceller { shared: self.shared.clone() }
+        Canceller { control: self.shared.control() }
     }
 
-    /// Waits until everything is written and closed, makes the hard links, sets the folders' times and permissions.
+    /// Waits until everything is written and closed, and sets the folders' times and permissions. A [`TreeFile`] that is open
+    /// still, in another thread or forgotten, is a failure.
     ///
     /// # Errors
     /// If anything at all did not arrive, or the writing was cancelled; the report is in the error.
     pub fn finish(mut self) -> Result<Report, Incomplete> {
-        let report = self.end();
+        let report = self.end(true);
         if report.is_complete() { Ok(report) } else { Err(Incomplete::new(report)) }
     }
 
-    fn end(&mut self) -> Report {
+    /// `publishes`: a tree that is to appear does, if it is complete.
+    fn end(&mut self, publishes: bool) -> Report {
         self.finished = true;
-        let links = std::mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner));
-        for lane in self.lanes.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
-            lane.flush_counts();
+        assert!(!is_of_the_engine(), "a tree is finished in its own callback, and would wait for itself");
+        let mut report = self.shared.finish();
+        if let Some(publish) = self.publish.take() {
+            let ended = if report.is_complete() && publishes { publish.appear() } else { publish.vanish() };
+            report.failures.extend(ended.err());
         }
-        self.shared.finish(links)
+        report
     }
 
     fn check<'a>(&self, operation: Operation, path: &'a Path) -> Result<Split<'a>> {
@@ -164,9 +213,17 @@ impl TreeWriter {
     fn check_name<'a>(&self, operation: Operation, path: &'a Path) -> Result<Split<'a>> {
         let split = self.check(operation, path)?;
         if split.name.is_empty() {
-            return Err(self.refuse(Error::refused(operation, path, super::Refusal::Empty)));
+            return Err(self.refuse(Error::refused(operation, path, Refusal::Empty)));
         }
         Ok(split)
+    }
+
+    /// As `check_name`, for what cannot be a folder.
+    fn check_file<'a>(&self, path: &'a Path) -> Result<Split<'a>> {
+        if is_folder_path(path) {
+            return Err(self.refuse(Error::refused(Operation::Create, path, Refusal::FolderPath)));
+        }
+        self.check_name(Operation::Create, path)
     }
 
     fn refuse(&self, error: Error) -> Error {
@@ -177,29 +234,19 @@ impl TreeWriter {
     pub(super) fn submit(&self, folder: &OsStr, name: &OsStr, work: Work) -> Result<()> {
         self.shared.submit(folder, Job::new(name, work))
     }
-
-    pub(super) fn take_lane(&self) -> Lane {
-        let kept = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        kept.unwrap_or_else(|| Lane::shared(self.shared.clone()))
-    }
-
-    pub(super) fn give_lane(&self, mut lane: Lane) {
-        lane.flush_counts();
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
-    }
 }
 
 impl Drop for TreeWriter {
     fn drop(&mut self) {
-        if self.finished {
+        // In a forked child it is a copy; the files are the other process's. In a callback, see `end`.
+        if self.finished || self.shared.is_a_child_s() || is_of_the_engine() {
             return;
         }
-        let report = self.end();
-        for failure in &report.failures {
-            eprintln!("manyfiles: {failure}");
-        }
+        let report = self.end(false);
+        print_last_resort(report.failures.iter());
         if report.not_written > 0 {
-            eprintln!("manyfiles: cancelled; {} entries were not written", report.not_written);
+            let why = format!("cancelled; {} entries were not written", report.not_written);
+            print_last_resort([&Error::new(Operation::Write, self.root(), io::Error::other(why))]);
         }
     }
 }

@@ -390,6 +390,6 @@ impl Table {
 impl Drop for Table {
     /// The last that is left of a `Vfs` and its writers.
     fn drop(&mut self) {
-        crate::close::print_last_resort(&self.close_all_untold());
+        crate::error::print_last_resort(&self.close_all_untold());
     }
 }

@@ -322,7 +322,7 @@ impl Drop for Vfs {
     /// Closes everything and prints failures that nobody has been told to standard error. Writers that are left print theirs
     /// when the last of them goes.
     fn drop(&mut self) {
-        crate::close::print_last_resort(&self.table.close_all_untold());
+        crate::error::print_last_resort(&self.table.close_all_untold());
     }
 }
 

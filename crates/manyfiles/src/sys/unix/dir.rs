@@ -7,14 +7,14 @@ use std::path::{Component, Path};
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr as again};
 
 use super::file::{Permissions, timestamps};
-use super::{EntryKind, Stat};
-use crate::error::explained;
+use super::{EntryKind, Identity, Stat};
 
-/// An open folder.
+/// An open folder. A signal that interrupts one of its calls is no error: the call is made again.
 #[derive(Debug)]
-pub(crate) struct Dir(OwnedFd);
+pub(crate) struct Dir(pub(super) OwnedFd);
 
 /// A handle that names can be looked up in is all that is needed, and costs less than one that can be read.
 #[cfg(target_os = "linux")]
@@ -25,7 +25,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 impl Dir {
     /// Opens the folder at `path`, whatever links lead there: it is the caller's choice of a root.
     pub(crate) fn open_root(path: &Path) -> io::Result<Dir> {
-        Ok(Dir(rustix::fs::open(path, FOLDER, Mode::empty())?))
+        Ok(Dir(again(|| rustix::fs::open(path, FOLDER, Mode::empty()))?))
     }
 
     /// A second handle for the same folder.
@@ -46,11 +46,10 @@ impl Dir {
     #[cfg(target_os = "linux")]
     fn folder_in_one_call(&self, path: &Path) -> Option<io::Result<Dir>> {
         use rustix::fs::ResolveFlags;
-        use rustix::io::Errno;
         let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         // EAGAIN: a folder was renamed meanwhile, so that "beneath" could not be proven; the kernel asks to try again.
         for _ in 0..64 {
-            return match rustix::fs::openat2(&self.0, path, FOLDER, Mode::empty(), beneath) {
+            return match again(|| rustix::fs::openat2(&self.0, path, FOLDER, Mode::empty(), beneath)) {
                 Ok(fd) => Some(Ok(Dir(fd))),
                 Err(Errno::AGAIN) => continue,
                 // NAMETOOLONG: a path may be longer than one call takes.
@@ -65,7 +64,7 @@ impl Dir {
         let mut at = None::<Dir>;
         for component in path.components() {
             let Component::Normal(name) = component else {
-                return Err(rustix::io::Errno::XDEV.into());
+                return Err(Errno::XDEV.into());
             };
             at = Some(at.as_ref().unwrap_or(self).child(name)?);
         }
@@ -74,87 +73,133 @@ impl Dir {
 
     /// Opens the folder `name` in this one. A symbolic link gives the error that a file would (`ENOTDIR`).
     pub(crate) fn child(&self, name: &OsStr) -> io::Result<Dir> {
-        match rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+        match again(|| rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())) {
             Ok(fd) => Ok(Dir(fd)),
             // Some systems say ELOOP or EMLINK for a link that is not followed.
-            Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => Err(rustix::io::Errno::NOTDIR.into()),
+            Err(Errno::LOOP | Errno::MLINK) => Err(Errno::NOTDIR.into()),
             Err(errno) => Err(errno.into()),
         }
     }
 
     pub(crate) fn make_folder(&self, name: &OsStr, mode: u32) -> io::Result<()> {
-        Ok(rustix::fs::mkdirat(&self.0, name, bits(mode))?)
+        Ok(again(|| rustix::fs::mkdirat(&self.0, name, bits(mode)))?)
     }
 
     /// Creates `name` for writing; `AlreadyExists` if anything at all has that name.
     pub(crate) fn create_new(&self, name: &OsStr, mode: u32) -> io::Result<OwnedFd> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(&self.0, name, flags, bits(mode))?)
+        Ok(again(|| rustix::fs::openat(&self.0, name, flags, bits(mode)))?)
     }
 
-    /// Opens what has that name for writing, as it is. `NONBLOCK` because it may be a FIFO that nobody reads.
+    /// Opens the file of that name for writing, as it is. The caller has looked: it was a regular file a moment ago.
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<OwnedFd> {
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
+        match self.open_file(name, OFlags::RDWR) {
             // A file that may be written and not read.
-            Err(rustix::io::Errno::ACCESS) => {
-                let flags = flags.difference(OFlags::RDWR) | OFlags::WRONLY;
-                Ok(rustix::fs::openat(&self.0, name, flags, Mode::empty())?)
-            }
+            Err(Errno::ACCESS) => Ok(self.open_file(name, OFlags::WRONLY)?),
             other => Ok(other?),
         }
     }
 
+    /// The same for reading.
+    pub(crate) fn open_to_read(&self, name: &OsStr) -> io::Result<OwnedFd> {
+        Ok(self.open_file(name, OFlags::RDONLY)?)
+    }
+
+    fn open_file(&self, name: &OsStr, access: OFlags) -> Result<OwnedFd, Errno> {
+        let how = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+        open_unless_it_blocks(
+            |flags| rustix::fs::openat(&self.0, name, how | flags, Mode::empty()),
+            || rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW),
+        )
+    }
+
     pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
-        Ok(Stat::from(rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
+        Ok(Stat::from(again(|| rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW))?))
     }
 
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+        Ok(again(|| rustix::fs::unlinkat(&self.0, name, AtFlags::empty()))?)
     }
 
     /// Renames within this folder; what had the new name is replaced.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+        Ok(again(|| rustix::fs::renameat(&self.0, from, &self.0, to))?)
     }
 
-    pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::symlinkat(target, &self.0, name)?)
+    /// Up to `most` of the names in it, in no order.
+    #[cfg(feature = "tree")]
+    pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
+        use std::os::unix::ffi::OsStrExt;
+        let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = again(|| rustix::fs::openat(&self.0, c".", how, Mode::empty()))?;
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(folder)?.take(most) {
+            names.push(OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned());
+        }
+        Ok(names)
     }
 
-    /// Gives the file `existing` in `from` the name `name` in this folder too.
-    pub(crate) fn hard_link(&self, from: &Dir, existing: &OsStr, name: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::linkat(&from.0, existing, &self.0, name, AtFlags::empty())?)
+    /// Whether files that are made in it get permissions that an access control list of the folder decides about, in place of
+    /// the umask. Where that cannot be found out, they may.
+    #[cfg(all(feature = "tree", target_os = "linux"))]
+    pub(crate) fn has_default_permissions(&self) -> bool {
+        use std::os::fd::AsRawFd;
+        const NAME: &std::ffi::CStr = c"system.posix_acl_default";
+        // Too small for any list, which is an error of its own: that there is one is all that is asked.
+        let mut list = [0_u8; 1];
+        // A handle that only looks names up cannot be asked itself, but by its name.
+        let path = format!("/proc/self/fd/{}", self.0.as_raw_fd());
+        let by_name = again(|| rustix::fs::getxattr(&*path, NAME, &mut list));
+        let found = by_name.or_else(|error| match error {
+            Errno::NOENT | Errno::NOTDIR | Errno::ACCESS => {
+                let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                let folder = again(|| rustix::fs::openat(&self.0, c".", how, Mode::empty()))?;
+                again(|| rustix::fs::fgetxattr(&folder, NAME, &mut list))
+            }
+            error => Err(error),
+        });
+        !matches!(found, Err(Errno::NODATA | Errno::OPNOTSUPP))
     }
 
-    #[cfg(all(feature = "tree", not(target_vendor = "apple")))]
-    pub(crate) fn make_node(&self, name: &OsStr, node: crate::tree::Node, mode: u32) -> io::Result<()> {
-        use crate::tree::Node;
-        use rustix::fs::{FileType, makedev, mknodat};
-        let (kind, device) = match node {
-            Node::Fifo => (FileType::Fifo, 0),
-            Node::CharDevice(major, minor) => (FileType::CharacterDevice, makedev(major, minor)),
-            Node::BlockDevice(major, minor) => (FileType::BlockDevice, makedev(major, minor)),
-        };
-        mknodat(&self.0, name, kind, bits(mode), device).map_err(|errno| match errno {
-            rustix::io::Errno::PERM => explained(errno.into(), "only root may make devices"),
-            _ => errno.into(),
-        })
+    /// Other systems have no such lists, or they leave the permission bits alone.
+    #[cfg(all(feature = "tree", not(target_os = "linux")))]
+    pub(crate) fn has_default_permissions(&self) -> bool {
+        false
     }
 
-    /// macOS has no `mknodat`; nothing else would stay below the root.
-    #[cfg(all(feature = "tree", target_vendor = "apple"))]
-    pub(crate) fn make_node(&self, _name: &OsStr, _node: crate::tree::Node, _mode: u32) -> io::Result<()> {
-        Err(explained(rustix::io::Errno::NOTSUP.into(), "macOS makes no devices or FIFOs in an open folder"))
+    /// Whether nobody but this process's user, and root, may change names in it, on a file system that sees to that itself:
+    /// no server decides, and no program.
+    #[cfg(all(feature = "tree", target_os = "linux"))]
+    pub(crate) fn is_private(&self) -> bool {
+        // linux/magic.h: ext4, XFS, btrfs, F2FS, tmpfs.
+        const LOCAL: [u32; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
+        let (Ok(system), Ok(folder)) = (rustix::fs::fstatfs(&self.0), rustix::fs::fstat(&self.0)) else { return false };
+        // The field's type differs between processors; magic numbers have 32 bits. An access control list gives nobody more
+        // than the group's bits say.
+        LOCAL.contains(&(system.f_type as u32))
+            && folder.st_mode & 0o022 == 0
+            && (folder.st_uid == 0 || folder.st_uid == super::own_user())
+    }
+
+    /// Not asked: nothing depends on it but one call.
+    #[cfg(all(feature = "tree", not(target_os = "linux")))]
+    pub(crate) fn is_private(&self) -> bool {
+        false
     }
 
     pub(crate) fn set_modified(&self, name: &OsStr, modified: SystemTime) -> io::Result<()> {
-        Ok(rustix::fs::utimensat(&self.0, name, &timestamps(modified), AtFlags::SYMLINK_NOFOLLOW)?)
+        let times = timestamps(modified);
+        Ok(again(|| rustix::fs::utimensat(&self.0, name, &times, AtFlags::SYMLINK_NOFOLLOW))?)
     }
 
+    /// Sets the owner of the folder `name`, through a handle: whatever else took its place is left alone.
     pub(crate) fn set_owner(&self, name: &OsStr, (user, group): (u32, u32)) -> io::Result<()> {
         let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
-        Ok(rustix::fs::chownat(&self.0, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?)
+        let folder = again(|| rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()))?;
+        #[cfg(target_os = "linux")]
+        return Ok(again(|| rustix::fs::chownat(&folder, c"", Some(user), Some(group), AtFlags::EMPTY_PATH))?);
+        #[cfg(not(target_os = "linux"))]
+        Ok(again(|| rustix::fs::fchown(&folder, Some(user), Some(group)))?)
     }
 
     /// Sets the permissions of the folder `name`, or of this one if the name is empty, through a handle of its own: a
@@ -162,14 +207,26 @@ impl Dir {
     pub(crate) fn set_folder_permissions(&self, name: &OsStr, mode: Permissions) -> io::Result<()> {
         let name = if name.is_empty() { OsStr::new(".") } else { name };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = rustix::fs::openat(&self.0, name, flags, Mode::empty())?;
-        Ok(rustix::fs::fchmod(folder, bits(mode))?)
+        let folder = again(|| rustix::fs::openat(&self.0, name, flags, Mode::empty()))?;
+        Ok(again(|| rustix::fs::fchmod(&folder, bits(mode)))?)
     }
 }
 
 impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+/// Opens without waiting for whoever may be at the other end of a FIFO that took a file's place. Only for a regular file a wait
+/// is in order: somebody has a lease on it (Samba, a server of NFS) and is being asked to give it up.
+pub(super) fn open_unless_it_blocks(
+    open: impl Fn(OFlags) -> Result<OwnedFd, Errno>,
+    look: impl Fn() -> Result<rustix::fs::Stat, Errno>,
+) -> Result<OwnedFd, Errno> {
+    match again(|| open(OFlags::NONBLOCK)) {
+        Err(Errno::AGAIN) if Stat::from(again(look)?).kind == EntryKind::File => again(|| open(OFlags::empty())),
+        other => other,
     }
 }
 
@@ -189,10 +246,13 @@ impl From<rustix::fs::Stat> for Stat {
                 FileType::Symlink => EntryKind::Symlink,
                 _ => EntryKind::Other,
             },
+            identity: Identity { volume: stat.st_dev as u64, file: u128::from(stat.st_ino) },
             len,
             links: u64::from(stat.st_nlink),
             mode: u32::from(stat.st_mode) & 0o7777,
+            owner: (stat.st_uid, stat.st_gid),
             modified: super::file::system_time(stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+            changed: super::file::system_time(stat.st_ctime as i64, stat.st_ctime_nsec as u32),
             sparse: u64::try_from(stat.st_blocks).is_ok_and(|blocks| blocks.saturating_mul(512) < len),
         }
     }

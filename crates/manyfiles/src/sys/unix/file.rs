@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
+use rustix::io::retry_on_intr as again;
 
 use super::Stat;
-use super::dir::bits;
+use super::dir::{bits, open_unless_it_blocks};
 
 /// Permission bits, set-id and sticky bits included.
 pub(crate) type Permissions = u32;
@@ -18,12 +19,17 @@ pub(crate) type Handle = OwnedFd;
 
 /// Opens a file to be copied from. A symbolic link is an error, a FIFO does not block.
 pub(crate) fn open_source(path: &Path) -> io::Result<Handle> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+    let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+    Ok(open_unless_it_blocks(|flags| rustix::fs::open(path, how | flags, Mode::empty()), || rustix::fs::lstat(path))?)
 }
 
 pub(crate) fn stat(file: &Handle) -> io::Result<Stat> {
-    Ok(Stat::from(rustix::fs::fstat(file)?))
+    Ok(Stat::from(again(|| rustix::fs::fstat(file))?))
+}
+
+/// Which file it is.
+pub(crate) fn identity_of(file: &std::fs::File) -> io::Result<super::Identity> {
+    Ok(Stat::from(again(|| rustix::fs::fstat(file))?).identity)
 }
 
 /// One `write`. The bytes may belong to a mapping whose file is cut short meanwhile: then this is an error (`EFAULT`) and not
@@ -44,17 +50,12 @@ pub(crate) fn write(file: &Handle, bytes: *const [u8]) -> io::Result<usize> {
 
 /// One `read`, made again if interrupted.
 pub(crate) fn read(file: &Handle, buffer: &mut [u8]) -> io::Result<usize> {
-    Ok(rustix::io::retry_on_intr(|| rustix::io::read(file, &mut *buffer))?)
+    Ok(again(|| rustix::io::read(file, &mut *buffer))?)
 }
 
 /// Whether `error` says that the bytes handed to [`write`] could not be read.
 pub(crate) fn is_unreadable(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EFAULT)
-}
-
-/// Whether `error` says that a handle was not opened for reading.
-pub(crate) fn is_not_readable(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EBADF)
 }
 
 /// Whether `error` says that what has a name cannot be opened and written over, though it may be replaced: a symbolic link, a
@@ -70,34 +71,63 @@ pub(crate) fn is_out_of_handles(error: &io::Error) -> bool {
 
 /// Moves the position of the next write, leaving a hole behind.
 pub(crate) fn seek(file: &Handle, offset: u64) -> io::Result<()> {
-    rustix::fs::seek(file, rustix::fs::SeekFrom::Start(offset))?;
+    again(|| rustix::fs::seek(file, rustix::fs::SeekFrom::Start(offset)))?;
     Ok(())
 }
 
 pub(crate) fn set_len(file: &Handle, len: u64) -> io::Result<()> {
-    Ok(rustix::io::retry_on_intr(|| rustix::fs::ftruncate(file, len))?)
+    Ok(again(|| rustix::fs::ftruncate(file, len))?)
 }
 
 pub(crate) fn set_modified(file: &Handle, modified: SystemTime) -> io::Result<()> {
-    Ok(rustix::fs::futimens(file, &timestamps(modified))?)
+    let times = timestamps(modified);
+    Ok(again(|| rustix::fs::futimens(file, &times))?)
 }
 
 pub(crate) fn set_permissions(file: &Handle, mode: Permissions) -> io::Result<()> {
-    Ok(rustix::fs::fchmod(file, bits(mode))?)
+    Ok(again(|| rustix::fs::fchmod(file, bits(mode)))?)
 }
 
+/// Sets user and group. This takes set-id bits away.
 pub(crate) fn set_owner(file: &Handle, (user, group): (u32, u32)) -> io::Result<()> {
-    Ok(rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(user)), Some(rustix::fs::Gid::from_raw(group)))?)
+    let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
+    Ok(again(|| rustix::fs::fchown(file, Some(user), Some(group)))?)
 }
 
-/// Makes `to` share the blocks of `from`. `Ok(false)` where the file system cannot, or these two files cannot.
+/// Sets the group only, which a user may do with the groups of his own.
+pub(crate) fn set_group(file: &Handle, group: u32) -> io::Result<()> {
+    Ok(again(|| rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(group))))?)
+}
+
+/// Whether writing to a file takes no set-id bits away from it.
+pub(crate) fn is_privileged() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The user whose files this process makes.
+pub(crate) fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The error that a name is taken.
+pub(crate) fn name_is_taken() -> io::Error {
+    rustix::io::Errno::EXIST.into()
+}
+
+/// Whether `error` says that there is no room, or no more is allowed: nothing that another way of writing would change.
+#[cfg(target_os = "linux")]
+fn is_out_of_space(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG))
+}
+
+/// Makes `to` share the blocks of `from`. `Ok(false)` where the file system cannot, or these two files cannot; what else is
+/// wrong with one of them shows when it is read and written.
 #[cfg(target_os = "linux")]
 pub(crate) fn clone_file(from: &Handle, to: &Handle) -> io::Result<bool> {
-    use rustix::io::Errno;
-    match rustix::fs::ioctl_ficlone(to, from) {
+    match again(|| rustix::fs::ioctl_ficlone(to, from)).map_err(io::Error::from) {
         Ok(()) => Ok(true),
-        Err(Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::NOTTY | Errno::NOSYS | Errno::PERM) => Ok(false),
-        Err(errno) => Err(errno.into()),
+        Err(error) if is_out_of_space(&error) => Err(error),
+        Err(_) => Ok(false),
     }
 }
 
@@ -108,14 +138,14 @@ pub(crate) fn clone_file(_from: &Handle, _to: &Handle) -> io::Result<bool> {
 }
 
 /// Copies up to `len` bytes inside the kernel, from one position to the other. `Ok(None)` where it cannot: between file
-/// systems of two kinds, on old kernels.
+/// systems of two kinds, on old kernels. An error does not say which of the two files it is about: only that there is no
+/// room is told; for all else reading and writing will tell.
 #[cfg(target_os = "linux")]
 pub(crate) fn copy_in_kernel(from: &Handle, to: &Handle, len: usize) -> io::Result<Option<usize>> {
-    use rustix::io::Errno;
-    match rustix::io::retry_on_intr(|| rustix::fs::copy_file_range(from, None, to, None, len)) {
+    match again(|| rustix::fs::copy_file_range(from, None, to, None, len)).map_err(io::Error::from) {
         Ok(copied) => Ok(Some(copied)),
-        Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM | Errno::BADF) => Ok(None),
-        Err(errno) => Err(errno.into()),
+        Err(error) if is_out_of_space(&error) => Err(error),
+        Err(_) => Ok(None),
     }
 }
 
@@ -130,14 +160,14 @@ pub(crate) fn copy_in_kernel(_from: &Handle, _to: &Handle, _len: usize) -> io::R
 pub(crate) fn next_data(file: &Handle, from: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     use rustix::fs::SeekFrom;
     use rustix::io::Errno;
-    let start = match rustix::fs::seek(file, SeekFrom::Data(from)) {
+    let start = match again(|| rustix::fs::seek(file, SeekFrom::Data(from))) {
         Ok(start) => start,
         Err(Errno::NXIO) => return Ok(None),
-        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok((from < len).then_some((from, len))),
+        Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::SPIPE) => return Ok((from < len).then_some((from, len))),
         Err(errno) => return Err(errno.into()),
     };
-    let end = rustix::fs::seek(file, SeekFrom::Hole(start))?;
-    rustix::fs::seek(file, SeekFrom::Start(start))?;
+    let end = again(|| rustix::fs::seek(file, SeekFrom::Hole(start)))?;
+    again(|| rustix::fs::seek(file, SeekFrom::Start(start)))?;
     Ok(Some((start, end)))
 }
 

@@ -8,17 +8,23 @@ mod durable;
 mod file;
 #[cfg(feature = "vfs")]
 mod kept;
+#[cfg(feature = "tree")]
+mod link;
 mod mapping;
 #[cfg(feature = "tree")]
 mod name;
+#[cfg(feature = "tree")]
+mod names;
 #[cfg(feature = "fs")]
 mod open_files;
+#[cfg(feature = "tree")]
+mod process;
 #[cfg(feature = "sync")]
 #[allow(dead_code, reason = "which of these are used depends on the features")]
 mod sync;
 mod thread;
 
-use super::{EntryKind, Stat};
+use super::{EntryKind, Identity, Stat};
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::Dir;
@@ -30,10 +36,12 @@ pub(crate) use kept::*;
 pub(crate) use mapping::Mapping;
 #[cfg(feature = "tree")]
 pub(crate) use name::{has_usual_separators, is_separator, refusal_of_name};
+#[cfg(feature = "tree")]
+pub(crate) use names::exchange;
 #[cfg(feature = "fs")]
 pub(crate) use open_files::*;
+#[cfg(feature = "tree")]
+pub(crate) use process::{Process, is_running, own_process};
 #[cfg(feature = "sync")]
 pub(crate) use sync::*;
-pub(crate) use thread::{
-    Sleeps, handle_limit, leave_processor, make_room_for_handles, own_descriptors, own_umask, processor, umask,
-};
+pub(crate) use thread::{Sleeps, handle_limit, leave_processor, make_room_for_handles, processor, spawn_quiet, umask};

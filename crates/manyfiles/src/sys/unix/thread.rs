@@ -1,46 +1,12 @@
-//! What a thread can have to itself: a descriptor table, a umask, a count of its sleeps.
+//! Threads: how they are started, which processor they run on, whether they slept; and what the process allows its threads.
 
-use super::Dir;
+use std::io;
+use std::thread::{Builder, JoinHandle};
 
 /// How many handles this process may have open.
 pub(crate) fn handle_limit() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     limit.current.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
-}
-
-/// Gives the calling thread a descriptor table of its own, with the standard streams and `keep` in it. From then on this
-/// thread, and those that it starts, must touch no descriptor that comes from elsewhere: the numbers mean other files.
-///
-/// Threads that share a table pay for it at every call; on two cores creating 50,000 files in 2,954 folders takes 1.13 times
-/// as long (docs/measurements.md, "New files": on tmpfs 1.9 against 2.15 times the speed of a plain loop).
-///
-/// Returns false, and changes nothing, where it cannot.
-#[cfg(target_os = "linux")]
-pub(crate) fn own_descriptors(keep: &Dir) -> bool {
-    use std::os::fd::{AsFd, AsRawFd};
-    // Copies of others' descriptors below `keep` are made and closed again, which flushes files on NFS and FUSE. Past this
-    // many, sharing is the lesser evil.
-    const MOST_COPIES: i32 = 64;
-    let keep = keep.as_fd().as_raw_fd();
-    if !(3..MOST_COPIES).contains(&keep) {
-        return false;
-    }
-    let close_range = |first: i32, last: u32, flags: libc::c_uint| {
-        // SAFETY: with CLOSE_RANGE_UNSHARE the calling thread first gets a table of its own, and without it that table is
-        // what this closes in: no descriptor that another thread owns is closed.
-        unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) == 0 }
-    };
-    if !close_range(keep + 1, u32::MAX, libc::CLOSE_RANGE_UNSHARE) {
-        return false; // before Linux 5.9, or a sandbox forbids it
-    }
-    // Cannot fail: the same call worked a moment ago.
-    keep == 3 || close_range(3, keep as u32 - 1, 0)
-}
-
-/// Needs Linux.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn own_descriptors(_keep: &Dir) -> bool {
-    false
 }
 
 /// Makes room for `count` handles in this thread's descriptor table; `any` is some open one.
@@ -58,6 +24,32 @@ pub(crate) fn make_room_for_handles(any: impl std::os::fd::AsFd, count: usize) {
 /// Needs Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn make_room_for_handles(_any: impl std::os::fd::AsFd, _count: usize) {}
+
+/// Starts a thread that no signal handler of the program ever runs on: every signal that can be blocked is, from the thread's
+/// first instruction on. A handler then never interrupts a call here, nor does a signal that the program blocked kill it.
+/// The signals of faults (SIGSEGV and its like) stay as they are: blocked, they would end the process without its handler.
+pub(crate) fn spawn_quiet<T: Send + 'static>(
+    builder: Builder,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    // SAFETY: all zeros is a valid `sigset_t`; each call below writes to it only.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    let mut before = all;
+    // SAFETY: the sets are live; a thread's own mask is all that changes, and it is set back below. None of this can fail.
+    unsafe {
+        libc::sigfillset(&mut all);
+        for fault in
+            [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS]
+        {
+            libc::sigdelset(&mut all, fault);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, &mut before);
+    }
+    let thread = builder.spawn(work);
+    // SAFETY: `before` is this thread's mask of a moment ago.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+    thread
+}
 
 /// The processor that the calling thread runs on.
 #[cfg(target_os = "linux")]
@@ -92,24 +84,6 @@ pub(crate) fn processor() -> usize {
 /// Needs Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn leave_processor(_processor: usize) {}
-
-/// Gives the calling thread, and those that it starts, a umask of zero without changing any other thread's. Modes then need
-/// no `fchmod`. Returns what it was; `None`, and changes nothing, where it cannot.
-#[cfg(target_os = "linux")]
-pub(crate) fn own_umask() -> Option<u32> {
-    use rustix::thread::UnshareFlags;
-    // SAFETY: separates the working directory and the umask only; this crate's threads use no relative path of the process.
-    if unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.is_err() {
-        return None;
-    }
-    Some(rustix::process::umask(rustix::fs::Mode::empty()).bits())
-}
-
-/// Needs Linux.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn own_umask() -> Option<u32> {
-    None
-}
 
 /// The process's umask, without changing it even for a moment. `None` where the system doesn't say.
 pub(crate) fn umask() -> Option<u32> {

@@ -96,13 +96,13 @@ impl Dir {
         }
     }
 
-    /// Permissions of folders are those that they inherit.
     /// The folder itself once more, open to be written to.
     #[cfg(feature = "tree")]
     pub(super) fn to_writable(&self) -> io::Result<Handle> {
         Ok(existing(FILE_GENERIC_WRITE, FILE_DIRECTORY_FILE).at(&self.0, &[])?)
     }
 
+    /// Permissions of folders are those that they inherit.
     pub(crate) fn make_folder(&self, name: &OsStr, _mode: u32) -> io::Result<()> {
         let how = Open { disposition: FILE_CREATE, ..existing(FILE_READ_ATTRIBUTES, FILE_DIRECTORY_FILE) };
         super::close(how.at(&self.0, &wide(name))?)
@@ -117,6 +117,17 @@ impl Dir {
             ..existing(FILE_GENERIC_WRITE | FILE_READ_ATTRIBUTES, FILE_NON_DIRECTORY_FILE)
         };
         Ok(how.at(&self.0, &wide(name))?)
+    }
+
+    /// Opens the file of that name for reading.
+    pub(crate) fn open_to_read(&self, name: &OsStr) -> io::Result<Handle> {
+        // To change its attributes, too, if that is allowed: a file that turns out to be identical may get others.
+        let name = wide(name);
+        let open = |access| existing(access, FILE_NON_DIRECTORY_FILE).at(&self.0, &name);
+        match open(FILE_GENERIC_READ | FILE_WRITE_ATTRIBUTES) {
+            Err(Status(STATUS_ACCESS_DENIED)) => Ok(open(FILE_GENERIC_READ)?),
+            other => Ok(other?),
+        }
     }
 
     /// Opens what has that name for writing, as it is.
@@ -184,6 +195,19 @@ impl Dir {
         Ok(rename()?)
     }
 
+    /// Renames within this folder; `AlreadyExists` if anything has the new name.
+    #[cfg(feature = "tree")]
+    pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        let file = while_in_use(|| self.open_any(from, DELETE | FILE_READ_ATTRIBUTES))?;
+        Ok(while_in_use(|| set_name(&file, FileRenameInformation, 0, &self.0, &wide(to)))?)
+    }
+
+    /// Names that differ in case are one, but in folders that somebody has made otherwise.
+    #[cfg(feature = "tree")]
+    pub(crate) fn folds(&self) -> bool {
+        true
+    }
+
     /// In the way that replaces files which others have open, if the file system knows it.
     fn rename_to(&self, file: &OwnedHandle, to: &[u16]) -> Result<(), Status> {
         let flags = FILE_RENAME_REPLACE_IF_EXISTS | FILE_RENAME_POSIX_SEMANTICS | FILE_RENAME_IGNORE_READONLY_ATTRIBUTE;
@@ -195,8 +219,34 @@ impl Dir {
         }
     }
 
+    /// Up to `most` of the names in it, in no order.
+    #[cfg(feature = "tree")]
+    pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
+        let entries = std::fs::read_dir(link::path_of(&self.0)?)?;
+        entries.take(most).map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    /// What permissions there are is the read-only attribute, which no folder decides about.
+    #[cfg(feature = "tree")]
+    pub(crate) fn has_default_permissions(&self) -> bool {
+        false
+    }
+
+    /// Not asked: nothing depends on it but one call.
+    #[cfg(feature = "tree")]
+    pub(crate) fn is_private(&self) -> bool {
+        false
+    }
+
     pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
         link::make(&self.0, name, target)
+    }
+
+    /// Whether `name` is a symbolic link that says `target`.
+    #[cfg(feature = "tree")]
+    pub(crate) fn is_symlink_to(&self, name: &OsStr, target: &Path) -> io::Result<bool> {
+        let says = std::fs::read_link(link::path_of(&self.0)?.join(name))?;
+        Ok(says == link::with_backslashes(target))
     }
 
     /// Gives the file `existing` in `from` the name `name` in this folder too.
@@ -209,6 +259,26 @@ impl Dir {
     #[cfg(feature = "tree")]
     pub(crate) fn make_node(&self, _name: &OsStr, _node: crate::tree::Node, _mode: u32) -> io::Result<()> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "folders of Windows hold no devices or FIFOs"))
+    }
+
+    /// There are none in a folder.
+    #[cfg(feature = "tree")]
+    pub(crate) fn is_node(&self, _name: &OsStr, _node: crate::tree::Node) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Sets what a link or node is to carry: its time, as it has no permissions here.
+    #[cfg(feature = "tree")]
+    pub(crate) fn dress(
+        &self,
+        name: &OsStr,
+        metadata: &crate::tree::Metadata,
+        _mode: Option<Permissions>,
+    ) -> io::Result<()> {
+        if metadata.owner.is_some() {
+            return Err(super::file::no_owner());
+        }
+        metadata.modified.map_or(Ok(()), |modified| self.set_modified(name, modified))
     }
 
     pub(crate) fn set_modified(&self, name: &OsStr, modified: SystemTime) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use windows_sys::Win32::Foundation::{
-    CloseHandle, ERROR_ACCESS_DENIED, ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_NOT_SUPPORTED,
+    CloseHandle, ERROR_ACCESS_DENIED, ERROR_ALREADY_EXISTS, ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_NOT_SUPPORTED,
     ERROR_REPARSE_POINT_ENCOUNTERED, ERROR_SHARING_VIOLATION, ERROR_TOO_MANY_OPEN_FILES, ERROR_USER_MAPPED_FILE,
 };
 use windows_sys::Win32::Storage::FileSystem::{
@@ -73,11 +73,6 @@ fn is(error: &io::Error, numbers: &[u32]) -> bool {
 /// Whether `error` says that the bytes handed to [`write`] could not be read: they always can.
 pub(crate) fn is_unreadable(_error: &io::Error) -> bool {
     false
-}
-
-/// Whether `error` says that a handle was not opened for reading.
-pub(crate) fn is_not_readable(error: &io::Error) -> bool {
-    is(error, &[ERROR_ACCESS_DENIED])
 }
 
 /// Whether `error` says that what has a name cannot be opened and written over, though it may be replaced: a link, a program
@@ -164,6 +159,26 @@ pub(super) fn set_read_only(file: &Handle, read_only: bool) -> io::Result<bool> 
 
 pub(crate) fn set_owner(_file: &Handle, _owner: (u32, u32)) -> io::Result<()> {
     Err(no_owner())
+}
+
+/// The group that a replaced file had and a new one has are the same number: none.
+pub(crate) fn set_group(_file: &Handle, _group: u32) -> io::Result<()> {
+    Err(no_owner())
+}
+
+/// There are no set-id bits that it would matter for.
+pub(crate) fn is_privileged() -> bool {
+    false
+}
+
+/// Users have no numbers: the one that [`Stat`](super::Stat) has for all.
+pub(crate) fn own_user() -> u32 {
+    0
+}
+
+/// The error that a name is taken.
+pub(crate) fn name_is_taken() -> io::Error {
+    io::Error::from_raw_os_error(ERROR_ALREADY_EXISTS as i32)
 }
 
 pub(super) fn no_owner() -> io::Error {

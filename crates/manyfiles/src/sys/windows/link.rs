@@ -66,7 +66,7 @@ fn by_path(path: &Path, target: &Path, to_folder: bool) -> io::Result<()> {
 }
 
 /// Where an open folder is, as a path without links.
-fn path_of(folder: &OwnedHandle) -> io::Result<PathBuf> {
+pub(super) fn path_of(folder: &OwnedHandle) -> io::Result<PathBuf> {
     let mut path = vec![0_u16; 512];
     loop {
         // SAFETY: the buffer is as long as it is said to be.
@@ -80,7 +80,7 @@ fn path_of(folder: &OwnedHandle) -> io::Result<PathBuf> {
 }
 
 /// A link with slashes leads nowhere.
-fn with_backslashes(path: &Path) -> PathBuf {
+pub(super) fn with_backslashes(path: &Path) -> PathBuf {
     let units =
         wide(path.as_os_str()).into_iter().map(|unit| if unit == u16::from(b'/') { u16::from(b'\\') } else { unit });
     std::ffi::OsString::from_wide(&units.collect::<Vec<_>>()).into()

@@ -7,6 +7,8 @@ mod control;
 mod dir;
 #[cfg(feature = "tree")]
 mod durable;
+#[cfg(feature = "tree")]
+mod exchange;
 mod file;
 #[cfg(feature = "vfs")]
 mod kept;
@@ -17,18 +19,22 @@ mod name;
 mod native;
 #[cfg(feature = "fs")]
 mod open_files;
+#[cfg(feature = "tree")]
+mod process;
 mod stat;
 #[cfg(feature = "sync")]
 #[allow(dead_code, reason = "which of these are used depends on the features")]
 mod sync;
 mod thread;
 
-use super::{EntryKind, Stat};
+use super::{EntryKind, Identity, Stat};
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::Dir;
 #[cfg(feature = "tree")]
 pub(crate) use durable::{WholeFileSystem, sync_handle};
+#[cfg(feature = "tree")]
+pub(crate) use exchange::exchange;
 pub(crate) use file::*;
 #[cfg(feature = "vfs")]
 pub(crate) use kept::*;
@@ -37,9 +43,9 @@ pub(crate) use mapping::Mapping;
 pub(crate) use name::{has_usual_separators, is_separator, refusal_of_name};
 #[cfg(feature = "fs")]
 pub(crate) use open_files::*;
-pub(crate) use stat::stat;
+#[cfg(feature = "tree")]
+pub(crate) use process::{Process, is_running, own_process};
+pub(crate) use stat::{identity_of, stat};
 #[cfg(feature = "sync")]
 pub(crate) use sync::*;
-pub(crate) use thread::{
-    Sleeps, handle_limit, leave_processor, make_room_for_handles, own_descriptors, own_umask, processor, umask,
-};
+pub(crate) use thread::{Sleeps, handle_limit, leave_processor, make_room_for_handles, processor, spawn_quiet, umask};

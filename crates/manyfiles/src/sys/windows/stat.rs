@@ -5,13 +5,14 @@ use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_READONLY, FILE_ATTRIBUTE_REPARSE_POINT, FILE_ATTRIBUTE_SPARSE_FILE,
-    FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_STANDARD_INFO, FileAttributeTagInfo,
-    FileBasicInfo, FileStandardInfo, GetFileInformationByHandleEx, SetFileInformationByHandle,
+    BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_READONLY, FILE_ATTRIBUTE_REPARSE_POINT,
+    FILE_ATTRIBUTE_SPARSE_FILE, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO, FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS,
+    FILE_STANDARD_INFO, FileAttributeTagInfo, FileBasicInfo, FileIdInfo, FileStandardInfo, GetFileInformationByHandle,
+    GetFileInformationByHandleEx, SetFileInformationByHandle,
 };
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_AF_UNIX;
 
-use super::{EntryKind, Stat};
+use super::{EntryKind, Identity, Stat};
 
 /// A structure that goes with one class of information.
 ///
@@ -34,6 +35,11 @@ unsafe impl Information for FILE_STANDARD_INFO {
 // SAFETY: as above.
 unsafe impl Information for FILE_ATTRIBUTE_TAG_INFO {
     const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileAttributeTagInfo;
+}
+
+// SAFETY: as above.
+unsafe impl Information for FILE_ID_INFO {
+    const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileIdInfo;
 }
 
 pub(super) fn get<T: Information>(file: &OwnedHandle) -> io::Result<T> {
@@ -94,6 +100,7 @@ pub(crate) fn stat(file: &OwnedHandle) -> io::Result<Stat> {
     let len = u64::try_from(standard.EndOfFile).unwrap_or(0);
     Ok(Stat {
         kind,
+        identity: identity(file)?,
         len,
         links: u64::from(standard.NumberOfLinks),
         mode: match (kind, attributes & FILE_ATTRIBUTE_READONLY != 0) {
@@ -101,10 +108,33 @@ pub(crate) fn stat(file: &OwnedHandle) -> io::Result<Stat> {
             (_, true) => 0o444,
             (_, false) => 0o666,
         },
+        owner: (0, 0),
         modified: system_time(basic.LastWriteTime),
+        changed: system_time(basic.ChangeTime),
         sparse: attributes & FILE_ATTRIBUTE_SPARSE_FILE != 0
             && u64::try_from(standard.AllocationSize).is_ok_and(|allocated| allocated < len),
     })
+}
+
+/// Which file it is.
+pub(crate) fn identity_of(file: &std::fs::File) -> io::Result<Identity> {
+    identity(&file.try_clone()?.into())
+}
+
+/// Of 128 bits where the file system has them; the older call cuts them to 64.
+fn identity(file: &OwnedHandle) -> io::Result<Identity> {
+    if let Ok(FILE_ID_INFO { VolumeSerialNumber: volume, FileId: id }) = get(file) {
+        return Ok(Identity { volume, file: u128::from_le_bytes(id.Identifier) });
+    }
+    let mut info = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is open while `file` is borrowed, and the call writes the struct that it is given.
+    match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut info) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(Identity {
+            volume: info.dwVolumeSerialNumber.into(),
+            file: u128::from(info.nFileIndexHigh) << 32 | u128::from(info.nFileIndexLow),
+        }),
+    }
 }
 
 /// 1601 is this much before 1970.

@@ -1,18 +1,21 @@
-//! What a thread can have to itself: here nothing, and nothing is needed. Handles need no table that threads fight for, and
-//! there is no umask.
+//! Threads. Windows has no signals, no table of handles that threads fight for, and no umask.
+
+use std::io;
+use std::thread::{Builder, JoinHandle};
 
 use windows_sys::Win32::System::Threading::GetCurrentProcessorNumber;
-
-use super::Dir;
 
 /// How many handles this process may have open: Windows allows millions.
 pub(crate) fn handle_limit() -> usize {
     usize::MAX
 }
 
-/// Handles belong to the process.
-pub(crate) fn own_descriptors(_keep: &Dir) -> bool {
-    false
+/// Starts a thread. Windows has no signals.
+pub(crate) fn spawn_quiet<T: Send + 'static>(
+    builder: Builder,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    builder.spawn(work)
 }
 
 /// Handles need no room to be made.
@@ -28,10 +31,6 @@ pub(crate) fn processor() -> usize {
 pub(crate) fn leave_processor(_processor: usize) {}
 
 /// No umask is a umask of zero.
-pub(crate) fn own_umask() -> Option<u32> {
-    Some(0)
-}
-
 pub(crate) fn umask() -> Option<u32> {
     Some(0)
 }

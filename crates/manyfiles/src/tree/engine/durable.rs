@@ -4,18 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::job::{Folder, Job, Work};
+use super::folders::Folder;
+use super::job::{Job, Work};
 use super::{Shared, lock};
-use crate::sys::{self, Dir, WholeFileSystem};
+use crate::sys::{Dir, WholeFileSystem};
 use crate::tree::Durability;
 use crate::{Error, Operation, Result};
 
 /// What is synced, and when.
+#[derive(Debug)]
 pub(super) struct Durable {
     /// Synced at the end, with all but files that replace others and those on other file systems. `None`: each file is synced.
     whole: Option<WholeFileSystem>,
-    /// Folders above the root that got a new name in them.
-    above: Vec<PathBuf>,
+    /// Folders above the root that got a new name in them: their handles, since their paths may lead elsewhere by then.
+    above: Vec<(PathBuf, Dir)>,
 }
 
 impl Durable {
@@ -26,6 +28,11 @@ impl Durable {
         std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
         let failed = |error| Error::new(Operation::Open, root, error);
         let dir = Dir::open_root(root).map_err(failed)?;
+        let above = above.into_iter().map(|path| match Dir::open_root(&path) {
+            Ok(dir) => Ok((path, dir)),
+            Err(error) => Err(Error::new(Operation::Open, path, error)),
+        });
+        let above = above.collect::<Result<Vec<_>>>()?;
         let durable = match durability {
             Durability::None => None,
             Durability::EachFile => Some(Durable { whole: None, above }),
@@ -48,7 +55,8 @@ impl Durable {
 impl Shared {
     /// When everything else is done. What fails is reported.
     pub(super) fn sync_at_the_end(self: &Arc<Shared>) {
-        let Some(Durable { whole, above }) = &self.durable else { return };
+        let durable = lock(&self.durable).clone();
+        let Some(Durable { whole, above }) = durable.as_deref() else { return };
         if self.is_cancelled() {
             return;
         }
@@ -56,19 +64,19 @@ impl Shared {
         let folders: Vec<_> = {
             let state = lock(&self.state);
             let left_out = |folder: &&Arc<Folder>| whole.is_none() || folder.elsewhere.load(Relaxed);
-            state.queue.made_folders().filter(left_out).cloned().collect()
+            state.queue.folders.made().filter(left_out).cloned().collect()
         };
         for folder in folders {
             // Its only error is a cancellation.
-            drop(self.submit(folder.path.as_os_str(), Job::new("".as_ref(), Work::SyncFolder)));
+            drop(self.submit(folder.path().as_os_str(), Job::new("".as_ref(), Work::SyncFolder)));
         }
         self.wait_until_written();
         if let Some(Err(cause)) = whole.as_ref().map(WholeFileSystem::sync) {
             self.fail(Error::new(Operation::Sync, ".", cause));
         }
-        for folder in above {
-            if let Err(cause) = sys::sync_folder(folder) {
-                self.fail(Error::new(Operation::Sync, &**folder, cause));
+        for (path, folder) in above {
+            if let Err(cause) = folder.sync() {
+                self.fail(Error::new(Operation::Sync, &**path, cause));
             }
         }
     }

@@ -1,53 +1,25 @@
-//! What is to be done, and what came of it.
+//! What is to be done: one entry of one folder.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, OnceLock};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::counts::TELLING_SIZE;
+use super::folders::{Folder, FolderId};
 use super::name::Name;
 use crate::tree::content::{Content, Kind};
 use crate::tree::{Metadata, Node};
-
-/// Number of a folder, in the order in which they were first named.
-pub(in crate::tree) type FolderId = u32;
-
-/// A folder below the root that somebody named.
-#[derive(Debug)]
-pub(in crate::tree) struct Folder {
-    pub(in crate::tree) id: FolderId,
-    /// Relative to the root; empty for the root itself.
-    pub(in crate::tree) path: Box<Path>,
-    pub(in crate::tree) parent: Option<Arc<Folder>>,
-    /// Whether it is known to exist.
-    pub(super) made: AtomicBool,
-    /// The permissions to make it with.
-    pub(super) mode: AtomicU32,
-    /// The permissions that this run made it with, if it did.
-    pub(super) made_with: AtomicU32,
-    /// Whether it is on another file system than the root, as far as that matters: see [`Durable`](super::durable::Durable).
-    pub(super) elsewhere: AtomicBool,
-    /// Why nothing may be written in it.
-    pub(super) refused: OnceLock<crate::tree::Refusal>,
-}
-
-impl Folder {
-    /// Of [`made_with`](Folder::made_with): it was there before, or the system's umask had a say.
-    pub(super) const UNKNOWN: u32 = u32::MAX;
-
-    pub(super) fn name(&self) -> &OsStr {
-        self.path.file_name().unwrap_or_default()
-    }
-}
 
 /// One entry of one folder.
 #[derive(Debug)]
 pub(in crate::tree) struct Job {
     /// Its name in the folder. Empty: the folder itself.
     pub(super) name: Name,
-    /// [`name_key`] of the name.
+    /// Key of the name; the queue sets it.
     pub(super) key: u64,
+    /// Whether the name is held for this job, so that it has to be released when the job is done.
+    pub(super) holds: bool,
     pub(super) work: Work,
 }
 
@@ -61,16 +33,23 @@ pub(in crate::tree) enum Work {
         target: PathBuf,
         metadata: Metadata,
     },
+    /// One half of a hard link, which stands in the order of two names. See [`Link`].
+    Link(Arc<Link>),
+    /// A hard link whose both names are this job's.
     HardLink {
         folder: Arc<Folder>,
         existing: OsString,
     },
+    /// A file that is complete under another name gets this one.
+    GiveName(Box<Unnamed>),
     Node {
         node: Node,
         metadata: Metadata,
     },
     /// The folder itself has to be there.
     MakeFolder,
+    /// This folder in it has to be there, or not, before what comes after under its name.
+    Reach(Arc<Folder>),
     /// The last thing that happens to a folder: `name` is a folder in this one.
     FinishFolder {
         metadata: Metadata,
@@ -79,9 +58,57 @@ pub(in crate::tree) enum Work {
     SyncFolder,
 }
 
+/// A hard link, which stands in the order of two names: what is written under either name before the link is done before it,
+/// and what comes after waits. The queue of each name's folder has one half of it. The half that is taken first only holds
+/// its name; the thread that takes the second makes the link.
+#[derive(Debug)]
+pub(in crate::tree) struct Link {
+    pub(super) to: Arc<Folder>,
+    pub(super) name: OsString,
+    pub(super) from: Arc<Folder>,
+    pub(super) existing: OsString,
+    /// Where the half that was taken first holds its name, and the key of that name. `None` in it: both names are one, and the
+    /// other half holds it. Written under the queue's lock.
+    pub(super) first: OnceLock<Option<(FolderId, u64)>>,
+    /// Whether it was counted as dropped by a cancellation: both halves are dropped then.
+    dropped: AtomicBool,
+    /// What to write under the name if the link cannot be made.
+    pub(super) otherwise: Mutex<Option<(Content, Metadata)>>,
+}
+
+/// A file that was written beside its name, because the name was in use, and is complete.
+#[derive(Debug)]
+pub(in crate::tree) struct Unnamed {
+    pub(super) temporary: OsString,
+    pub(super) metadata: Metadata,
+    /// Bytes of content, and their digest if one was asked for.
+    pub(super) bytes: u64,
+    pub(super) digest: Option<Vec<u8>>,
+}
+
+impl Link {
+    pub(super) fn new(
+        to: Arc<Folder>,
+        name: &OsStr,
+        from: Arc<Folder>,
+        existing: &OsStr,
+        otherwise: Option<(Content, Metadata)>,
+    ) -> Link {
+        Link {
+            to,
+            name: name.into(),
+            from,
+            existing: existing.into(),
+            first: OnceLock::new(),
+            dropped: AtomicBool::new(false),
+            otherwise: otherwise.into(),
+        }
+    }
+}
+
 impl Job {
     pub(in crate::tree) fn new(name: &OsStr, work: Work) -> Job {
-        Job { name: name.into(), key: name_key(name), work }
+        Job { name: name.into(), key: 0, holds: false, work }
     }
 
     /// Whether what it takes depends on its content more than on anything else, or may.
@@ -94,28 +121,29 @@ impl Job {
         }
     }
 
-    /// Whether somebody handed it over, and it is to be counted.
+    /// Whether somebody handed it over, and it is to be counted when it is done.
     pub(super) fn is_entry(&self) -> bool {
-        !matches!(self.work, Work::FinishFolder { .. } | Work::SyncFolder)
+        !matches!(self.work, Work::Reach(_) | Work::FinishFolder { .. } | Work::SyncFolder)
+    }
+
+    /// Whether dropping it, undone, is one more entry that was not written.
+    pub(super) fn drops_an_entry(&self) -> bool {
+        match &self.work {
+            Work::Link(link) => !link.dropped.swap(true, Relaxed),
+            _ => self.is_entry(),
+        }
     }
 
     /// What it counts for in the bound on bytes in flight: its content, and itself.
     pub(super) fn weight(&self) -> usize {
-        const OWN: usize = 128;
-        OWN + match &self.work {
-            Work::File { content, .. } => content.weight(),
-            _ => 0,
-        }
+        const OWN: usize = 160;
+        let name = if let Name::Long(name) = &self.name { name.len() } else { 0 };
+        OWN + name
+            + match &self.work {
+                Work::File { content, .. } => content.weight(),
+                Work::Symlink { target, .. } => target.as_os_str().len(),
+                Work::Link(link) => link.name.len() + link.existing.len(),
+                _ => 0,
+            }
     }
-}
-
-/// A number that two names share if any file system holds them as one (or, rarely, by chance: it only delays them). FNV-1a over the name, upper-case ASCII folded, and bytes beyond ASCII left out: what folds there is any pair of them.
-pub(super) fn name_key(name: &OsStr) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for &byte in name.as_encoded_bytes() {
-        if byte.is_ascii() {
-            hash = (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-    hash
 }

@@ -3,13 +3,15 @@
 use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::Shared;
 use super::counts::Counts;
-use super::job::{Folder, FolderId};
+use super::durable::Durable;
+use super::folders::{Folder, FolderId};
+use super::lock;
 use crate::sys::{self, Dir, EntryKind};
-use crate::tree::Refusal;
+use crate::tree::{Digest, EntryStat, Refusal};
 use crate::{Error, Operation, Result};
 
 /// Handles of folders that are kept open, if the limit of the process allows.
@@ -23,13 +25,13 @@ pub(in crate::tree) struct OpenFolder {
 
 pub(in crate::tree) struct Lane {
     pub(in crate::tree) shared: Arc<Shared>,
-    root: Arc<Dir>,
+    /// `None` when the tree is finished.
+    root: Option<Arc<Dir>>,
+    pub(super) durable: Option<Arc<Durable>>,
     /// The last used is last.
     kept: Vec<(FolderId, Arc<Dir>)>,
     most_kept: usize,
     pub(in crate::tree) counts: Counts,
-    /// Whether the umask of this thread is zero, so that files get the very permissions that they are opened with.
-    pub(super) no_umask: bool,
     /// Whether a file may be written over in place: its whole content is known before.
     pub(super) in_place: bool,
     /// Whether somebody was asked, which takes time that says nothing about the file system.
@@ -41,39 +43,35 @@ pub(in crate::tree) struct Lane {
     pub(super) can_copy_in_kernel: bool,
     /// For copying through memory.
     pub(super) buffer: Vec<u8>,
+    /// What is told of the entry that was completed last, if anybody is told.
+    pub(super) stat: Option<EntryStat>,
+    /// The digest of the content that is being written, and what came of it.
+    pub(super) digest: Option<Box<dyn Digest>>,
+    pub(super) digested: Option<Vec<u8>>,
 }
 
 impl Lane {
-    /// For a thread that shares its descriptors with the program.
-    pub(in crate::tree) fn shared(shared: Arc<Shared>) -> Lane {
-        let root = shared.root_dir.clone();
+    pub(in crate::tree) fn new(shared: Arc<Shared>) -> Lane {
+        let root = shared.root_dir();
+        let durable = lock(&shared.durable).clone();
         let most_kept = (sys::handle_limit() / 32).clamp(1, KEPT_FOLDERS);
         Lane {
             shared,
             root,
+            durable,
             kept: Vec::new(),
             most_kept,
             counts: Counts::default(),
-            no_umask: false,
             in_place: true,
             asked: false,
             expect_taken: false,
             can_clone: true,
             can_copy_in_kernel: true,
             buffer: Vec::new(),
+            stat: None,
+            digest: None,
+            digested: None,
         }
-    }
-
-    /// For a thread of the engine's own, with descriptors and a umask to itself where the system can.
-    pub(super) fn own(shared: Arc<Shared>) -> Lane {
-        let mut lane = Lane::shared(shared);
-        // The root's handle keeps its number in the thread's own table; it is closed there when the thread ends.
-        sys::own_descriptors(&lane.root);
-        if let Some(umask) = sys::own_umask() {
-            lane.shared.umask.get_or_init(|| Some(umask));
-            lane.no_umask = true;
-        }
-        lane
     }
 
     /// The handle of a folder; makes the folder, and those above it, if they are not there yet.
@@ -82,30 +80,44 @@ impl Lane {
     }
 
     fn handle_of(&mut self, folder: &Arc<Folder>) -> Result<Arc<Dir>> {
-        if let Some(&refusal) = folder.refused.get() {
-            return Err(Error::refused(Operation::CreateFolder, &*folder.path, refusal));
-        }
-        // Upwards to one that is there, then down again; not by recursion, because a hostile path may be a thousand deep.
-        let mut missing = Vec::new();
-        let mut nearest = folder;
-        let mut dir = loop {
-            if let Some(dir) = self.open_folder(nearest)? {
-                break dir;
-            }
-            missing.push(nearest);
-            nearest = nearest.parent.as_ref().expect("the root, which has no parent, is always there");
-        };
+        let (mut dir, mut missing) = self.nearest(folder)?;
         while let Some(folder) = missing.pop() {
             dir = Arc::new(self.make(&dir, folder)?);
-            if let Some(durable) = &self.shared.durable {
+            if let Some(durable) = &self.durable {
                 let elsewhere = durable.is_elsewhere(&dir);
-                let elsewhere = elsewhere.map_err(|error| Error::new(Operation::Open, &*folder.path, error))?;
+                let elsewhere = elsewhere.map_err(|error| Error::new(Operation::Open, folder.path(), error))?;
                 folder.elsewhere.store(elsewhere, Relaxed);
             }
-            folder.made.store(true, Relaxed);
+            // Release: whoever sees that the folder is made sees all that is known of it.
+            folder.made.store(true, Release);
             self.keep(folder, &dir);
         }
         Ok(dir)
+    }
+
+    /// Whether there is such a folder, which is not made.
+    pub(super) fn is_there(&mut self, folder: &Arc<Folder>) -> Result<()> {
+        let (mut dir, mut missing) = self.nearest(folder)?;
+        while let Some(folder) = missing.pop() {
+            dir = Arc::new(self.open_child(&dir, folder, Operation::Open)?);
+        }
+        Ok(())
+    }
+
+    /// The nearest folder at or above this one that is known to be there, and those below it that are not, the deepest first.
+    /// Not by recursion, because a hostile path may be a thousand deep.
+    fn nearest<'a>(&mut self, folder: &'a Arc<Folder>) -> Result<(Arc<Dir>, Vec<&'a Arc<Folder>>)> {
+        if let Some(&refusal) = folder.refused.get() {
+            return Err(Error::refused(Operation::CreateFolder, folder.path(), refusal));
+        }
+        let (mut nearest, mut missing) = (folder, Vec::new());
+        loop {
+            if let Some(dir) = self.open_folder(nearest)? {
+                return Ok((dir, missing));
+            }
+            missing.push(nearest);
+            nearest = nearest.parent.as_ref().expect("the root, which has no parent, is always there");
+        }
     }
 
     /// The handle of a folder that is known to be there.
@@ -115,13 +127,16 @@ impl Lane {
             return Ok(self.kept.last().map(|(_, dir)| dir.clone()));
         }
         if folder.parent.is_none() {
-            return Ok(Some(self.root.clone()));
+            let finished = || Error::new(Operation::Open, ".", io::Error::other("the tree is finished"));
+            return self.root.clone().ok_or_else(finished).map(Some);
         }
-        if !folder.made.load(Relaxed) {
+        if !folder.made.load(Acquire) {
             return Ok(None);
         }
-        let dir = self.retry_without_kept(|lane| lane.root.folder(&folder.path));
-        let dir = Arc::new(dir.map_err(|error| Error::new(Operation::Open, &*folder.path, error))?);
+        let path = folder.path();
+        let root = self.root.clone().expect("a folder was made in it");
+        let dir = self.retry_without_kept(|_| root.folder(&path));
+        let dir = Arc::new(dir.map_err(|error| Error::new(Operation::Open, path, error))?);
         self.keep(folder, &dir);
         Ok(Some(dir))
     }
@@ -134,23 +149,35 @@ impl Lane {
     }
 
     fn make(&mut self, parent: &Dir, folder: &Folder) -> Result<Dir> {
-        let name = folder.name();
+        let name = &*folder.name;
         // Whatever is asked for, entries must be written in it; the rest is taken away when they are.
         let mode = folder.mode.load(Relaxed) | 0o700;
-        let mode = if self.no_umask { mode & !self.shared.masked() } else { mode };
-        match parent.make_folder(name, mode) {
-            Ok(()) if self.no_umask => folder.made_with.store(mode, Relaxed),
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Error::new(Operation::CreateFolder, &*folder.path, error)),
+        let was_there = match parent.make_folder(name, mode) {
+            Ok(()) => {
+                folder.made_with.store(mode, Relaxed);
+                false
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => true,
+            Err(error) => return Err(Error::new(Operation::CreateFolder, folder.path(), error)),
+        };
+        let opened = self.open_child(parent, folder, Operation::CreateFolder)?;
+        folder.was_there.store(was_there, Relaxed);
+        // What this run makes is as the folder above.
+        if was_there && opened.folds() != folder.folds.load(Relaxed) {
+            lock(&self.shared.state).queue.fold_names(folder);
         }
+        Ok(opened)
+    }
+
+    fn open_child(&mut self, parent: &Dir, folder: &Folder, operation: Operation) -> Result<Dir> {
+        let name = &*folder.name;
         self.retry_without_kept(|_| parent.child(name)).map_err(|error| {
             let is_link = error.kind() == io::ErrorKind::NotADirectory
                 && parent.stat(name).is_ok_and(|stat| stat.kind == EntryKind::Symlink);
             if is_link {
-                Error::refused(Operation::CreateFolder, &*folder.path, Refusal::ThroughSymlink)
+                Error::refused(operation, folder.path(), Refusal::ThroughSymlink)
             } else {
-                Error::new(Operation::CreateFolder, &*folder.path, error)
+                Error::new(operation, folder.path(), error)
             }
         })
     }
@@ -162,7 +189,7 @@ impl Lane {
         loop {
             match open(self) {
                 Err(error) if sys::is_out_of_handles(&error) && pause.as_millis() < 500 => {
-                    if self.kept.is_empty() {
+                    if self.kept.is_empty() && !self.shared.streams.park_one() {
                         std::thread::sleep(pause);
                         pause *= 2;
                     }
@@ -173,9 +200,15 @@ impl Lane {
         }
     }
 
-    /// Before other threads share this one's descriptors: see [`sys::make_room_for_handles`].
+    /// Closes what is open and not in use.
+    pub(super) fn forget_folders(&mut self) {
+        self.kept.clear();
+    }
+
+    /// For the handles to come: see [`sys::make_room_for_handles`].
     pub(super) fn make_room_for_handles(&self, count: usize) {
-        sys::make_room_for_handles(&*self.root, 8 + self.most_kept + count);
+        let Some(root) = &self.root else { return };
+        sys::make_room_for_handles(&**root, 8 + self.most_kept + count);
     }
 
     /// Adds the counts of this thread to those of all.
@@ -185,6 +218,6 @@ impl Lane {
 
     /// The full name of an entry, for messages: relative to the root, as it was handed over.
     pub(super) fn path_of(folder: &Folder, name: &OsStr) -> std::path::PathBuf {
-        if name.is_empty() { folder.path.to_path_buf() } else { folder.path.join(name) }
+        folder.join(name)
     }
 }

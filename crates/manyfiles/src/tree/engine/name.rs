@@ -1,7 +1,9 @@
-//! A file's name without an allocation, as most are short.
+//! A file's name without an allocation, as most are short; and the key by which names are told apart.
 
+use std::collections::hash_map::RandomState;
 use std::ffi::OsStr;
 use std::fmt;
+use std::hash::{BuildHasher, Hasher};
 use std::ops::Deref;
 
 use crate::sys::ShortName;
@@ -35,6 +37,50 @@ impl fmt::Debug for Name {
     }
 }
 
+/// Makes keys of names and paths: keyed hashes, so that nobody can choose names that share one. By chance two do once in 2^64
+/// pairs.
+#[derive(Clone, Debug)]
+pub(super) struct Keys(RandomState);
+
+impl Keys {
+    pub(super) fn new() -> Keys {
+        Keys(RandomState::new())
+    }
+
+    /// Key of a name in a folder that holds every name apart.
+    pub(super) fn exact(&self, name: &OsStr) -> u64 {
+        self.below(0, name)
+    }
+
+    /// Key of the path that is this name below the path with the key `above`.
+    pub(super) fn below(&self, above: u64, name: &OsStr) -> u64 {
+        let mut hasher = self.0.build_hasher();
+        hasher.write_u64(above);
+        hasher.write(name.as_encoded_bytes());
+        hasher.finish()
+    }
+
+    /// Key of a name in a folder that folds: names that any file system holds as one have one key.
+    pub(super) fn folded(&self, name: &OsStr) -> u64 {
+        match name.to_str() {
+            Some(text) => self.exact(OsStr::new(&fold(text))),
+            // File systems that fold leave what is not Unicode as it is, or refuse it.
+            None => self.exact(name),
+        }
+    }
+}
+
+/// Canonical decomposition (NFD) and case folding: what ext4, F2FS, tmpfs, APFS, HFS+, NTFS and FAT hold as one name is one
+/// here. Upper case first and then lower case, which is what brings together letters of three forms, as σ, ς and Σ.
+fn fold(name: &str) -> String {
+    use unicode_normalization::UnicodeNormalization;
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
+    let decomposed = name.nfd().flat_map(char::to_uppercase).collect::<String>();
+    decomposed.nfd().flat_map(char::to_lowercase).nfd().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +92,35 @@ mod tests {
             assert_eq!(&*Name::from(OsStr::new(&name)), &*name);
         }
         assert_eq!(size_of::<Name>(), 32);
+    }
+
+    #[test]
+    fn different_names_of_every_script_have_different_keys() {
+        let keys = Keys::new();
+        let names = ["日本", "中国", "видео", "музыка", "קול", "صوت", "é", "e\u{301}", "a", "A", "ß", "ss", "f1", "F1"];
+        let exact: std::collections::HashSet<_> = names.iter().map(|name| keys.exact(OsStr::new(name))).collect();
+        assert_eq!(exact.len(), names.len());
+    }
+
+    #[test]
+    fn names_that_fold_to_one_have_one_folded_key_and_no_others_do() {
+        let keys = Keys::new();
+        let key = |name: &str| keys.folded(OsStr::new(name));
+        for (one, other) in [
+            ("ReadMe", "README"),
+            ("é", "e\u{301}"),
+            ("É", "e\u{301}"),
+            ("Видео", "видео"),
+            ("ΟΔΟΣ", "οδος"),
+            ("οδός", "ΟΔΌΣ"),
+            ("\u{212b}", "å"),
+            ("가", "\u{1100}\u{1161}"),
+        ] {
+            assert_eq!(key(one), key(other), "{one} {other}");
+        }
+        for (one, other) in [("日本", "中国"), ("видео", "музыка"), ("e", "é"), ("a", "b"), ("f1", "f2")]
+        {
+            assert_ne!(key(one), key(other), "{one} {other}");
+        }
     }
 }

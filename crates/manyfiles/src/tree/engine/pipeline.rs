@@ -11,12 +11,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::counts::{Stopwatch, TELLING_SIZE};
-use super::job::{Folder, FolderId, Job};
+use super::folders::{Folder, FolderId};
+use super::job::Job;
 use super::lane::{Lane, OpenFolder};
 use super::lock;
 use super::pace::SLOW;
-use super::place::Opened;
+use super::placement::Opened;
 use super::queue::{Batch, Done};
+use super::threads::belongs_to_the_engine;
 use super::worker::{Ended, Lesson, OpenOnce, SPLIT_EVERY, fill_job, look_away, open_job};
 use crate::sys::{self, Sleeps};
 
@@ -50,17 +52,17 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(opener: &Lane) -> Writer {
         let (send, receive) = sync_channel(2);
-        let mut lane = Lane::shared(opener.shared.clone());
-        lane.no_umask = opener.no_umask; // It shares the umask of the thread that starts it.
+        let mut lane = Lane::new(opener.shared.clone());
         let thread = std::thread::Builder::new().name("manyfiles-write".into()).stack_size(256 << 10);
         let chunk = (sys::handle_limit() / 10).clamp(1, CHUNK);
         opener.make_room_for_handles(4 * chunk);
         let opening = sys::processor();
         let write = move || {
+            belongs_to_the_engine();
             sys::leave_processor(opening);
             write_chunks(&mut lane, receive);
         };
-        let thread = thread.spawn(write).ok(); // No thread: see `chunks`.
+        let thread = sys::spawn_quiet(thread, write).ok(); // No thread: see `chunks`.
         std::thread::yield_now(); // See `leave_processor`.
         Writer { chunks: thread.is_some().then_some(send), thread, chunk }
     }
@@ -109,7 +111,7 @@ fn open_chunk(
     let mut watch = Stopwatch::start();
     let mut sleeps = Sleeps::default();
     sleeps.since_last();
-    let mut chunk = Chunk { folder: folder.id, at, files: Vec::with_capacity(most), done: Done::noted() };
+    let mut chunk = Chunk { folder: folder.id, at, files: Vec::with_capacity(most), done: Done::default() };
     let mut lesson = Lesson::default();
     while chunk.done.jobs < most
         && let Some(job) = jobs.pop_front()

@@ -1,165 +1,118 @@
 //! The first half of an entry: its name. A file is opened, anything else is made; a name that is taken is dealt with here.
 
-use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::job::{Folder, Job, Work};
+use super::access::mode_to_open;
+use super::conflict::{Choice, Entry, Obstacle, answered, choose, is_same_file, numbered, same_file};
+use super::folders::Folder;
+use super::job::{Job, Work};
 use super::lane::{Lane, OpenFolder};
 use super::name::Name;
+use super::placement::{Opened, Placement, Target};
 use crate::sys::{self, Dir, EntryKind, Handle, Stat};
 use crate::tree::content::{Content, Kind};
-use crate::tree::{Answer, Metadata, OnConflict};
+use crate::tree::{Metadata, OnConflict};
 use crate::{Error, Operation, Result};
 
-/// The permissions of a file for which none are given.
-const FILE_MODE: u32 = 0o666;
+/// So often a name is looked at anew that others change meanwhile.
+const MOST_ATTEMPTS: u32 = 8;
 
-/// A file that is open and has nothing of its content yet. Its folder is not in here: counting its users for each file, on two
-/// processors in turns, takes 5 % of the time that a small file takes.
-pub(in crate::tree) struct Opened {
-    /// The name it is to have at the end.
-    pub(super) name: Name,
-    pub(super) content: Content,
-    pub(super) metadata: Metadata,
-    pub(super) target: Target,
-    /// What it is to be a copy of.
-    pub(super) source: Option<(Handle, Stat)>,
+/// A file that is to get a name.
+struct Wanted<'a> {
+    content: &'a Content,
+    metadata: &'a Metadata,
+    source: Option<&'a (Handle, Stat)>,
 }
 
-/// Where the content goes.
-pub(super) struct Target {
-    pub(super) file: Handle,
-    /// What was there, and is being written over.
-    pub(super) old: Option<Stat>,
-    /// The name it has until it is complete, if that is another.
-    pub(super) temporary: Option<OsString>,
-}
-
-impl Target {
-    fn new_file(file: Handle) -> Target {
-        Target { file, old: None, temporary: None }
-    }
-}
-
-/// What is to happen where a name is taken.
-enum Choice {
-    Fail,
-    Skip,
-    Overwrite,
-    OverwriteUnlessSame,
-    Replace,
-    Rename,
-}
-
-impl Opened {
-    pub(super) fn error(&self, at: &OpenFolder, operation: Operation, cause: io::Error) -> Error {
-        Error::new(operation, Lane::path_of(&at.folder, &self.name), cause)
-    }
+/// What became of a conflict.
+enum Settled {
+    Placed(Target),
+    /// Under this name.
+    Renamed(Target, Name),
+    Skipped,
+    /// What was in the way is gone, or another thing.
+    Changed,
 }
 
 impl Lane {
     /// Does the first half of `job`. `None` if that was all.
     pub(super) fn begin(&mut self, at: &OpenFolder, job: Job) -> Result<Option<Opened>> {
-        let OpenFolder { folder, dir } = at;
         let Job { name, work, .. } = job;
-        let failed = |operation| {
-            let path = Lane::path_of(folder, &name);
-            move |cause| Error::new(operation, path, cause)
-        };
+        let OpenFolder { folder, dir } = at;
         match work {
             Work::File { content, metadata } => return self.open(at, name, content, metadata),
             Work::MakeFolder => self.counts.folders += 1,
-            Work::Symlink { target, metadata } => {
-                let operation = Operation::Symlink;
-                let Some(name) = self
-                    .make_named(folder, dir, &name, metadata, |dir, name| dir.symlink(&target, name))
-                    .map_err(failed(operation))?
-                else {
-                    return Ok(None);
-                };
-                self.set_link_metadata(dir, &name, metadata).map_err(failed(Operation::SetMetadata))?;
-                self.counts.symlinks += 1;
-            }
+            Work::Symlink { target, metadata } => self.make_symlink(at, &name, &target, &metadata)?,
             Work::HardLink { folder: from, existing } => {
                 let from = self.folder(&from)?;
-                let made = self.make_named(folder, dir, &name, Metadata::default(), |dir, name| {
-                    dir.hard_link(&from.dir, &existing, name)
-                });
-                if made.map_err(failed(Operation::HardLink))?.is_some() {
-                    self.counts.hard_links += 1;
-                }
+                self.make_hard_link(at, &name, &from, &existing)?;
             }
-            Work::Node { node, metadata } => {
-                let mode = self.masked_mode(metadata.mode.unwrap_or(FILE_MODE));
-                let Some(name) = self
-                    .make_named(folder, dir, &name, metadata, |dir, name| dir.make_node(name, node, mode))
-                    .map_err(failed(Operation::CreateNode))?
-                else {
-                    return Ok(None);
-                };
-                self.set_link_metadata(dir, &name, metadata).map_err(failed(Operation::SetMetadata))?;
-                self.counts.nodes += 1;
-            }
+            Work::Node { node, metadata } => self.make_node(at, &name, node, &metadata)?,
+            Work::GiveName(unnamed) => self.give_name(at, &name, *unnamed)?,
+            Work::Reach(_) | Work::Link(_) => unreachable!("they are done before the folder is opened"),
             Work::FinishFolder { metadata } => {
-                self.set_link_metadata(dir, &name, metadata).map_err(failed(Operation::SetMetadata))?;
+                let same = matches!(self.shared.options.on_conflict, OnConflict::SkipIdentical);
+                let there = same.then(|| dir.stat(&name)).transpose().unwrap_or(None);
+                let metadata = Metadata {
+                    modified: metadata.modified.filter(|time| there.is_none_or(|there| there.modified != *time)),
+                    owner: metadata.owner.filter(|owner| there.is_none_or(|there| there.owner != *owner)),
+                    ..metadata
+                };
+                set_folder_metadata(dir, &name, &metadata)
+                    .map_err(|cause| Error::new(Operation::SetMetadata, Lane::path_of(folder, &name), cause))?;
             }
             Work::SyncFolder => {
-                let path = if folder.parent.is_none() { Path::new(".") } else { &*folder.path };
-                dir.sync().map_err(|cause| Error::new(Operation::Sync, path, cause))?;
+                dir.sync().map_err(|cause| Error::new(Operation::Sync, folder.shown(), cause))?;
             }
         }
         Ok(None)
     }
 
-    fn set_link_metadata(&self, dir: &Dir, name: &OsStr, metadata: Metadata) -> io::Result<()> {
-        if let Some(owner) = metadata.owner {
-            dir.set_owner(name, owner)?;
-        }
-        if let Some(modified) = metadata.modified {
-            dir.set_modified(name, modified)?;
-        }
-        Ok(())
-    }
-
-    /// `mode` less the umask, where this thread has none of its own that the system would apply.
-    pub(super) fn masked_mode(&self, mode: u32) -> u32 {
-        if self.no_umask { mode & !self.shared.masked() } else { mode }
-    }
-
     fn open(
         &mut self,
-        OpenFolder { folder, dir }: &OpenFolder,
+        at: &OpenFolder,
         name: Name,
         content: Content,
         mut metadata: Metadata,
     ) -> Result<Option<Opened>> {
+        let path = |name: &Name| Lane::path_of(&at.folder, name);
         let source = match &content.0 {
-            Kind::CopyOf(path) => {
-                let (file, stat) = self.open_source(path).map_err(|cause| {
-                    Error::new(Operation::Open, &**path, cause).of(Operation::Create, Lane::path_of(folder, &name))
-                })?;
+            Kind::CopyOf(source) => {
+                let (file, stat) = self
+                    .open_source(source)
+                    .map_err(|cause| Error::new(Operation::Open, source.path(), cause))
+                    .map_err(|cause| cause.of(Operation::Create, path(&name)))?;
                 metadata.mode = metadata.mode.or(Some(stat.mode));
                 metadata.modified = metadata.modified.or(Some(stat.modified));
                 Some((file, stat))
             }
             _ => None,
         };
-        // Set-id bits come last: a change of owner takes them away, and nobody is to run a file that is half there.
-        let mode = self.masked_mode(metadata.mode.unwrap_or(FILE_MODE)) & 0o777;
-        let same = |old: &Handle, stat: &Stat, lane: &mut Lane| lane.has_content(old, stat, &content, source.as_ref());
-        let placed = self
-            .take_name(folder, dir, &name, &metadata, mode, same)
-            .map_err(|cause| Error::new(Operation::Create, Lane::path_of(folder, &name), cause))?;
-        Ok(placed.map(|(target, other_name)| {
-            let name = other_name.map_or(name, |other| Name::from(&*other));
-            Opened { name, content, metadata, target, source }
-        }))
+        let wanted = Wanted { content: &content, metadata: &metadata, source: source.as_ref() };
+        let placed = self.take_name(at, &name, &wanted);
+        let (target, other_name) = match placed.map_err(|cause| Error::new(Operation::Create, path(&name), cause))? {
+            Settled::Placed(target) => (target, None),
+            Settled::Renamed(target, other_name) => (target, Some(other_name)),
+            Settled::Skipped | Settled::Changed => return Ok(None),
+        };
+        let (name, asked) = match other_name {
+            Some(other) => (other, Some(name)),
+            None => (name, None),
+        };
+        let mut opened = Opened { name, content, metadata, target, asked, source };
+        match self.prepare(at, &mut opened.target, &metadata) {
+            Ok(()) => Ok(Some(opened)),
+            Err(cause) => {
+                let error = opened.error(at, Operation::SetMetadata, cause);
+                Err(self.take_away(at, opened, error))
+            }
+        }
     }
 
-    fn open_source(&mut self, path: &Path) -> io::Result<(Handle, Stat)> {
+    fn open_source(&mut self, source: &crate::tree::content::Source) -> io::Result<(Handle, Stat)> {
+        let path = source.absolute()?;
         let file = self.retry_without_kept(|_| sys::open_source(path))?;
         let stat = sys::stat(&file)?;
         match stat.kind {
@@ -170,116 +123,154 @@ impl Lane {
     }
 
     /// Opens `name`, or what is to become it; with another name if that is how the conflict was settled.
-    fn take_name(
+    fn take_name(&mut self, at: &OpenFolder, name: &Name, wanted: &Wanted<'_>) -> io::Result<Settled> {
+        // More than once, because what was in the way may be gone again, or another thing, when it is looked at.
+        for _ in 0..MOST_ATTEMPTS {
+            // Trees are mostly new or mostly there: what the last name was, this one will be.
+            if !std::mem::take(&mut self.expect_taken) {
+                let mode = mode_to_open(wanted.metadata, None);
+                match self.retry_without_kept(|_| at.dir.create_new(name, mode)) {
+                    Ok(file) => return Ok(Settled::Placed(Target::new(file, Placement::New))),
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                    Err(_) => {}
+                }
+            }
+            match self.settle_conflict(at, name, wanted)? {
+                Settled::Changed => {}
+                settled => return Ok(settled),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "another program makes and removes this name all the time"))
+    }
+
+    fn settle_conflict(&mut self, at: &OpenFolder, name: &Name, wanted: &Wanted<'_>) -> io::Result<Settled> {
+        let policy = &self.shared.options.on_conflict;
+        if matches!(policy, OnConflict::Skip) && !self.shared.outcome.is_written(&at.folder, name) {
+            return self.skip();
+        }
+        // The others say what to do of a name that is taken without looking at what has it: it has to be surely taken.
+        self.expect_taken = policy.looks_at_what_is_there();
+        let there = match at.dir.stat(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.expect_taken = false;
+                return Ok(Settled::Changed);
+            }
+            there => there?,
+        };
+        match self.choice(&at.folder, name, &there, Entry::File, wanted.metadata.modified) {
+            Choice::Fail(obstacle) => Err(obstacle.error()),
+            Choice::Skip => self.skip(),
+            Choice::Rename => {
+                let mode = mode_to_open(wanted.metadata, None);
+                let (file, name) = self.free_name(&at.folder, &at.dir, name, |dir, name| dir.create_new(name, mode))?;
+                Ok(Settled::Renamed(Target::new(file, Placement::New), name))
+            }
+            Choice::Compare if self.is_identical(at, name, wanted, &there)? => self.skip(),
+            _ if is_same_file(&there, wanted.source.map(|(_, stat)| stat)) => {
+                Err(same_file(wanted.content.source_path().unwrap_or(Path::new(""))))
+            }
+            Choice::Overwrite | Choice::Compare if self.in_place && may_be_in_place(&there, wanted) => {
+                self.open_in_place(at, name, wanted, &there)
+            }
+            Choice::Overwrite | Choice::Compare | Choice::Replace | Choice::Ask => {
+                self.replacement(at, &there, wanted).map(Settled::Placed)
+            }
+        }
+    }
+
+    /// What to do about what is there; whoever is asked has answered.
+    pub(super) fn choice(
         &mut self,
         folder: &Folder,
-        dir: &Dir,
         name: &OsStr,
-        metadata: &Metadata,
-        mode: u32,
-        mut same: impl FnMut(&Handle, &Stat, &mut Lane) -> io::Result<bool>,
-    ) -> io::Result<Option<(Target, Option<Box<OsStr>>)>> {
-        // Twice, because what was in the way may be gone again when it is looked at.
-        for attempt in 0.. {
-            // Trees are mostly new or mostly there: what the last name was, this one will be.
-            if !self.expect_taken || !self.in_place || attempt > 0 {
-                match self.retry_without_kept(|_| dir.create_new(name, mode)) {
-                    Ok(file) => {
-                        self.expect_taken = false;
-                        return Ok(Some((Target::new_file(file), None)));
-                    }
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                    Err(error) => {
-                        let choice = self.choose(folder, dir, name, metadata)?;
-                        self.expect_taken = matches!(choice, Choice::Overwrite | Choice::OverwriteUnlessSame);
-                        match choice {
-                            Choice::Fail => return Err(error),
-                            Choice::Skip => return self.skip().map(|()| None),
-                            Choice::Rename => {
-                                return self
-                                    .free_name(folder, dir, name, |dir, name| dir.create_new(name, mode))
-                                    .map(|(file, name)| Some((Target::new_file(file), Some(name))));
-                            }
-                            Choice::Replace => return self.replacement(dir, mode).map(|target| Some((target, None))),
-                            Choice::Overwrite | Choice::OverwriteUnlessSame => {}
-                        }
-                    }
-                }
-            }
-            match self.overwrite(dir, name, mode) {
-                Ok(target) => {
-                    if matches!(self.shared.options.on_conflict, OnConflict::SkipIdentical)
-                        && let Some(old) = &target.old
-                        && same(&target.file, old, self)?
-                    {
-                        self.set_metadata(&target, metadata)?;
-                        sys::close(target.file)?;
-                        return self.skip().map(|()| None);
-                    }
-                    return Ok(Some((target, None)));
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound && attempt < 8 => self.expect_taken = false,
-                Err(error) => return Err(error),
-            }
-        }
-        unreachable!("the loop has no other end")
-    }
-
-    fn skip(&mut self) -> io::Result<()> {
-        self.counts.skipped += 1;
-        Ok(())
-    }
-
-    fn choose(&mut self, folder: &Folder, dir: &Dir, name: &OsStr, metadata: &Metadata) -> io::Result<Choice> {
-        Ok(match &self.shared.options.on_conflict {
-            OnConflict::Error => Choice::Fail,
-            OnConflict::Skip => Choice::Skip,
-            OnConflict::Overwrite | OnConflict::SkipIdentical if !self.in_place => Choice::Replace,
-            OnConflict::Overwrite => Choice::Overwrite,
-            OnConflict::SkipIdentical => Choice::OverwriteUnlessSame,
-            OnConflict::Replace => Choice::Replace,
-            OnConflict::Rename => Choice::Rename,
-            OnConflict::Newer => match dir.stat(name) {
-                Ok(old) if metadata.modified.is_some_and(|new| old.modified >= new) => Choice::Skip,
-                Ok(_) => Choice::Replace,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Choice::Replace,
-                Err(error) => return Err(error),
-            },
-            OnConflict::Ask(_) => {
+        there: &Stat,
+        entry: Entry,
+        modified: Option<std::time::SystemTime>,
+    ) -> Choice {
+        let written_by_this_run = self.shared.outcome.is_written(folder, name);
+        let policy = &self.shared.options.on_conflict;
+        match choose(policy, there.kind, there.modified, entry, modified, written_by_this_run) {
+            Choice::Ask => {
                 let answer = self.shared.ask(Lane::path_of(folder, name));
                 self.asked = true;
-                match answer {
-                    Answer::Error => Choice::Fail,
-                    Answer::Skip => Choice::Skip,
-                    Answer::Overwrite => Choice::Replace,
-                    Answer::Rename => Choice::Rename,
-                }
+                answer.map_or(Choice::Fail(Obstacle::Unanswered), |answer| answered(answer, there.kind))
             }
-        })
-    }
-
-    /// Opens what has the name, to be written over in place; where that would change something outside the tree, or cannot be
-    /// done, a file that takes its place.
-    fn overwrite(&mut self, dir: &Dir, name: &OsStr, mode: u32) -> io::Result<Target> {
-        let file = match self.retry_without_kept(|_| dir.open_to_write(name)) {
-            Ok(file) => file,
-            Err(error) if sys::is_not_writable_in_place(&error) => return self.replacement(dir, mode),
-            Err(error) => return Err(error),
-        };
-        let old = sys::stat(&file)?;
-        match old.kind {
-            EntryKind::File if old.links == 1 => Ok(Target { file, old: Some(old), temporary: None }),
-            EntryKind::File => self.replacement(dir, mode),
-            _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, "what has this name is not a file")),
+            choice => choice,
         }
     }
 
-    /// A new file under a temporary name.
-    fn replacement(&mut self, dir: &Dir, mode: u32) -> io::Result<Target> {
+    fn skip(&mut self) -> io::Result<Settled> {
+        self.counts.skipped += 1;
+        Ok(Settled::Skipped)
+    }
+
+    /// Whether what is there needs nothing: it has the bytes already, and has or was given the metadata.
+    fn is_identical(&mut self, at: &OpenFolder, name: &Name, wanted: &Wanted<'_>, there: &Stat) -> io::Result<bool> {
+        // What comes as a stream is compared when it is there.
+        if there.kind != EntryKind::File || !self.in_place || !wanted.may_equal(there) {
+            return Ok(false);
+        }
+        let file = match self.retry_without_kept(|_| at.dir.open_to_read(name)) {
+            Ok(file) => file,
+            Err(_) => return Ok(false), // It may be written and not read: write it, and hear then what is wrong.
+        };
+        let old = sys::stat(&file)?;
+        Ok(old.kind == EntryKind::File
+            && self.has_content(&file, wanted.content, wanted.source)?
+            && self.settle(at, &file, &old, wanted.metadata)?)
+    }
+
+    /// Opens what has the name, to be written over in place; where that cannot be done, a file that takes its place.
+    fn open_in_place(
+        &mut self,
+        at: &OpenFolder,
+        name: &Name,
+        wanted: &Wanted<'_>,
+        there: &Stat,
+    ) -> io::Result<Settled> {
+        let file = match self.retry_without_kept(|_| at.dir.open_to_write(name)) {
+            Ok(file) => file,
+            Err(error) if sys::is_not_writable_in_place(&error) => {
+                return self.replacement(at, there, wanted).map(Settled::Placed);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.expect_taken = false;
+                return Ok(Settled::Changed);
+            }
+            Err(error) => return Err(error),
+        };
+        // Another may have the name by now, if somebody else can give it.
+        let old = match at.folder.private.get_or_init(|| at.dir.is_private()) {
+            true => *there,
+            false => sys::stat(&file)?,
+        };
+        if old.identity == there.identity && may_be_in_place(&old, wanted) {
+            return Ok(Settled::Placed(Target::new(file, Placement::InPlace(old))));
+        }
+        Ok(Settled::Changed)
+    }
+
+    /// A new file under a temporary name, that is to take the place of what is there.
+    fn replacement(&mut self, at: &OpenFolder, there: &Stat, wanted: &Wanted<'_>) -> io::Result<Target> {
+        let old = (there.kind == EntryKind::File).then_some(*there);
+        let mode = mode_to_open(wanted.metadata, old.as_ref());
+        let (file, temporary) = self.make_temporary(at, |dir, name| dir.create_new(name, mode))?;
+        Ok(Target::new(file, Placement::Beside { temporary, old }))
+    }
+
+    /// Makes something under a temporary name. That one is taken is no obstacle.
+    pub(super) fn make_temporary<T>(
+        &mut self,
+        at: &OpenFolder,
+        make: impl Fn(&Dir, &OsStr) -> io::Result<T>,
+    ) -> io::Result<(T, std::ffi::OsString)> {
         loop {
-            let name = temporary_name();
-            match self.retry_without_kept(|_| dir.create_new(&name, mode)) {
-                Ok(file) => return Ok(Target { file, old: None, temporary: Some(name) }),
+            let name = self.shared.temporaries.name();
+            match self.retry_without_kept(|_| make(&at.dir, &name)) {
+                Ok(made) => {
+                    self.shared.temporaries.sweep(at.folder.id, &at.dir, &name);
+                    return Ok((made, name));
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -287,89 +278,54 @@ impl Lane {
     }
 
     /// Makes something under the first of `name (1)`, `name (2)` … that is free.
-    fn free_name<T>(
+    pub(super) fn free_name<T>(
         &mut self,
         folder: &Folder,
         dir: &Dir,
         name: &OsStr,
         make: impl Fn(&Dir, &OsStr) -> io::Result<T>,
-    ) -> io::Result<(T, Box<OsStr>)> {
-        for number in 1_u32.. {
-            let other = numbered(name, number);
+    ) -> io::Result<(T, Name)> {
+        loop {
+            let other = numbered(name, self.shared.numbers.next(folder.id, name));
             match self.retry_without_kept(|_| make(dir, &other)) {
                 Ok(made) => {
-                    let (from, to) = (Lane::path_of(folder, name), Lane::path_of(folder, &other));
-                    self.shared.renamed(from, to);
-                    return Ok((made, other.into()));
+                    self.shared.outcome.renamed(folder, name, &other);
+                    return Ok((made, Name::from(&*other)));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
-        Err(io::ErrorKind::AlreadyExists.into())
     }
+}
 
-    /// Makes what is no file: in one call, or under a temporary name where something is to be replaced. Returns the name it
-    /// has, or `None` if it was skipped.
-    fn make_named<'a>(
-        &mut self,
-        folder: &Folder,
-        dir: &Dir,
-        name: &'a OsStr,
-        metadata: Metadata,
-        make: impl Fn(&Dir, &OsStr) -> io::Result<()>,
-    ) -> io::Result<Option<Cow<'a, OsStr>>> {
-        let taken = match make(dir, name) {
-            Ok(()) => return Ok(Some(Cow::Borrowed(name))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => error,
-            Err(error) => return Err(error),
-        };
-        match self.choose(folder, dir, name, &metadata)? {
-            Choice::Fail => Err(taken),
-            Choice::Skip => self.skip().map(|()| None),
-            Choice::Rename => self.free_name(folder, dir, name, make).map(|((), name)| Some(Cow::Owned(name.into()))),
-            Choice::Overwrite | Choice::OverwriteUnlessSame | Choice::Replace => {
-                let temporary = temporary_name();
-                make(dir, &temporary)?;
-                let renamed = dir.rename(&temporary, name);
-                // It is still there if the rename failed, or if both names were links to one file already.
-                match dir.remove(&temporary) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => renamed.and(Err(error)),
-                    _ => renamed.map(|()| Some(Cow::Borrowed(name))),
-                }
-            }
+impl Wanted<'_> {
+    /// Whether its bytes may be those of a file of this length.
+    fn may_equal(&self, there: &Stat) -> bool {
+        match (&self.content.0, self.source) {
+            (Kind::Bytes(bytes), _) => bytes.len() as u64 == there.len,
+            (Kind::Sparse { len, .. }, _) => *len == there.len,
+            // Where nothing, or too little, is allocated, the length may be a guess of the file system's.
+            (Kind::CopyOf(_), Some((_, source))) => source.len == 0 || source.sparse || source.len == there.len,
+            (Kind::CopyOf(_), None) => false,
         }
     }
 }
 
-/// A name that nothing has: this process's number and a count. Short, so that it fits wherever the final name does.
-fn temporary_name() -> OsString {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!(".manyfiles-{:x}-{:x}", std::process::id(), COUNT.fetch_add(1, Relaxed)).into()
+/// Whether a file may be written over. Not if it has other names, which may be outside the tree; not with content that has holes,
+/// through which old bytes would show; and not if the content is read from it.
+fn may_be_in_place(there: &Stat, wanted: &Wanted<'_>) -> bool {
+    let has_holes = match (&wanted.content.0, wanted.source) {
+        (Kind::Bytes(bytes), _) => bytes.is_read_from(there.identity),
+        (_, Some((_, source))) => source.sparse,
+        _ => true,
+    };
+    there.kind == EntryKind::File && there.links == 1 && !has_holes
 }
 
-/// `name (1).ext` for `name.ext`.
-fn numbered(name: &OsStr, number: u32) -> OsString {
-    let path = Path::new(name);
-    let mut numbered = path.file_stem().unwrap_or(name).to_owned();
-    numbered.push(format!(" ({number})"));
-    if let Some(extension) = path.extension() {
-        numbered.push(".");
-        numbered.push(extension);
+fn set_folder_metadata(dir: &Dir, name: &OsStr, metadata: &Metadata) -> io::Result<()> {
+    if let Some(owner) = metadata.owner {
+        dir.set_owner(name, owner)?;
     }
-    numbered
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_goes_before_the_extension() {
-        for (name, expected) in
-            [("a.txt", "a (2).txt"), ("a", "a (2)"), (".bashrc", ".bashrc (2)"), ("a.tar.gz", "a.tar (2).gz")]
-        {
-            assert_eq!(numbered(OsStr::new(name), 2), OsStr::new(expected));
-        }
-    }
+    metadata.modified.map_or(Ok(()), |modified| dir.set_modified(name, modified))
 }

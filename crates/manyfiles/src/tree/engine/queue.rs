@@ -1,20 +1,25 @@
-//! What waits to be written, by folder, and which thread takes what next.
+//! What waits to be written, by folder, and which thread takes what next. Plain data: the caller has the lock.
 //!
-//! A folder is worked on by one thread at a time, because the file system locks it anyway; where calls wait (`wide`), or files
-//! are large, by many.
-//! Entries of one name are written one after the other, in the order in which they were handed over.
+//! A folder is worked on by one thread at a time, because the file system locks it anyway; by many where calls wait (`wide`), or
+//! files are large. Entries of one name are written one after the other, in the order in which they were handed over.
+//!
+//! That order is kept by *holding* names. A name is held while a stream writes it, while a link waits for its other half, and,
+//! where threads share a folder, while a thread has an entry of it. What comes for a held name is parked behind it, and holds up
+//! nothing else.
 
-use std::collections::hash_map::HashMap;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
 use std::ffi::OsStr;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::hash::BuildHasherDefault;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::job::{Folder, FolderId, Job};
+use super::folders::{Folder, FolderId, Folders, Identity};
+use super::job::{Job, Work};
+use super::name::Keys;
 use super::pace::{Pace, threads_for};
-use crate::tree::Metadata;
 
 /// Entries handed over and not yet done with, at most: with a name each, some 1 MB.
 const MOST_JOBS: usize = 8192;
@@ -37,54 +42,36 @@ const LARGE: usize = 32 << 10;
 /// Waiting entries of one folder that make it worth to split opening from writing, where no other folder needs a thread.
 const WORTH_A_PIPELINE: usize = 96;
 
+/// Of a folder with more folders than this that may not be made yet, those that are made are forgotten.
+const MOST_UNMADE: usize = 64;
+
+/// Held names by their keys, each with the jobs that are parked behind it.
+type Held = HashMap<u64, VecDeque<Job>, BuildHasherDefault<Identity>>;
+
 /// The entries of one folder, in the order in which they were handed over.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Pending {
-    folder: Arc<Folder>,
     jobs: VecDeque<Job>,
     weight: usize,
-    /// Whether a thread has taken entries from it and no other may, so that their names need not be noted.
+    /// Whether one thread has taken entries and no other may. It writes them in their order, so that their names need not be
+    /// held.
     exclusive: bool,
-    /// Names being written now, by their keys.
-    in_flight: HashSet<u64, std::hash::BuildHasherDefault<Identity>>,
-    /// Threads at work in it.
+    /// The keys of the names that this thread has.
+    taken: Vec<u64>,
+    held: Held,
+    /// Threads at work in the folder.
     threads: u32,
-    /// Whether it stands in `ready`.
+    /// Whether the folder stands in `ready`.
     listed: bool,
-    /// What an entry for the folder itself asked for.
-    metadata: Option<Metadata>,
+    /// Whether what has to be done before under the folder's own name is not done yet.
+    blocked: bool,
+    /// Folders in it that may not be made yet, by the keys of their names.
+    unmade: HashMap<u64, FolderId, BuildHasherDefault<Identity>>,
 }
 
 impl Pending {
-    /// The first entries, up to `most` of them, and their weight. Where other threads may take from the folder too, a name that
-    /// is being written, or is among them already, ends them: the second waits for the first.
-    fn take(&mut self, most: usize, mut spare: VecDeque<Job>) -> (VecDeque<Job>, usize) {
-        let (mut count, mut weight) = (0, 0);
-        for job in self.jobs.iter().take(most) {
-            if weight >= BATCH_BYTES || !(self.exclusive || self.in_flight.insert(job.key)) {
-                break;
-            }
-            weight += job.weight();
-            count += 1;
-        }
-        self.weight -= weight;
-        // Most folders are filled once: those that are keep no room for more.
-        if count == self.jobs.len() {
-            return (std::mem::take(&mut self.jobs), weight);
-        }
-        spare.extend(self.jobs.drain(..count));
-        (spare, weight)
-    }
-
-    /// Whether threads gain by working in it together: where calls wait, or files are large.
-    fn is_shared(&self, wide: bool) -> bool {
-        let large = self.weight >= BATCH_BYTES && self.weight / LARGE >= self.jobs.len();
-        (wide || large) && self.folder.made.load(Relaxed)
-    }
-
-    /// Whether a thread may take from it now.
-    fn is_free(&self, wide: bool) -> bool {
-        self.threads == 0 || (!self.exclusive && self.is_shared(wide))
+    fn is_free(&self, key: u64) -> bool {
+        !self.held.contains_key(&key) && !self.taken.contains(&key) && !self.jobs.iter().any(|job| job.key == key)
     }
 }
 
@@ -93,8 +80,6 @@ impl Pending {
 pub(super) struct Batch {
     pub(super) folder: Arc<Folder>,
     pub(super) jobs: VecDeque<Job>,
-    /// Whether their names are noted as in flight.
-    pub(super) noted: bool,
     /// The folder has many more, and no other folder waits for a thread: open here and let another thread write.
     pub(super) hot: bool,
 }
@@ -102,9 +87,12 @@ pub(super) struct Batch {
 /// What became of (part of) a batch.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    /// Whether the names were noted as in flight, and which they are.
-    pub(super) noted: bool,
+    /// Names in the batch's folder that were held for these jobs.
     pub(super) names: Vec<u64>,
+    /// The other names of links, with their folders.
+    pub(super) others: Vec<(FolderId, u64)>,
+    /// Folders that were waited for.
+    pub(super) reached: Vec<FolderId>,
     pub(super) jobs: usize,
     /// Those of the jobs that somebody handed over.
     pub(super) entries: usize,
@@ -112,25 +100,36 @@ pub(super) struct Done {
 }
 
 impl Done {
-    pub(super) fn noted() -> Done {
-        Done { noted: true, ..Done::default() }
+    pub(super) fn count(&mut self, job: &Job) {
+        if job.holds {
+            self.names.push(job.key);
+        }
+        if let Work::Link(link) = &job.work {
+            self.others.extend(link.first.get().copied().flatten());
+        }
+        if let Work::Reach(folder) = &job.work {
+            self.reached.push(folder.id);
+        }
+        self.jobs += 1;
+        self.entries += usize::from(job.is_entry());
+        self.weight += job.weight();
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    folders: Vec<Pending>,
-    by_path: HashMap<Box<OsStr>, FolderId>,
-    /// Paths that this run makes symbolic links at, hashed: nothing may be written below them.
-    links: HashSet<u64>,
+    pub(super) folders: Folders,
+    pending: Vec<Pending>,
+    keys: Keys,
     ready: VecDeque<FolderId>,
     /// Empty lists to be used again: allocated by one thread and freed by another they would cost as much as the files.
     spare: Vec<VecDeque<Job>>,
-    last: FolderId,
-    /// Entries in folders' queues.
+    /// Entries that threads can take.
     waiting: usize,
     waiting_weight: usize,
-    /// Those, and what threads are at work on.
+    /// Entries that are parked behind a name, or whose folder waits for its own.
+    parked: usize,
+    /// Those that wait, those that are parked, and what threads are at work on.
     pub(super) unfinished: usize,
     pub(super) unfinished_weight: usize,
     pub(super) pace: Pace,
@@ -139,118 +138,113 @@ pub(super) struct Queue {
     cores: usize,
     /// How many there should be.
     pub(super) target: usize,
+    /// Paths of the entries that a cancellation dropped, if anybody is told of them.
+    pub(super) dropped: Option<Vec<PathBuf>>,
 }
 
 impl Queue {
-    pub(super) fn new(cores: usize) -> Queue {
-        let mut queue = Queue {
-            folders: Vec::new(),
-            by_path: HashMap::new(),
-            links: HashSet::new(),
+    /// `root_folds`: whether the root holds names as one that differ in case.
+    pub(super) fn new(cores: usize, root_folds: bool) -> Queue {
+        let keys = Keys::new();
+        Queue {
+            folders: Folders::new(keys.clone(), root_folds),
+            pending: vec![Pending::default()],
+            keys,
             ready: VecDeque::new(),
             spare: Vec::new(),
-            last: 0,
             waiting: 0,
             waiting_weight: 0,
+            parked: 0,
             unfinished: 0,
             unfinished_weight: 0,
             pace: Pace::default(),
             per_file: Duration::from_micros(100),
             cores,
             target: cores,
-        };
-        queue.add_folder(OsStr::new(""), None, true);
-        queue
+            dropped: None,
+        }
     }
 
     /// The folder with this path, which is checked and in normal form.
     pub(super) fn folder(&mut self, path: &OsStr) -> FolderId {
-        let last = &self.folders[self.last as usize].folder;
-        if last.path.as_os_str() == path {
-            return last.id;
+        let id = self.folders.of(path);
+        while self.pending.len() < self.folders.len() {
+            let new = self.folders.get(self.pending.len() as FolderId).clone();
+            self.pending.push(Pending::default());
+            self.add_below(new);
         }
-        self.last = match self.by_path.get(path) {
-            Some(&id) => id,
-            None => {
-                let parent = Path::new(path).parent().unwrap_or(Path::new("")).as_os_str();
-                let parent = self.folder(parent);
-                self.add_folder(path, Some(parent), false)
-            }
-        };
-        self.last
-    }
-
-    fn add_folder(&mut self, path: &OsStr, parent: Option<FolderId>, made: bool) -> FolderId {
-        let id = FolderId::try_from(self.folders.len()).expect("fewer than 2^32 folders fit in memory");
-        let parent = parent.map(|parent| self.folders[parent as usize].folder.clone());
-        let refused = match &parent {
-            Some(parent) if let Some(&refusal) = parent.refused.get() => OnceLock::from(refusal),
-            _ if self.links.contains(&path_key(path)) => OnceLock::from(crate::tree::Refusal::ThroughSymlink),
-            _ => OnceLock::new(),
-        };
-        let folder = Folder {
-            id,
-            path: Path::new(path).into(),
-            parent,
-            made: AtomicBool::new(made),
-            mode: AtomicU32::new(0o777),
-            made_with: AtomicU32::new(Folder::UNKNOWN),
-            elsewhere: AtomicBool::new(false),
-            refused,
-        };
-        self.folders.push(Pending {
-            folder: Arc::new(folder),
-            jobs: VecDeque::new(),
-            weight: 0,
-            exclusive: false,
-            in_flight: HashSet::default(),
-            threads: 0,
-            listed: false,
-            metadata: None,
-        });
-        self.by_path.insert(path.into(), id);
         id
     }
 
-    pub(super) fn get(&self, id: FolderId) -> &Arc<Folder> {
-        &self.folders[id as usize].folder
-    }
-
-    /// Remembers that a symbolic link is to be made at `path`. False if a folder of this run is there already.
-    pub(super) fn add_link(&mut self, path: &OsStr) -> bool {
-        if self.by_path.contains_key(path) {
-            return false;
+    /// Puts a folder that was named for the first time into the order of its name. It is made when an entry needs it, unless its
+    /// name is in use: then after that, and what is in it waits.
+    fn add_below(&mut self, folder: Arc<Folder>) {
+        let Some(parent) = folder.parent.as_ref().map(|parent| parent.id) else { return };
+        let key = self.key(parent, &folder.name);
+        let above = &self.pending[parent as usize];
+        if above.blocked || !above.is_free(key) {
+            self.pending[folder.id as usize].blocked = true;
+            self.reach(parent, folder);
         }
-        self.links.insert(path_key(path));
-        true
     }
 
-    /// Remembers what the folder is to have at the end, and the permissions to make it with.
-    pub(super) fn set_folder_metadata(&mut self, id: FolderId, metadata: Metadata, mode: u32) {
-        let pending = &mut self.folders[id as usize];
-        pending.folder.mode.store(mode, Relaxed);
-        pending.metadata = Some(metadata);
+    /// An entry is to be written in this folder: those above it that may not be made yet are before what comes under their
+    /// names.
+    fn need(&mut self, id: FolderId) {
+        let mut folder = self.folders.get(id).clone();
+        while !folder.needed.swap(true, Relaxed)
+            && let Some(parent) = folder.parent.clone()
+        {
+            if !folder.made.load(Relaxed) {
+                let key = self.key(parent.id, &folder.name);
+                let Queue { folders, pending, .. } = self;
+                let unmade = &mut pending[parent.id as usize].unmade;
+                if unmade.len() >= MOST_UNMADE {
+                    unmade.retain(|_, &mut id| !folders.get(id).made.load(Relaxed));
+                }
+                unmade.insert(key, folder.id);
+            }
+            folder = parent;
+        }
     }
 
-    /// Whether any folder is to have something at the end.
-    pub(super) fn has_folder_metadata(&self) -> bool {
-        self.folders.iter().any(|pending| pending.metadata.is_some())
+    fn reach(&mut self, parent: FolderId, folder: Arc<Folder>) {
+        let mut job = Job::new(&folder.name, Work::Reach(folder.clone()));
+        job.key = self.key(parent, &folder.name);
+        self.unfinished += 1;
+        self.unfinished_weight += job.weight();
+        self.enqueue(parent, job, false);
     }
 
-    /// Takes what folders are to have at the end, deepest first.
-    pub(super) fn take_folder_metadata(&mut self) -> Vec<(Arc<Folder>, Metadata)> {
-        let mut all: Vec<_> = self
-            .folders
-            .iter_mut()
-            .filter_map(|pending| Some((pending.folder.clone(), pending.metadata.take()?)))
-            .collect();
-        all.sort_by_cached_key(|(folder, _)| std::cmp::Reverse(folder.path.components().count()));
-        all
+    /// An entry of this name comes: a folder of the name that is needed before, and may not be made yet, is made before.
+    fn reach_before(&mut self, id: FolderId, key: u64) {
+        if self.pending[id as usize].unmade.is_empty() {
+            return;
+        }
+        if let Some(child) = self.pending[id as usize].unmade.remove(&key)
+            && !self.folders.get(child).made.load(Relaxed)
+        {
+            self.reach(id, self.folders.get(child).clone());
+        }
     }
 
-    /// Every folder that is known to be there.
-    pub(super) fn made_folders(&self) -> impl Iterator<Item = &Arc<Folder>> {
-        self.folders.iter().map(|pending| &pending.folder).filter(|folder| folder.made.load(Relaxed))
+    /// Whether what is in the folder waits for its name.
+    pub(super) fn is_blocked(&self, id: FolderId) -> bool {
+        self.pending[id as usize].blocked
+    }
+
+    fn key(&self, id: FolderId, name: &OsStr) -> u64 {
+        if self.folders.get(id).folds.load(Relaxed) { self.keys.folded(name) } else { self.keys.exact(name) }
+    }
+
+    /// Notes that a folder which was there before folds names.
+    pub(super) fn fold_names(&mut self, folder: &Folder) {
+        folder.folds.store(true, Relaxed);
+        for job in &mut self.pending[folder.id as usize].jobs {
+            if !job.holds {
+                job.key = self.keys.folded(&job.name);
+            }
+        }
     }
 
     /// Whether an entry of this weight may be handed over now.
@@ -263,18 +257,46 @@ impl Queue {
         self.unfinished == 0 || (self.unfinished <= MOST_JOBS / 2 && self.unfinished_weight <= limit / 2)
     }
 
+    /// Whether nothing goes on before a stream is closed: all there is, is parked, and what holds names is streams.
+    pub(super) fn waits_for_streams(&self) -> bool {
+        self.unfinished == self.parked
+    }
+
     pub(super) fn push(&mut self, id: FolderId, job: Job) {
-        let weight = job.weight();
-        self.unfinished += 1;
-        self.unfinished_weight += weight;
-        self.waiting += 1;
-        self.waiting_weight += weight;
-        let pending = &mut self.folders[id as usize];
-        pending.weight += weight;
-        if pending.jobs.capacity() == 0 {
-            pending.jobs = self.spare.pop().unwrap_or_default();
+        self.need(id);
+        self.push_source(id, job);
+    }
+
+    /// As `push`, for the half of a link that stands in the order of its source: it needs no folder.
+    pub(super) fn push_source(&mut self, id: FolderId, mut job: Job) {
+        job.key = self.key(id, &job.name);
+        if !job.name.is_empty() {
+            self.reach_before(id, job.key);
         }
-        pending.jobs.push_back(job);
+        self.unfinished += 1;
+        self.unfinished_weight += job.weight();
+        if self.pending[id as usize].jobs.capacity() == 0 {
+            self.pending[id as usize].jobs = self.spare.pop().unwrap_or_default();
+        }
+        self.enqueue(id, job, false);
+    }
+
+    /// Puts a job where threads take from.
+    fn enqueue(&mut self, id: FolderId, job: Job, in_front: bool) {
+        let pending = &mut self.pending[id as usize];
+        let weight = job.weight();
+        if pending.blocked {
+            self.parked += 1;
+        } else {
+            self.waiting += 1;
+            self.waiting_weight += weight;
+        }
+        pending.weight += weight;
+        if in_front {
+            pending.jobs.push_front(job);
+        } else {
+            pending.jobs.push_back(job);
+        }
         self.list(id);
     }
 
@@ -283,12 +305,21 @@ impl Queue {
         self.target > self.cores
     }
 
+    /// Whether threads gain by working in the folder together: where calls wait, or files are large.
+    fn is_shared(&self, id: FolderId) -> bool {
+        let pending = &self.pending[id as usize];
+        let large = pending.weight >= BATCH_BYTES && pending.weight / LARGE >= pending.jobs.len();
+        (self.is_wide() || large) && self.folders.get(id).made.load(Relaxed)
+    }
+
     /// Lists the folder as one that a thread may take from, if so it is.
     fn list(&mut self, id: FolderId) {
-        let wide = self.is_wide();
-        let pending = &mut self.folders[id as usize];
-        if pending.is_free(wide) && !pending.listed && !pending.jobs.is_empty() {
-            pending.listed = true;
+        let pending = &self.pending[id as usize];
+        if pending.listed || pending.blocked || pending.jobs.is_empty() {
+            return;
+        }
+        if pending.threads == 0 || (!pending.exclusive && self.is_shared(id)) {
+            self.pending[id as usize].listed = true;
             self.ready.push_back(id);
         }
     }
@@ -316,9 +347,9 @@ impl Queue {
             let in_time = (BATCH_TIME.as_nanos() / self.per_file.as_nanos().max(1)) as usize;
             let most = in_time.min(fair).clamp(1, BATCH);
             let others_wait = !self.ready.is_empty();
-            let pending = &mut self.folders[id as usize];
+            let shared = self.is_shared(id);
+            let pending = &mut self.pending[id as usize];
             pending.listed = false;
-            let folder = pending.folder.clone();
             let hot = !wide
                 && !others_wait
                 && others == 0
@@ -326,102 +357,204 @@ impl Queue {
                 && most >= 8
                 && pending.jobs.len() >= most + WORTH_A_PIPELINE
                 && self.pace.is_known();
-            // The other half of a pipeline may still be writing what this thread opened.
-            pending.exclusive = !hot && pending.in_flight.is_empty() && !pending.is_shared(wide);
-            let (jobs, weight) = pending.take(most, self.spare.pop().unwrap_or_default());
+            // The other half of a pipeline may still be writing what another thread opened.
+            pending.exclusive = !hot && !shared && pending.threads == 0;
+            let jobs = self.take_from(id, most);
+            let pending = &mut self.pending[id as usize];
             if jobs.is_empty() {
-                pending.exclusive = false;
-                continue; // Listed again when that name is done.
+                pending.exclusive = false; // What there is, is parked.
+                continue;
             }
-            self.waiting -= jobs.len();
-            self.waiting_weight -= weight;
             pending.threads += 1;
-            let noted = !pending.exclusive;
             self.list(id);
-            return Some(Batch { folder, jobs, noted, hot });
+            return Some(Batch { folder: self.folders.get(id).clone(), jobs, hot });
         }
         None
+    }
+
+    /// The first entries that can be begun, up to `most` of them. What is for a held name is parked.
+    fn take_from(&mut self, id: FolderId, most: usize) -> VecDeque<Job> {
+        let pending = &mut self.pending[id as usize];
+        // Most folders are filled once: their list becomes the batch, and no room is kept for more.
+        let whole = pending.exclusive && pending.held.is_empty() && pending.jobs.len() <= most;
+        if whole && pending.weight <= BATCH_BYTES && !pending.jobs.iter().any(|job| matches!(job.work, Work::Link(_))) {
+            self.waiting -= pending.jobs.len();
+            self.waiting_weight -= std::mem::take(&mut pending.weight);
+            pending.taken.extend(pending.jobs.iter().map(|job| job.key));
+            return std::mem::take(&mut pending.jobs);
+        }
+        let mut batch = self.spare.pop().unwrap_or_default();
+        let mut weight = 0;
+        while batch.len() < most && weight < BATCH_BYTES {
+            let Some(mut job) = pending.jobs.pop_front() else { break };
+            // A half of a link holds its name for longer than the batch: what is before it must be done.
+            if matches!(job.work, Work::Link(_)) && pending.taken.contains(&job.key) {
+                pending.jobs.push_front(job);
+                break;
+            }
+            let own = job.weight();
+            (self.waiting, self.waiting_weight) = (self.waiting - 1, self.waiting_weight - own);
+            pending.weight -= own;
+            if !job.holds {
+                // Both names of a link may be one.
+                let by_other_half =
+                    matches!(&job.work, Work::Link(link) if link.first.get() == Some(&Some((id, job.key))));
+                match pending.held.entry(job.key) {
+                    Entry::Occupied(mut parked) if !by_other_half => {
+                        parked.get_mut().push_back(job);
+                        self.parked += 1;
+                        continue;
+                    }
+                    Entry::Occupied(_) => {}
+                    Entry::Vacant(free) => {
+                        let waits = matches!(&job.work, Work::Link(link) if link.first.get().is_none());
+                        if !pending.exclusive || waits {
+                            free.insert(VecDeque::new());
+                            job.holds = true;
+                        }
+                    }
+                }
+            }
+            if let Work::Link(link) = &job.work
+                && link.first.get().is_none()
+            {
+                // The other half does the work, and releases the name. It may wait for this very name.
+                let is_other = |job: &Job| matches!(&job.work, Work::Link(other) if Arc::ptr_eq(other, link));
+                let parked = pending.held.get_mut(&job.key);
+                let other = parked.and_then(|parked| {
+                    let at = parked.iter().position(is_other)?;
+                    parked.remove(at)
+                });
+                link.first.get_or_init(|| other.is_none().then_some((id, job.key)));
+                self.unfinished -= 1;
+                self.unfinished_weight -= own;
+                let Some(other) = other else { continue };
+                self.parked -= 1;
+                job = other;
+                job.holds = true;
+            }
+            if pending.exclusive {
+                pending.taken.push(job.key);
+            }
+            weight += own;
+            batch.push_back(job);
+        }
+        batch
+    }
+
+    fn keep(&mut self, list: VecDeque<Job>) {
+        if self.spare.len() < SPARE && (1..=2 * BATCH).contains(&list.capacity()) {
+            self.spare.push(list);
+        }
     }
 
     /// More of a folder that the thread has: for a pipeline. `None` when there is too little left, or another folder wants the
     /// thread.
     pub(super) fn take_more(&mut self, id: FolderId, most: usize) -> Option<VecDeque<Job>> {
-        let pending = &mut self.folders[id as usize];
-        if self.target > self.cores || !self.ready.is_empty() || pending.exclusive || pending.jobs.len() < most {
+        let pending = &self.pending[id as usize];
+        if self.is_wide() || !self.ready.is_empty() || pending.exclusive || pending.jobs.len() < most {
             return None;
         }
-        let (jobs, weight) = pending.take(most, self.spare.pop().unwrap_or_default());
-        self.waiting -= jobs.len();
-        self.waiting_weight -= weight;
+        let jobs = self.take_from(id, most);
         (!jobs.is_empty()).then_some(jobs)
     }
 
-    /// Puts back what a thread took and did not begin, in front.
+    /// Puts back what a thread took and did not begin, in front. Names stay held for what holds them.
     pub(super) fn put_back(&mut self, id: FolderId, mut jobs: VecDeque<Job>) {
-        let pending = &mut self.folders[id as usize];
         while let Some(job) = jobs.pop_back() {
-            if !pending.exclusive {
-                pending.in_flight.remove(&job.key);
-            }
-            self.waiting += 1;
-            self.waiting_weight += job.weight();
-            pending.weight += job.weight();
-            pending.jobs.push_front(job);
+            self.enqueue(id, job, true);
         }
-        if self.spare.len() < SPARE && (1..=2 * BATCH).contains(&jobs.capacity()) {
-            self.spare.push(jobs);
-        }
+        self.keep(jobs);
     }
 
     /// Notes that jobs of this folder are done with.
     pub(super) fn done(&mut self, id: FolderId, done: &Done) {
         self.unfinished -= done.jobs;
         self.unfinished_weight -= done.weight;
-        let pending = &mut self.folders[id as usize];
-        if done.noted {
-            for name in &done.names {
-                pending.in_flight.remove(name);
-            }
-            if pending.in_flight.is_empty() && pending.jobs.is_empty() {
-                pending.in_flight = HashSet::default();
+        for &key in &done.names {
+            self.release(id, key);
+        }
+        for &(other, key) in &done.others {
+            self.release(other, key);
+        }
+        for &reached in &done.reached {
+            let pending = &mut self.pending[reached as usize];
+            if std::mem::take(&mut pending.blocked) {
+                self.parked -= pending.jobs.len();
+                self.waiting += pending.jobs.len();
+                self.waiting_weight += pending.weight;
+                self.list(reached);
             }
         }
         self.list(id);
+    }
+
+    /// Gives a held name to the first job that is parked behind it, or to nobody.
+    pub(super) fn release(&mut self, id: FolderId, key: u64) {
+        let held = &mut self.pending[id as usize].held;
+        let Entry::Occupied(mut parked) = held.entry(key) else { return };
+        match parked.get_mut().pop_front() {
+            Some(mut job) => {
+                job.holds = true;
+                self.parked -= 1;
+                self.enqueue(id, job, true);
+            }
+            None => {
+                parked.remove();
+                if held.is_empty() {
+                    *held = Held::default();
+                }
+            }
+        }
     }
 
     /// Notes that a thread has left this folder.
     pub(super) fn leave(&mut self, id: FolderId) {
-        let pending = &mut self.folders[id as usize];
+        let pending = &mut self.pending[id as usize];
         pending.threads -= 1;
-        pending.exclusive &= pending.threads > 0;
+        if pending.threads == 0 {
+            pending.exclusive = false;
+            pending.taken = Vec::new();
+        }
         self.list(id);
     }
 
-    /// Whether a name in this folder is waiting or being written.
-    pub(super) fn is_unfinished(&self, id: FolderId, name: u64) -> bool {
-        let pending = &self.folders[id as usize];
-        pending.exclusive || pending.in_flight.contains(&name) || pending.jobs.iter().any(|job| job.key == name)
-    }
-
-    /// Takes a name for a thread of the caller's own, which writes it without a job.
-    pub(super) fn claim(&mut self, id: FolderId, name: u64) {
-        self.unfinished += 1;
-        self.folders[id as usize].in_flight.insert(name);
+    /// Holds a name for a stream, which writes it without a job. `None` if the name is in use.
+    pub(super) fn claim(&mut self, id: FolderId, name: &OsStr) -> Option<u64> {
+        self.need(id);
+        let key = self.key(id, name);
+        self.reach_before(id, key);
+        let pending = &mut self.pending[id as usize];
+        if !pending.is_free(key) {
+            return None;
+        }
+        pending.held.insert(key, VecDeque::new());
+        Some(key)
     }
 
     /// Throws away what waits, after a cancellation, and says how many entries that was.
     pub(super) fn drop_waiting(&mut self) -> usize {
-        let mut dropped = 0;
-        for pending in &mut self.folders {
+        let (mut jobs, mut entries) = (0, 0);
+        for (id, pending) in self.pending.iter_mut().enumerate() {
             pending.weight = 0;
-            for job in pending.jobs.drain(..) {
-                dropped += 1;
+            let parked = pending.held.values_mut().flat_map(|parked| parked.drain(..));
+            for job in pending.jobs.drain(..).chain(parked) {
+                jobs += 1;
+                if job.drops_an_entry() {
+                    entries += 1;
+                    self.dropped.iter_mut().for_each(|dropped| {
+                        dropped.push(match &job.work {
+                            Work::Link(link) => link.to.join(&link.name),
+                            _ => self.folders.get(id as FolderId).join(&job.name),
+                        });
+                    });
+                }
                 self.unfinished_weight -= job.weight();
             }
         }
-        self.unfinished -= dropped;
-        (self.waiting, self.waiting_weight) = (0, 0);
-        dropped
+        self.unfinished -= jobs;
+        (self.waiting, self.waiting_weight, self.parked) = (0, 0, 0);
+        entries
     }
 
     /// Learns from the files of one batch: what a file took, and what it waited for the file system, if that is known.
@@ -433,59 +566,10 @@ impl Queue {
         let was_wide = self.is_wide();
         self.target = threads_for(self.pace.latency(), self.cores, self.target);
         if self.is_wide() && !was_wide {
-            (0..self.folders.len()).for_each(|id| self.list(id as FolderId));
+            (0..self.pending.len()).for_each(|id| self.list(id as FolderId));
         }
-    }
-}
-
-/// FNV-1a. Two paths share a key once in 2^64 pairs; then the second is refused, and the report says so.
-fn path_key(path: &OsStr) -> u64 {
-    path.as_encoded_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
-/// The keys are hashes already.
-#[derive(Debug, Default)]
-pub(super) struct Identity(u64);
-
-impl std::hash::Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.0 = self.0.rotate_left(8) ^ u64::from(byte));
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tree::engine::Work;
-
-    #[test]
-    fn more_of_a_folder_is_for_those_who_note_its_names() {
-        let jobs = |n: usize| Job::new(OsStr::new(&n.to_string()), Work::MakeFolder);
-        for is_known_to_be_fast in [false, true] {
-            let mut queue = Queue::new(2);
-            if is_known_to_be_fast {
-                queue.learn(Duration::from_micros(5), Some(Duration::ZERO));
-            }
-            let id = queue.folder(OsStr::new(""));
-            (0..500).for_each(|n| queue.push(id, jobs(n)));
-            let batch = queue.take(0).unwrap();
-            // One that has it to itself notes no names, and a second thread could write one of them at the same time.
-            assert_eq!((batch.hot, batch.noted), (is_known_to_be_fast, is_known_to_be_fast));
-            let more = queue.take_more(id, 4);
-            assert_eq!(more.as_ref().map(VecDeque::len), batch.hot.then_some(4));
-            for job in more.iter().flatten() {
-                assert!(queue.is_unfinished(id, job.key), "its name is noted");
-            }
-        }
-    }
-}
+mod tests;

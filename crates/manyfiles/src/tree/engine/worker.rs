@@ -2,22 +2,30 @@
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::control::State;
 use super::counts::{Stopwatch, TELLING_SIZE};
 use super::fill::Unfilled;
-use super::job::{Folder, FolderId, Job};
+use super::folders::{Folder, FolderId};
+use super::job::{Job, Work};
 use super::lane::{Lane, OpenFolder};
+use super::name::Name;
+use super::outcome::Astray;
 use super::pace::SLOW;
 use super::pipeline::Writer;
-use super::place::Opened;
+use super::placement::Opened;
 use super::queue::{Batch, Done};
+use super::threads::belongs_to_the_engine;
 use super::{Shared, lock};
 use crate::sys::{self, Sleeps};
+use crate::tree::{EntryStat, Outcome};
 use crate::{Error, Operation};
 
 /// A thread without work looks again this often by itself, so that a caller that hands over one file now and then need not
@@ -35,8 +43,9 @@ pub(super) const SPLIT_EVERY: usize = 8;
 
 /// `leave` is the processor of the thread that started this one, if that goes on at once.
 pub(super) fn run(shared: Arc<Shared>, leave: Option<usize>) {
+    belongs_to_the_engine();
     leave.into_iter().for_each(sys::leave_processor);
-    let mut lane = Lane::own(shared.clone());
+    let mut lane = Lane::new(shared.clone());
     let mut writer = None;
     let mut ended = None;
     while let Some(batch) = next_batch(&shared, ended.take()) {
@@ -66,32 +75,36 @@ fn next_batch(shared: &Arc<Shared>, ended: Option<Ended>) -> Option<Batch> {
     match ended {
         Some(ended) => {
             shared.end_batch(&mut state, ended);
-            state.busy -= 1;
+            state.threads.busy -= 1;
         }
-        None => state.beginning -= 1,
+        None => state.threads.beginning -= 1,
     }
     loop {
         shared.drop_if_cancelled(&mut state);
-        let others = state.busy;
+        let others = state.threads.busy;
         if others < state.queue.target
             && let Some(batch) = state.queue.take(others)
         {
-            state.busy += 1;
-            state.peak = state.peak.max(state.busy);
-            shared.tell(&mut state);
+            state.threads.busy += 1;
+            state.threads.peak = state.threads.peak.max(state.threads.busy);
+            shared.tell_a_thread(&mut state);
             return Some(batch);
         }
         // More threads than are wanted wait a while before they go: they may be wanted again.
-        let surplus = state.threads > state.queue.target && lingered == LINGERINGS;
-        if surplus || (state.closing && state.queue.unfinished == 0) {
-            state.threads -= 1;
+        let surplus = state.threads.count > state.queue.target && lingered == LINGERINGS;
+        if surplus || (state.threads.closing && state.queue.unfinished == 0) {
+            state.threads.count -= 1;
             shared.room.notify_all();
             return None;
         }
-        state.idle += 1;
+        // A caller that waits for room may be the one who has the stream that all there is waits for.
+        if state.waiting_callers > 0 && state.queue.waits_for_streams() {
+            shared.room.notify_all();
+        }
+        state.threads.idle += 1;
         if lingered < LINGERINGS {
             lingered += 1;
-            state.lingering += 1;
+            state.threads.lingering += 1;
             if lingered <= LOOKS && !state.queue.is_wide() {
                 drop(state);
                 look_away();
@@ -99,13 +112,13 @@ fn next_batch(shared: &Arc<Shared>, ended: Option<Ended>) -> Option<Batch> {
             } else {
                 state = shared.work.wait_timeout(state, LINGER).unwrap_or_else(PoisonError::into_inner).0;
             }
-            state.lingering -= 1;
+            state.threads.lingering -= 1;
         } else {
             state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.idle -= 1;
+        state.threads.idle -= 1;
         // Whoever wakes first stands for the one that was told.
-        state.told = state.told.saturating_sub(1);
+        state.threads.told = state.threads.told.saturating_sub(1);
     }
 }
 
@@ -139,15 +152,19 @@ impl Lesson {
     }
 
     /// Adds it to what all threads know.
-    pub(super) fn learn(&self, shared: &Shared, state: &mut super::State) {
+    pub(super) fn learn(&self, shared: &Shared, state: &mut State) {
         if self.files == 0 {
             return;
         }
         let per_file = self.time / self.files;
         // Fast files count once a batch, slow ones each: it shall be noticed soon.
         let slow = self.least_wait.is_some_and(|wait| wait >= SLOW);
+        let before = state.queue.target;
         for _ in 0..if slow { self.small } else { 1 } {
             state.queue.learn(per_file, self.least_wait);
+        }
+        if state.queue.target < before {
+            shared.work.notify_all(); // Those that sleep and are not wanted any more go.
         }
         shared.slow.store(state.queue.is_wide(), Relaxed);
     }
@@ -164,8 +181,8 @@ impl Lesson {
 
 /// Writes the entries of a batch, or the first of them if they turn out slow: the rest goes back, for other threads to take.
 pub(super) fn write_batch(lane: &mut Lane, batch: Batch) -> Ended {
-    let Batch { folder, mut jobs, noted, .. } = batch;
-    let mut done = Done { noted, ..Done::default() };
+    let Batch { folder, mut jobs, .. } = batch;
+    let mut done = Done::default();
     let mut lesson = Lesson::default();
     write_jobs(lane, &folder, &mut jobs, &mut done, &mut lesson);
     lane.flush_counts();
@@ -174,11 +191,14 @@ pub(super) fn write_batch(lane: &mut Lane, batch: Batch) -> Ended {
 
 /// Runs one step of one entry. A panic in it would be a bug of this crate; it is reported like any failure, because a thread
 /// that is gone would leave the caller waiting for ever.
-fn contain<T>(lane: &mut Lane, folder: &Folder, step: impl FnOnce(&mut Lane) -> Option<T>) -> Option<T> {
+fn contain<T>(lane: &mut Lane, path: impl FnOnce() -> PathBuf, step: impl FnOnce(&mut Lane) -> Option<T>) -> Option<T> {
     catch_unwind(AssertUnwindSafe(|| step(lane))).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
         let why = format!("a thread of manyfiles panicked, which is a bug: {}", message.unwrap_or("no message"));
-        lane.shared.fail(Error::new(Operation::Write, &*folder.path, io::Error::other(why)));
+        let (path, why) = (path(), io::Error::other(why));
+        let error = Error::new(Operation::Write, &*path, why);
+        lane.shared.tell(&path, Outcome::Failed(&error));
+        lane.shared.fail(error);
         None
     })
 }
@@ -209,24 +229,21 @@ fn write_jobs(lane: &mut Lane, folder: &Arc<Folder>, jobs: &mut VecDeque<Job>, d
     }
 }
 
-impl Done {
-    pub(super) fn count(&mut self, job: &Job) {
-        if self.noted {
-            self.names.push(job.key);
-        }
-        self.jobs += 1;
-        self.entries += usize::from(job.is_entry());
-        self.weight += job.weight();
-    }
-}
-
 /// Both halves of one entry.
 fn write_job(lane: &mut Lane, folder: &Arc<Folder>, at: &OpenOnce, job: Job, watch: &mut Stopwatch) {
-    contain(lane, folder, |lane| {
-        let (at, opened) = try_open(lane, folder, at, job, watch)?;
-        try_fill(lane, at, opened, watch);
-        Some(())
-    });
+    let name = Name::from(&*job.name);
+    contain(
+        lane,
+        || folder.join(&name),
+        |lane| {
+            let (own, opened) = try_open(lane, folder, at, job, watch)?;
+            match &own {
+                Some(own) => try_fill(lane, own, opened, watch),
+                None => try_fill(lane, at.get()?.as_ref().ok()?, opened, watch),
+            }
+            Some(())
+        },
+    );
 }
 
 /// The first half. `None` if that was all, or it failed, which is reported.
@@ -237,19 +254,62 @@ pub(super) fn open_job(
     job: Job,
     watch: &mut Stopwatch,
 ) -> Option<Opened> {
-    contain(lane, folder, |lane| try_open(lane, folder, at, job, watch).map(|(_, opened)| opened))
+    let name = Name::from(&*job.name);
+    contain(
+        lane,
+        || folder.join(&name),
+        |lane| {
+            match try_open(lane, folder, at, job, watch)? {
+                (None, opened) => Some(opened),
+                // It is a file of another folder than the chunk's.
+                (Some(own), opened) => {
+                    try_fill(lane, &own, opened, watch);
+                    None
+                }
+            }
+        },
+    )
 }
 
-fn try_open<'a>(
+/// Opens the file of an entry, and its folder, if that is another than the batch's.
+fn try_open(
     lane: &mut Lane,
     folder: &Arc<Folder>,
-    at: &'a OpenOnce,
-    job: Job,
+    at: &OpenOnce,
+    mut job: Job,
     watch: &mut Stopwatch,
-) -> Option<(&'a OpenFolder, Opened)> {
+) -> Option<(Option<OpenFolder>, Opened)> {
     if lane.shared.is_cancelled() {
+        if !job.is_entry() {
+            return None;
+        }
         lane.shared.totals.not_written.fetch_add(1, Relaxed);
+        let path = if let Work::Link(link) = &job.work { link.to.join(&link.name) } else { folder.join(&job.name) };
+        lane.shared.tell(&path, Outcome::Cancelled);
         return None;
+    }
+    if let Work::Reach(below) = &job.work {
+        if below.needed.load(Relaxed) {
+            drop(lane.folder(below)); // Whether it can be made is for its own entries to say.
+        }
+        return None;
+    }
+    if let Work::Link(link) = &job.work {
+        let skipped = lane.counts.skipped;
+        let made = lane.make_link(link);
+        lane.counts.times.open += watch.lap();
+        return match made {
+            Ok(opened) => {
+                if opened.is_none() {
+                    made_or_skipped(lane, &link.to, &link.name, &link.name, skipped, None);
+                }
+                opened.map(|(at, opened)| (Some(at), opened))
+            }
+            Err(error) => {
+                lane.shared.fail_entry(&link.to, &link.name, error);
+                None
+            }
+        };
     }
     let at = match at.get_or_init(|| {
         let at = lane.folder(folder);
@@ -258,37 +318,107 @@ fn try_open<'a>(
     }) {
         Ok(at) => at,
         Err(cause) => {
-            let (path, cause) = (Lane::path_of(folder, &job.name), cause.clone());
-            let error = if job.name.is_empty() { cause } else { cause.of(Operation::Create, path) };
-            lane.shared.fail(error);
+            let path = if job.name.is_empty() { folder.shown() } else { folder.join(&job.name) };
+            let error = match cause.clone() {
+                cause if cause.path() == Some(&path) => cause,
+                cause if job.name.is_empty() => cause.of(Operation::CreateFolder, path),
+                cause => cause.of(Operation::Create, path),
+            };
+            lane.shared.fail_entry(folder, &job.name, error);
             return None;
         }
     };
+    let asked = Name::from(&*job.name);
+    if job.is_entry()
+        && let Some(other) = lane.shared.outcome.renamed_before(folder, &job.name)
+    {
+        job.name = Name::from(&*other);
+    }
+    let name = Name::from(&*job.name);
+    let (is_entry, skipped) = (job.is_entry(), lane.counts.skipped);
+    let digest = if let Work::GiveName(unnamed) = &mut job.work { unnamed.digest.take() } else { None };
     let opened = lane.begin(at, job);
     lane.counts.times.open += watch.lap();
     match opened {
-        Ok(opened) => opened.map(|opened| (at, opened)),
+        Ok(None) => {
+            if is_entry {
+                made_or_skipped(lane, folder, &name, &asked, skipped, digest);
+            }
+            None
+        }
+        Ok(Some(opened)) => Some((None, opened)),
         Err(error) => {
-            lane.shared.fail(error);
+            lane.shared.fail_entry(folder, &asked, error);
             None
         }
     }
 }
 
+/// The end of an entry that was done in one half. `name` is the one it was to get, `asked` the one it was handed over with.
+fn made_or_skipped(
+    lane: &mut Lane,
+    folder: &Arc<Folder>,
+    name: &OsStr,
+    asked: &OsStr,
+    skipped_before: u64,
+    digest: Option<Vec<u8>>,
+) {
+    let shared = lane.shared.clone();
+    if lane.counts.skipped != skipped_before {
+        return shared.tell(&folder.join(asked), Outcome::Skipped);
+    }
+    let renamed = match shared.outcome.astray(folder, asked) {
+        Some(Astray::Renamed(other)) => Some(other),
+        _ => None,
+    };
+    let own = renamed.as_deref().unwrap_or(name);
+    if !own.is_empty() {
+        shared.outcome.is_there(folder, own);
+    }
+    if shared.tells() {
+        let stat = if name.is_empty() { None } else { lane.folder(folder).ok().and_then(|at| at.dir.stat(own).ok()) };
+        let renamed = renamed.as_ref().map(|other| folder.join(other));
+        let (stat, digest) = (stat.map(EntryStat::from), digest.as_deref());
+        let path = if name.is_empty() { folder.shown() } else { folder.join(asked) };
+        shared.tell(&path, Outcome::Written { renamed: renamed.as_deref(), stat, digest });
+    }
+}
+
 /// The second half. A failure is reported.
 pub(super) fn fill_job(lane: &mut Lane, at: &OpenFolder, opened: Opened, watch: &mut Stopwatch) {
-    contain(lane, &at.folder, |lane| {
-        try_fill(lane, at, opened, watch);
-        Some(())
-    });
+    let name = Name::from(&*opened.name);
+    contain(
+        lane,
+        || at.folder.join(&name),
+        |lane| {
+            try_fill(lane, at, opened, watch);
+            Some(())
+        },
+    );
 }
 
 fn try_fill(lane: &mut Lane, at: &OpenFolder, opened: Opened, watch: &mut Stopwatch) {
-    match lane.fill(at, opened, watch) {
-        Ok(()) => {}
-        Err(Unfilled::Failed(error)) => lane.shared.fail(error),
+    let (name, asked) = (Name::from(&*opened.name), opened.asked.as_deref().map(Name::from));
+    let skipped = lane.counts.skipped;
+    let path = || at.folder.join(asked.as_deref().unwrap_or(&name));
+    let filled = lane.fill(at, opened, watch);
+    let (stat, digest) = (lane.stat.take(), lane.digested.take());
+    match filled {
+        Ok(()) => {
+            lane.shared.outcome.is_there(&at.folder, &name);
+            if !lane.shared.tells() {
+            } else if lane.counts.skipped != skipped {
+                lane.shared.tell(&path(), Outcome::Skipped);
+            } else {
+                let renamed = asked.as_ref().map(|_| at.folder.join(&name));
+                let (renamed, digest) = (renamed.as_deref(), digest.as_deref());
+                lane.shared.tell(&path(), Outcome::Written { renamed, stat, digest });
+            }
+        }
+        Err(Unfilled::Failed(error)) => lane.shared.fail_entry(&at.folder, asked.as_deref().unwrap_or(&name), error),
         Err(Unfilled::Cancelled) => {
             lane.shared.totals.not_written.fetch_add(1, Relaxed);
+            lane.shared.tell(&path(), Outcome::Cancelled);
         }
     }
 }

@@ -1,0 +1,108 @@
+//! How a folder holds names, and giving one that is free.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::AsFd;
+
+use super::Dir;
+
+impl Dir {
+    /// Whether the folder holds names as one that differ in case, or may: a FUSE file system doesn't say.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn folds(&self) -> bool {
+        use rustix::fs::{IFlags, Mode, OFlags, fstatfs, ioctl_getflags, openat};
+        // linux/magic.h. Those that always fold: FAT, exFAT, NTFS (two drivers), SMB (three names), HFS, HFS+.
+        const FOLD: [u32; 10] = [
+            0x4d44,
+            0x2011_bab0,
+            0x7366_746e,
+            0x5346_544e,
+            0x517b,
+            0xff53_4d42,
+            0xfe53_4d42,
+            0x4244,
+            0x482b,
+            0x6573_5546,
+        ];
+        // Those where a folder may be made to: ext4, F2FS, tmpfs, bcachefs.
+        const MAY: [u32; 4] = [0xef53, 0xf2f5_2010, 0x0102_1994, 0xca45_1a4e];
+        /// `FS_CASEFOLD_FL`.
+        const CASEFOLD: u32 = 0x4000_0000;
+        // The field's type differs between processors; magic numbers have 32 bits.
+        let Ok(kind) = fstatfs(self.as_fd()).map(|system| system.f_type as u32) else { return false };
+        if !MAY.contains(&kind) {
+            return FOLD.contains(&kind);
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(folder) = openat(self.as_fd(), c".", flags, Mode::empty()) else { return false };
+        ioctl_getflags(folder).is_ok_and(|flags| flags.intersects(IFlags::from_bits_retain(CASEFOLD)))
+    }
+
+    /// Apple's file systems fold unless they were made not to.
+    #[cfg(target_vendor = "apple")]
+    pub(crate) fn folds(&self) -> bool {
+        use std::os::fd::AsRawFd;
+        // SAFETY: it takes numbers only, and the descriptor is open as long as `self` is.
+        unsafe { libc::fpathconf(self.as_fd().as_raw_fd(), libc::_PC_CASE_SENSITIVE) != 1 }
+    }
+
+    /// Other systems' file systems do not.
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    pub(crate) fn folds(&self) -> bool {
+        false
+    }
+
+    /// Renames within this folder; `AlreadyExists` if anything has the new name.
+    pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+        {
+            use rustix::fs::{RenameFlags, renameat_with};
+            use rustix::io::Errno;
+            match renameat_with(self.as_fd(), from, self.as_fd(), to, RenameFlags::NOREPLACE) {
+                // A file system or a kernel without it.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+                other => return Ok(other?),
+            }
+        }
+        self.hard_link(self, from, to)?;
+        self.remove(from)
+    }
+}
+
+/// Exchanges what two names of one file system stand for, at one moment. `Ok(false)`, and nothing happens, where the system
+/// cannot.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+pub(crate) fn exchange(one: &std::path::Path, other: &std::path::Path) -> io::Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Needs Linux or macOS.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub(crate) fn exchange(_one: &std::path::Path, _other: &std::path::Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_is_not_given_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_root(temp.path()).unwrap();
+        let name = OsStr::new;
+        std::fs::write(temp.path().join("a"), "a").unwrap();
+        std::fs::write(temp.path().join("b"), "b").unwrap();
+        let taken = dir.rename_new(name("a"), name("b")).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        dir.rename_new(name("a"), name("c")).unwrap();
+        assert_eq!(std::fs::read(temp.path().join("c")).unwrap(), b"a");
+        assert!(!temp.path().join("a").exists());
+    }
+}

@@ -1,0 +1,142 @@
+//! A file as a copy of another: its blocks shared, or its bytes copied inside the kernel, or through memory.
+//!
+//! What the source says of its length is a hint: it is read to its end. When the copy is done the source is asked again; one
+//! that changed meanwhile is a failure, since nobody knows what the copy has of it.
+
+use std::io;
+
+use super::lane::Lane;
+use super::placement::{Placement, Target};
+use super::write::{PIECE, Stop};
+use crate::sys::{self, Handle, Stat};
+
+/// The buffer for copying through memory: from 256 KiB on, larger ones gain nothing (docs/measurements.md,
+/// "Records into one file").
+pub(in crate::tree) const BUFFER: usize = 256 << 10;
+
+/// Up to this size a copy is one read and one write, cheaper than asking for anything better.
+const SMALL: u64 = 64 << 10;
+
+/// A source, and how an error of it is told.
+struct From<'a> {
+    file: &'a Handle,
+    blame: &'a dyn Fn(io::Error) -> Stop,
+}
+
+impl Lane {
+    /// Returns how many bytes were written, and how long the file is.
+    pub(super) fn copy(
+        &mut self,
+        source: &Handle,
+        stat: &Stat,
+        target: &mut Target,
+        blame: &dyn Fn(io::Error) -> Stop,
+    ) -> Result<(u64, u64), Stop> {
+        let from = From { file: source, blame };
+        let copied = match stat.sparse {
+            _ if self.try_clone(source, stat, target)? => (stat.len, stat.len),
+            false => {
+                // A file whose blocks are all there says how long it is, unless it says nothing.
+                let enough = if stat.len == 0 { u64::MAX } else { stat.len };
+                let copied = self.copy_range(&from, target, u64::MAX, enough)?;
+                (copied, copied)
+            }
+            true => self.copy_with_holes(&from, stat, target)?,
+        };
+        let now = sys::stat(source).map_err(blame)?;
+        if (now.len, now.modified) != (stat.len, stat.modified) {
+            let why = "it changed while it was being copied; copy it again when nobody writes to it";
+            return Err(blame(io::Error::other(why)));
+        }
+        Ok(copied)
+    }
+
+    fn try_clone(&mut self, source: &Handle, stat: &Stat, target: &Target) -> Result<bool, Stop> {
+        if stat.len <= SMALL || !self.can_clone || target.is_in_place() || self.digest.is_some() {
+            return Ok(false);
+        }
+        self.can_clone = sys::clone_file(source, &target.file).map_err(Stop::Write)?;
+        if self.can_clone {
+            self.wrote(stat.len as usize);
+        }
+        Ok(self.can_clone)
+    }
+
+    /// Stretch by stretch of what is not a hole. Only into files that were empty.
+    fn copy_with_holes(&mut self, from: &From<'_>, stat: &Stat, target: &mut Target) -> Result<(u64, u64), Stop> {
+        debug_assert!(!matches!(target.placement, Placement::InPlace(_)));
+        let (mut at, mut copied) = (0, 0);
+        let len = loop {
+            let Some((start, end)) = sys::next_data(from.file, at, stat.len).map_err(from.blame)? else {
+                break stat.len.max(at); // Nothing follows but a hole.
+            };
+            self.digest_zeros(start - at);
+            sys::seek(&target.file, start).map_err(Stop::Write)?;
+            // The last stretch may be longer or shorter than the length says.
+            let most = if end >= stat.len { u64::MAX } else { end - start };
+            let range = self.copy_range(from, target, most, most)?;
+            copied += range;
+            at = start + range;
+            if range < end - start || most == u64::MAX {
+                break at;
+            }
+        };
+        self.digest_zeros(len - at);
+        sys::set_len(&target.file, len).map_err(Stop::Write)?;
+        Ok((copied, len))
+    }
+
+    /// Copies `most` bytes from where both are now, fewer if the source ends before. At `enough` it is taken to have ended,
+    /// unless more came with them.
+    fn copy_range(&mut self, from: &From<'_>, target: &mut Target, most: u64, enough: u64) -> Result<u64, Stop> {
+        let mut in_kernel = enough > SMALL && enough < u64::MAX && self.can_copy_in_kernel && self.digest.is_none();
+        let mut copied = 0;
+        while copied < most && copied != enough {
+            let done = if in_kernel {
+                let piece = usize::try_from(enough - copied).unwrap_or(usize::MAX).min(PIECE);
+                match sys::copy_in_kernel(from.file, &target.file, piece).map_err(Stop::Write)? {
+                    Some(done @ 1..) => done,
+                    // Zero is also what some file systems say for what they cannot copy: reading tells.
+                    none => {
+                        in_kernel = false;
+                        self.can_copy_in_kernel = none.is_some();
+                        continue;
+                    }
+                }
+            } else {
+                let piece = usize::try_from(most - copied).unwrap_or(usize::MAX);
+                self.copy_piece(from, target, piece)?
+            };
+            if done == 0 {
+                break;
+            }
+            target.touched = true;
+            copied += done as u64;
+            self.wrote(done);
+            if copied < most && copied != enough {
+                self.between_pieces()?;
+            }
+        }
+        Ok(copied)
+    }
+
+    fn copy_piece(&mut self, from: &From<'_>, target: &mut Target, piece: usize) -> Result<usize, Stop> {
+        if self.buffer.is_empty() {
+            self.buffer = vec![0; BUFFER];
+        }
+        let piece = piece.min(BUFFER);
+        let read = sys::read(from.file, &mut self.buffer[..piece]).map_err(from.blame)?;
+        if let Some(digest) = &mut self.digest {
+            digest.update(&self.buffer[..read]);
+        }
+        let mut at = 0;
+        while at < read {
+            match sys::write(&target.file, &self.buffer[at..read]).map_err(Stop::Write)? {
+                0 => return Err(Stop::Write(io::ErrorKind::WriteZero.into())),
+                written => at += written,
+            }
+            target.touched = true;
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,149 @@
+//! What came of the entries: failures, names that were changed, and what each entry's caller is told.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::hash::BuildHasherDefault;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::folders::{Folder, FolderId, Identity};
+use super::lock;
+use super::name::Keys;
+use crate::tree::outcome::{self as entry, Digest, Entry, NewDigest, OnEntry};
+use crate::{Error, Operation};
+
+#[derive(Debug)]
+pub(super) struct Outcome {
+    told: Mutex<Told>,
+    /// Whether any entry is not where it was meant to be: only then are the others looked up.
+    any_astray: AtomicBool,
+    astray: Mutex<HashMap<(FolderId, OsString), Astray>>,
+    /// Keys of the paths that this run has written, if the last entry of a path is to win.
+    written: Option<Mutex<Written>>,
+    keys: Keys,
+}
+
+type Written = HashSet<u64, BuildHasherDefault<Identity>>;
+
+#[derive(Debug, Default)]
+struct Told {
+    failures: Vec<Error>,
+    renamed: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Why an entry is not where it was meant to be: a link to it must not get whatever else has the name.
+#[derive(Clone, Debug)]
+pub(super) enum Astray {
+    Failed,
+    /// It has this name in the same folder.
+    Renamed(OsString),
+}
+
+impl super::Shared {
+    /// An entry failed: it is reported, and no link gets what has its name.
+    pub(super) fn fail_entry(&self, folder: &Folder, name: &OsStr, error: Error) {
+        // What an earlier entry of this run brought is there still.
+        if !self.outcome.is_written(folder, name) {
+            self.outcome.is_astray(folder, name, Astray::Failed);
+        }
+        self.fail(error.clone());
+        self.tell(&folder.join(name), entry::Outcome::Failed(&error));
+    }
+
+    /// Tells what became of an entry, if anybody is to be told.
+    pub(super) fn tell(&self, path: &Path, outcome: entry::Outcome<'_>) {
+        let Some(OnEntry(told)) = &self.options.on_entry else { return };
+        let told = catch_unwind(AssertUnwindSafe(|| told(&Entry { path, outcome })));
+        if told.is_err() {
+            let why = io::Error::other("the program's `on_entry` panicked when it was told of this entry");
+            self.fail(Error::new(Operation::Write, path, why));
+        }
+    }
+
+    /// Whether anybody is told of entries.
+    pub(super) fn tells(&self) -> bool {
+        self.options.on_entry.is_some()
+    }
+
+    pub(super) fn new_digest(&self) -> Option<Box<dyn Digest>> {
+        self.options.digest.as_ref().map(|NewDigest(new)| new())
+    }
+}
+
+impl Outcome {
+    pub(super) fn new(last_wins: bool) -> Outcome {
+        Outcome {
+            told: Mutex::default(),
+            any_astray: AtomicBool::new(false),
+            astray: Mutex::default(),
+            written: last_wins.then(Mutex::default),
+            keys: Keys::new(),
+        }
+    }
+
+    /// Whether what has the name is of this run, so that a later entry takes its place.
+    pub(super) fn is_written(&self, folder: &Folder, name: &OsStr) -> bool {
+        self.written.as_ref().is_some_and(|written| lock(written).contains(&folder.key_of(&self.keys, name)))
+    }
+
+    /// The name that an entry of this name got, if a later one is to take its place there.
+    pub(super) fn renamed_before(&self, folder: &Folder, name: &OsStr) -> Option<OsString> {
+        self.written.as_ref()?;
+        match self.astray(folder, name)? {
+            Astray::Renamed(other) => Some(other),
+            Astray::Failed => None,
+        }
+    }
+
+    pub(super) fn fail(&self, error: Error) {
+        lock(&self.told).failures.push(error);
+    }
+
+    pub(super) fn failure_count(&self) -> u64 {
+        lock(&self.told).failures.len() as u64
+    }
+
+    pub(super) fn failures_from(&self, from: usize) -> Vec<Error> {
+        lock(&self.told).failures.get(from..).unwrap_or_default().to_vec()
+    }
+
+    /// The failures, and the entries that were written under another name, each with the name asked for and the name got.
+    pub(super) fn take(&self) -> (Vec<Error>, Vec<(PathBuf, PathBuf)>) {
+        let told = std::mem::take(&mut *lock(&self.told));
+        (told.failures, told.renamed)
+    }
+
+    pub(super) fn renamed(&self, folder: &Folder, name: &OsStr, other: &OsStr) {
+        lock(&self.told).renamed.push((folder.join(name), folder.join(other)));
+        self.is_astray(folder, name, Astray::Renamed(other.to_owned()));
+    }
+
+    pub(super) fn is_astray(&self, folder: &Folder, name: &OsStr, why: Astray) {
+        lock(&self.astray).insert((folder.id, name.to_owned()), why);
+        self.any_astray.store(true, Relaxed);
+    }
+
+    /// Where the entry of this name is, if it is not there.
+    pub(super) fn astray(&self, folder: &Folder, name: &OsStr) -> Option<Astray> {
+        if !self.any_astray.load(Relaxed) {
+            return None;
+        }
+        lock(&self.astray).get(&(folder.id, name.to_owned())).cloned()
+    }
+
+    /// An entry of this name arrived.
+    pub(super) fn is_there(&self, folder: &Folder, name: &OsStr) {
+        if let Some(written) = &self.written {
+            lock(written).insert(folder.key_of(&self.keys, name));
+        }
+        if self.any_astray.load(Relaxed) {
+            let mut astray = lock(&self.astray);
+            if let Some(Astray::Failed) = astray.get(&(folder.id, name.to_owned())) {
+                astray.remove(&(folder.id, name.to_owned()));
+            }
+        }
+    }
+}

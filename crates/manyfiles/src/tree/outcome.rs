@@ -1,0 +1,106 @@
+//! What became of each entry, told as it happens.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::Error;
+
+/// An entry that is done with: what [`Options::on_entry`](super::Options::on_entry) is called with.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Entry<'a> {
+    /// The path that the entry was handed over with, relative to the root, in normal form.
+    pub path: &'a Path,
+    /// What became of it.
+    pub outcome: Outcome<'a>,
+}
+
+/// What became of an entry.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Outcome<'a> {
+    /// It was written and closed.
+    #[non_exhaustive]
+    Written {
+        /// The path it got, if that is another than it was handed over with
+        /// ([`OnConflict::Rename`](super::OnConflict::Rename)).
+        renamed: Option<&'a Path>,
+        /// What the system says of it: of a file, of a link itself. `None` of a folder, which changes until the tree is
+        /// finished.
+        stat: Option<EntryStat>,
+        /// The digest of its content, of a file and if [`Options::digest`](super::Options::digest) asks for one.
+        digest: Option<&'a [u8]>,
+    },
+    /// It was left out because its name is taken, or its content is there already.
+    Skipped,
+    /// It was not written, or not to its end.
+    Failed(&'a Error),
+    /// It was not begun, or removed again, because the writing was cancelled.
+    Cancelled,
+}
+
+/// What the system said of an entry when it was complete, before it was closed: what an index that finds changes by needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EntryStat {
+    /// Length in bytes.
+    pub len: u64,
+    /// Time of the last modification.
+    pub modified: SystemTime,
+    /// Permission bits. On Windows, what the read-only attribute comes to.
+    pub mode: u32,
+    /// Number of the device or volume.
+    pub device: u64,
+    /// Number of the file on its device.
+    pub inode: u128,
+}
+
+impl From<crate::sys::Stat> for EntryStat {
+    fn from(stat: crate::sys::Stat) -> EntryStat {
+        EntryStat {
+            len: stat.len,
+            modified: stat.modified,
+            mode: stat.mode,
+            device: stat.identity.volume,
+            inode: stat.identity.file,
+        }
+    }
+}
+
+/// What is called for each entry.
+#[derive(Clone)]
+pub(super) struct OnEntry(pub(super) Arc<dyn Fn(&Entry<'_>) + Send + Sync>);
+
+impl fmt::Debug for OnEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnEntry")
+    }
+}
+
+/// A sum over a file's content, made while the file is written. Any hash fits in a few lines; `manyfiles` brings none.
+pub trait Digest: Send {
+    /// Takes the next bytes. The zeros of holes come as bytes.
+    fn update(&mut self, bytes: &[u8]);
+
+    /// The digest of all that came.
+    fn finish(self: Box<Self>) -> Vec<u8>;
+}
+
+/// What came of a digest. A panic of the program's is an error of the file.
+pub(super) fn finish_digest(digest: Box<dyn Digest>) -> std::io::Result<Vec<u8>> {
+    let finished = catch_unwind(AssertUnwindSafe(|| digest.finish()));
+    finished.map_err(|_| std::io::Error::other("the program's digest of this file panicked"))
+}
+
+/// Makes a digest for each file.
+#[derive(Clone)]
+pub(super) struct NewDigest(pub(super) Arc<dyn Fn() -> Box<dyn Digest> + Send + Sync>);
+
+impl fmt::Debug for NewDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NewDigest")
+    }
+}
