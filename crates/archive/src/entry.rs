@@ -1,5 +1,6 @@
 //! [`Entry`]: one entry of an archive, and what is made of it before it is handed over.
 
+use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -53,7 +54,9 @@ impl Entry<'_> {
             Kind::Folder => Operation::CreateFolder,
             Kind::Symlink(_) => Operation::Symlink,
             Kind::HardLink(_) => Operation::HardLink,
-            Kind::Node(_) | Kind::Other => Operation::CreateNode,
+            Kind::Node(_) => Operation::CreateNode,
+            // Nothing that there is an operation for: a socket, say.
+            Kind::Other => Operation::Create,
         }
     }
 
@@ -77,21 +80,32 @@ impl Entry<'_> {
         self.refusal = Some(Error::refused(self.operation(), self.path, refusal));
     }
 
+    /// Refuses a symbolic link that says nothing. The system would say that a file is missing.
+    pub(crate) fn check_target(&mut self) {
+        if self.refusal.is_none() && self.kind == Kind::Symlink(Path::new("")) {
+            let cause = io::Error::new(io::ErrorKind::InvalidData, "the archive does not say where it leads");
+            self.refusal = Some(Error::new(self.operation(), self.path, cause));
+        }
+    }
+
     /// Looks for the refusals that a tree would find by itself from the paths alone.
     pub(crate) fn check_paths(&mut self) {
         if self.refusal.is_some() {
             return;
         }
-        let checked = match check(self.path) {
-            Ok(path) if path.as_os_str().is_empty() && self.kind != Kind::Folder => Err(Refusal::Empty),
-            Ok(_) => match self.kind {
-                Kind::HardLink(existing) => check(existing).map(drop),
-                _ => Ok(()),
-            },
-            Err(refusal) => Err(refusal),
-        };
-        if let Err(refusal) = checked {
-            self.refuse(refusal);
+        match check(self.path) {
+            Ok(path) if path.as_os_str().is_empty() && self.kind != Kind::Folder => self.refuse(Refusal::Empty),
+            Ok(_) => {
+                if let Kind::HardLink(existing) = self.kind
+                    && let Err(refusal) = check(existing)
+                {
+                    // In the tree's words: the entry is at its path; what is wrong with it is where it points.
+                    let cause = Error::refused(Operation::Open, existing, refusal);
+                    let cause = io::Error::new(cause.kind(), cause);
+                    self.refusal = Some(Error::new(self.operation(), self.path, cause));
+                }
+            }
+            Err(refusal) => self.refuse(refusal),
         }
     }
 }

@@ -88,29 +88,30 @@ fn is_tar(head: &[u8]) -> bool {
 
 /// What a file that is no archive looks like, with an article.
 pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
+    const CPIO: &str = "a cpio archive; `bsdtar -xf` unpacks it";
     const KNOWN: &[(&[u8], &str)] = &[
-        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-        (b"Rar!\x1a\x07", "a rar archive"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive; `7zz x` unpacks it"),
+        (b"Rar!\x1a\x07", "a rar archive; `unrar x` or `7zz x` unpacks it"),
         (b"PK\x03\x04", "a zip archive"),
         (b"PK\x05\x06", "a zip archive"),
-        (b"070701", "a cpio archive"),
-        (b"070702", "a cpio archive"),
-        (b"070707", "a cpio archive"),
-        (b"\xc7\x71", "a cpio archive"),
-        (b"!<arch>\n", "an ar archive (a .deb package or a static library)"),
-        (b"\xed\xab\xee\xdb", "an rpm package"),
+        (b"070701", CPIO),
+        (b"070702", CPIO),
+        (b"070707", CPIO),
+        (b"\xc7\x71", CPIO),
+        (b"!<arch>\n", "an ar archive; `dpkg-deb -x` unpacks a .deb package, `ar x` a static library"),
+        (b"\xed\xab\xee\xdb", "an rpm package; `rpm2archive` makes a tar of it"),
         (b"MSCF", "a cabinet"),
         (b"ISc(", "an InstallShield cabinet"),
         (b"xar!", "a xar archive"),
         (b"hsqs", "a squashfs image"),
-        (b"\x1f\x9d", "a compress(1) file"),
+        (b"\x1f\x9d", "a compress(1) file, as .tar.Z is; `gzip -d` makes a plain tar of it"),
         (b"\x1f\x8b", "a gzip-compressed file"),
         (b"\xfd7zXZ\0", "an xz-compressed file"),
         (b"\x28\xb5\x2f\xfd", "a zstd-compressed file"),
         (b"BZh", "a bzip2-compressed file"),
-        (b"LZIP", "an lzip-compressed file"),
-        (b"\x5d\0\0", "an lzma-compressed file"),
-        (b"\x89LZO", "an lzop-compressed file"),
+        (b"LZIP", "an lzip-compressed file; `lzip -d` makes a plain tar of a .tar.lz"),
+        (b"\x5d\0\0", "an lzma-compressed file; `xz -d` makes a plain tar of a .tar.lzma"),
+        (b"\x89LZO", "an lzop-compressed file; `lzop -d` makes a plain tar of a .tar.lzo"),
         (b"%PDF", "a PDF document"),
         (b"\x7fELF", "a program or a library"),
         (b"MZ", "a Windows program"),
@@ -122,6 +123,10 @@ pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
     if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Some(what);
     }
+    // What a boot sector ends with, of a disk or of a file system of FAT or NTFS.
+    if head.get(510..512) == Some(b"\x55\xaa") {
+        return Some("an image of a disk; mount it, or try `7zz x`");
+    }
     let text = head.trim_ascii_start();
     let begins = |tag: &[u8]| text.len() >= tag.len() && text[..tag.len()].eq_ignore_ascii_case(tag);
     if begins(b"<!doctype html") || begins(b"<html") {
@@ -132,6 +137,15 @@ pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
     }
     let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..);
     (!head.is_empty() && head.iter().all(is_text)).then_some("text")
+}
+
+/// What a file that begins with `zeros` bytes of zeros looks like, by the bytes after them (none: there are none).
+pub(crate) fn zeros_look_like(zeros: u64, then: &[u8]) -> &'static str {
+    match (zeros, then) {
+        (_, []) => "a file of zeros: space that a download has reserved and not filled, or an image of an empty disk",
+        (0x8000, [_, b'C', b'D', b'0', b'0', b'1', ..]) => "an ISO image of a CD or DVD; mount it, or try `7zz x`",
+        _ => "an image of a disk or a file system, which begins with zeros; mount it, or try `7zz x`",
+    }
 }
 
 #[cfg(test)]
@@ -153,7 +167,7 @@ mod tests {
     #[test]
     fn what_is_no_archive_is_called_by_its_name() {
         assert_eq!(looks_like(b"\n <!DOCTYPE HTML>").map(|what| &what[..10]), Some("a web page"));
-        assert_eq!(looks_like(b"7z\xbc\xaf\x27\x1c\0\x04"), Some("a 7z archive"));
+        assert_eq!(looks_like(b"7z\xbc\xaf\x27\x1c\0\x04"), Some("a 7z archive; `7zz x` unpacks it"));
         assert_eq!(looks_like(b"just words\n"), Some("text"));
         assert_eq!(looks_like(&[1, 2, 3]), None);
         assert_eq!(looks_like(b""), None);

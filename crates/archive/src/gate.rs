@@ -21,23 +21,23 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// The entry as it is to be written, or `None` if it is not wanted.
-    pub fn admit<'a>(&self, mut entry: Entry<'a>) -> Option<Entry<'a>> {
-        if let Some(select) = &self.select
-            && !select(as_matched(entry.path))
-        {
-            return None;
-        }
+    /// Whether the entry at `path` is wanted. Asked once for each entry: who selects may count.
+    pub fn selects(&self, path: &Path) -> bool {
+        self.select.as_ref().is_none_or(|select| select(as_matched(path)))
+    }
+
+    /// The entry as it is to be written, or `None` if stripping leaves no name of it.
+    pub fn reduce<'a>(&self, mut entry: Entry<'a>) -> Option<Entry<'a>> {
         if self.strip > 0 {
             entry.path = strip(entry.path, self.strip);
-            if entry.path.as_os_str().is_empty() {
+            if names_nothing(entry.path) {
                 return None;
             }
             if let Kind::HardLink(existing) = &mut entry.kind {
                 *existing = strip(existing, self.strip);
             }
         }
-        entry.mode = entry.mode.map(|mode| mode & if self.set_id { 0o7777 } else { 0o777 });
+        entry.mode = entry.mode.map(|mode| mode & if self.set_id { ALL } else { ALL & !SET_ID });
         if !self.ownership {
             entry.owner = None;
         }
@@ -47,6 +47,12 @@ impl Gate {
         Some(entry)
     }
 }
+
+/// Permissions, set-id and sticky bits.
+const ALL: u32 = 0o7777;
+/// The bits that give rights away: whoever runs the file, or makes one in the folder, does so as its owner or group. The sticky
+/// bit takes rights away (to remove what others have in a folder), and is kept like any permission.
+const SET_ID: u32 = 0o6000;
 
 /// A path as patterns are matched with it: `./src/` is `src`, whichever way the archive's maker named its folder.
 fn as_matched(entry: &Path) -> &Path {
@@ -80,6 +86,12 @@ fn strip(entry: &Path, count: usize) -> &Path {
         }
     }
     path(rest)
+}
+
+/// Whether there is no name in a path: `.` is the folder that is unpacked to, and nothing that an entry could be.
+fn names_nothing(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    !bytes.starts_with(b"/") && bytes.split(|&byte| byte == b'/').all(|name| matches!(name, b"" | b"."))
 }
 
 fn without_slashes(bytes: &[u8]) -> &[u8] {

@@ -19,13 +19,28 @@
 //!   map as much, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in the file.
 //! - *Crash the reader*: all numbers are checked; content is never read through the mapping in user space, so that cutting the
 //!   archive short is an error and no signal.
-//! - *Give rights away*: set-id bits, owners, devices and FIFOs are dropped or refused unless asked for.
+//! - *Give rights away*: set-id bits, owners, devices and FIFOs are dropped or refused unless asked for. What an archive gives no
+//!   mode for gets none here, so that the tree makes it as any program would.
 //! - *Show different content to different programs*: a zip's directory is believed, not what precedes entries; pax sizes are
 //!   believed over header sizes, as GNU tar and libarchive do.
 //!
 //! **Not in scope**: whether content is harmless, signatures, hiding from other processes what is being unpacked.
 //!
-//! Extended attributes, access control lists and names of users are not unpacked.
+//! # What is kept, and what is told
+//! - *Order*: entries are handed over in the archive's order, those of a zip too, so that of several of one path the tree knows
+//!   which is the last.
+//! - *Modes*: those that are given, without set-id bits unless [asked for](Unpacker::set_id); the sticky bit stays. A tar's blank
+//!   field gives none, nor does a zip of MS-DOS or Windows; DOS's read-only bit counts on Windows only.
+//! - *Times*: a zip's without a better field is DOS's, also where that is all zeros: 31 December 1979, as unzip has it.
+//! - *Pipes in zips*: what `zip archive.zip -` read is a file, and so is every entry with content, whatever its mode says.
+//! - *Hard links* to what was not selected, stripped away or refused are errors of their entries, which name the target. They are
+//!   never made to whatever else has that name.
+//! - *What follows*: zeros behind a tar or behind compressed data are padding. Anything else is not read, and named in
+//!   [`Summary::trailing`]: other bytes behind compressed data, by one rule for all compressions; a tar behind a tar, which
+//!   [`ignore_zeros`](Unpacker::ignore_zeros) reads; more zeros than tars are filled up with.
+//! - *Zeros alone* are an empty tar up to 1 MiB. More are space that was reserved, and zeros before other bytes are an image.
+//! - Extended attributes and access control lists are not unpacked, but [counted](Summary::with_attributes). Names of users are not
+//!   looked at.
 //!
 //! [`strip_components`]: Unpacker::strip_components
 #![forbid(unsafe_code)]
@@ -36,8 +51,10 @@ mod error;
 mod format;
 mod gate;
 mod limits;
+mod parts;
 mod progress;
 mod stamp;
+mod summary;
 mod sys;
 mod tar;
 mod unpacker;
@@ -48,4 +65,5 @@ pub use error::{Error, ErrorKind, Position};
 pub use format::{Compression, Format};
 pub use limits::{Limit, Limits};
 pub use progress::InputProgress;
-pub use unpacker::{Input, Summary, Unpacker};
+pub use summary::{Summary, Trailing};
+pub use unpacker::{Input, Unpacker};

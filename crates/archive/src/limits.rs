@@ -93,12 +93,24 @@ impl fmt::Display for Limit {
 pub(crate) struct Meter {
     limits: Limits,
     pub entries: u64,
+    /// Entries that were not selected, or that stripping left no name of.
+    pub left_out: u64,
+    /// Those that stripping left no name of.
+    pub stripped: u64,
     pub bytes: u64,
+    /// Entries that had attributes that are not unpacked.
+    pub with_attributes: u64,
 }
 
 impl Meter {
     pub fn new(limits: Limits) -> Meter {
-        Meter { limits, entries: 0, bytes: 0 }
+        Meter { limits, entries: 0, left_out: 0, stripped: 0, bytes: 0, with_attributes: 0 }
+    }
+
+    /// An entry is left out because stripping leaves no name of it.
+    pub fn stripped(&mut self) {
+        self.left_out += 1;
+        self.stripped += 1;
     }
 
     /// One more entry, asked before anything of it is written.

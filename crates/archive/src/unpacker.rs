@@ -14,8 +14,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Compression, Format, HEAD};
 use crate::gate::Gate;
 use crate::limits::{Limits, Meter};
+use crate::parts;
 use crate::progress::InputProgress;
 use crate::stamp::Stamp;
+use crate::summary::{Summary, Trailing};
 use crate::tar::{self, Cancel, FileSource, StreamSource, Target};
 use crate::zip;
 
@@ -45,31 +47,17 @@ pub enum Input {
 #[derive(Clone)]
 pub struct Unpacker {
     gate: Gate,
+    ignore_zeros: bool,
     limits: Limits,
     threads: usize,
     progress: InputProgress,
-}
-
-/// What was read of an archive that was read to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// What it is.
-    pub format: Format,
-    /// Entries that were read, those that were left out included.
-    pub entries: u64,
-    /// Entries that were left out: not selected, or without a name after stripping.
-    pub left_out: u64,
-    /// Bytes of content in the others, holes of sparse files included.
-    pub bytes: u64,
-    /// Whether bytes behind the end of the compressed data were ignored, as gzip and bzip2 do with a warning.
-    pub trailing_garbage: bool,
 }
 
 impl Default for Unpacker {
     fn default() -> Self {
         Unpacker {
             gate: Gate::default(),
+            ignore_zeros: false,
             limits: Limits::default(),
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             progress: InputProgress::default(),
@@ -128,7 +116,16 @@ impl Unpacker {
         self
     }
 
-    /// Keeps set-user-id, set-group-id and sticky bits. Default: no.
+    /// Reads on behind the end of a tar if another one follows, however many zeros are between: tars that were joined, as GNU
+    /// tar's option of this name does. Default: no; then what follows is named in the [`Summary`].
+    #[must_use]
+    pub fn ignore_zeros(mut self, ignore_zeros: bool) -> Self {
+        self.ignore_zeros = ignore_zeros;
+        self
+    }
+
+    /// Keeps set-user-id and set-group-id bits, of files and of folders. Default: no. (The sticky bit is always kept: it only
+    /// takes rights away.)
     #[must_use]
     pub fn set_id(mut self, set_id: bool) -> Self {
         self.gate.set_id = set_id;
@@ -147,8 +144,8 @@ impl Unpacker {
     /// Entries that are refused or damaged are in the tree's report, with those that could not be written; an `Err` says that the
     /// archive could not be read, or not to its end. What was handed over before stays.
     ///
-    /// Entries with the same path are handed over in the archive's order, so that what becomes of the later is up to
-    /// [`OnConflict`](manyfiles::tree::OnConflict).
+    /// Entries are handed over in the archive's order, whichever thread has decoded them, so that what becomes of a second one
+    /// of one path is up to the tree.
     pub fn unpack(&self, input: Input, tree: &TreeWriter) -> std::result::Result<Summary, Error> {
         self.read(input, Target::Tree(tree), Cancel(Some(tree.canceller())))
     }
@@ -165,7 +162,7 @@ impl Unpacker {
             Input::Stream(_) => "-".into(),
         };
         match input {
-            Input::File(path) => self.read_file(&path, target, cancel),
+            Input::File(path) => self.read_file(&path, target, cancel).map_err(|kind| parts::explain(&path, kind)),
             Input::Stream(stream) => self.read_stream(stream, target, cancel),
         }
         .map_err(|kind| Error::new(name, kind))
@@ -194,6 +191,10 @@ impl Unpacker {
         tar::read_at(&file, &mut head, 0)?;
         self.progress.opened(Some(len));
         match format::detect(&head) {
+            // What begins with zeros may be anything: something that a zip is behind, for one.
+            Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&file, len)? => {
+                self.read_zip(file, stamp, target, &cancel)
+            }
             Some(Format::Tar(None)) => {
                 let source = FileSource::new(file, self.progress.clone()).map_err(ErrorKind::Open)?;
                 self.read_tar(source, None, target, &cancel).1
@@ -233,7 +234,9 @@ impl Unpacker {
             ErrorKind::NotAnArchive { looks_like, .. } => ErrorKind::NotAnArchive { looks_like, compression },
             other => other,
         })?;
-        summary.trailing_garbage = source.trailing_garbage();
+        if source.trailing_garbage() {
+            summary.trailing.get_or_insert(Trailing::AfterCompressed);
+        }
         Ok(summary)
     }
 
@@ -245,25 +248,23 @@ impl Unpacker {
         cancel: &Cancel,
     ) -> (S, Result<Summary>) {
         let mut meter = Meter::new(self.limits);
-        let mut left_out = 0;
-        let (source, read) = tar::read(source, &self.gate, &mut meter, &mut left_out, &mut target, cancel);
-        let summary = self.summary(Format::Tar(compression), &meter, left_out);
-        (source, read.map(|()| summary).map_err(|kind| kind.after(meter.entries)))
+        let (source, read) = tar::read(source, &self.gate, self.ignore_zeros, &mut meter, &mut target, cancel);
+        let summary = read.map(|trailing| summary(Format::Tar(compression), &meter, trailing));
+        (source, summary.map_err(|kind| kind.after(meter.entries)))
     }
 
     fn read_zip(&self, file: File, stamp: Stamp, mut target: Target<'_>, cancel: &Cancel) -> Result<Summary> {
         let mut meter = Meter::new(self.limits);
-        let mut left_out = 0;
         let archive =
             zip::Archive { file: &file, stamp, limits: &self.limits, gate: &self.gate, progress: &self.progress };
-        zip::read(&archive, self.threads, &mut meter, &mut left_out, &mut target, cancel)
-            .map_err(|kind| kind.after(meter.entries))?;
-        Ok(self.summary(Format::Zip, &meter, left_out))
+        zip::read(&archive, self.threads, &mut meter, &mut target, cancel).map_err(|kind| kind.after(meter.entries))?;
+        Ok(summary(Format::Zip, &meter, None))
     }
+}
 
-    fn summary(&self, format: Format, meter: &Meter, left_out: u64) -> Summary {
-        Summary { format, entries: meter.entries, left_out, bytes: meter.bytes, trailing_garbage: false }
-    }
+fn summary(format: Format, meter: &Meter, trailing: Option<Trailing>) -> Summary {
+    let &Meter { entries, left_out, stripped, bytes, with_attributes, .. } = meter;
+    Summary { format, entries, left_out, stripped, bytes, with_attributes, trailing }
 }
 
 impl std::fmt::Debug for Input {

@@ -8,6 +8,7 @@ use std::io::Read;
 
 use common::*;
 use manyfiles_archive::{ErrorKind, Input, InputProgress, Unpacker};
+use manyfiles_testkit::{Need, skip_unless};
 
 #[track_caller]
 fn error_of(input: Input) -> manyfiles_archive::Error {
@@ -35,6 +36,7 @@ fn what_is_no_archive_is_said_to_be_what_it_is() {
         (b"<!doctype html><title>404", "a web page"),
         (b"some words", "text"),
         (b"\x5d\0\0\x80\0", "an lzma-compressed file"),
+        (b"\x1f\x9d\x90\x61\xc4", "a compress(1) file, as .tar.Z is; `gzip -d` makes a plain tar of it"),
         (&[0; 5000][..1023], "not an archive of a kind that is known"),
         (&[1; 600], "not an archive of a kind that is known"),
     ] {
@@ -53,7 +55,8 @@ fn an_empty_file_is_no_archive_but_an_empty_tar_is_one() {
     let (_temp, path) = file_of(b"");
     assert!(matches!(error_of(Input::File(path)).kind(), ErrorKind::Empty));
     assert!(matches!(error_of(stream_of(b"")).kind(), ErrorKind::Empty));
-    for len in [1024, 10240] {
+    // What `tar -b` makes of nothing: a record of two blocks, the usual one, and the largest that is no image.
+    for len in [1024, 10240, 512 * 1000, 1 << 20] {
         let (_temp, path) = file_of(&vec![0; len]);
         assert_eq!(unpack_whole(Unpacker::new(), Input::File(path)).1.entries, 0);
         assert_eq!(unpack_whole(Unpacker::new(), stream_of(vec![0; len])).1.entries, 0);
@@ -61,6 +64,100 @@ fn an_empty_file_is_no_archive_but_an_empty_tar_is_one() {
     let empty_zip = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let (_temp, path) = file_of(empty_zip);
     assert_eq!(unpack_whole(Unpacker::new(), Input::File(path)).1.entries, 0);
+}
+
+#[test]
+fn zeros_are_an_empty_tar_only_if_a_tar_could_have_as_many_and_nothing_else() {
+    let zeros = |count: usize| vec![0; count];
+    let iso = [zeros(0x8000), b"\x01CD001\x01".to_vec(), noise(3000)].concat();
+    let ext4 = [zeros(1024), noise(56), b"\x53\xef\x01\0".to_vec(), noise(5000)].concat();
+    let disk = [zeros(446), noise(64), b"\x55\xaa".to_vec(), zeros(9000)].concat();
+    let unfinished = [zeros(3 << 20), Tar::default().file("a", b"x").end()].concat();
+    for (what, bytes, says) in [
+        ("a little more than the largest record", zeros((1 << 20) + 512), "a file of zeros"),
+        ("no whole block more", zeros((1 << 20) + 1), "a file of zeros"),
+        ("a reserved download", zeros(40 << 20), "a file of zeros"),
+        ("a download whose beginning has not come", unfinished, "a file of zeros"),
+        ("an ISO image", iso, "an ISO image"),
+        ("a file system", ext4, "an image of a disk or a file system"),
+        ("a disk", disk, "an image of a disk"),
+        ("one byte that is not zero", [zeros(10_239), vec![1]].concat(), "an image of a disk or a file system"),
+    ] {
+        let (_temp, path) = file_of(&bytes);
+        let packed = zstd::encode_all(&bytes[..], 1).unwrap();
+        for input in [Input::File(path), stream_of(&bytes[..]), stream_of(packed)] {
+            let error = error_of(input);
+            assert!(matches!(error.kind(), ErrorKind::NotAnArchive { .. }), "{what}: {error}");
+            assert!(error.to_string().contains(says), "{what}: {error}");
+        }
+    }
+    // Reserved by the terabyte: nobody waits for that to be read.
+    let temp = manyfiles_testkit::scratch().unwrap();
+    let path = temp.path().join("reserved.zip");
+    fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+    assert!(error_of(Input::File(path)).to_string().contains("a file of zeros"));
+}
+
+#[test]
+fn a_zip_behind_zeros_is_a_zip() {
+    let empty_zip = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let (_temp, path) = file_of(&[&[0; 4096][..], empty_zip].concat());
+    let (_, summary, _) = unpack_whole(Unpacker::new(), Input::File(path));
+    assert_eq!(summary.format.to_string(), "zip");
+}
+
+#[test]
+fn parts_of_a_split_zip_are_called_that() {
+    skip_unless!(Need::Program("zip"));
+    let temp = manyfiles_testkit::scratch().unwrap();
+    fs::write(temp.path().join("content"), noise(400_000)).unwrap();
+    let mut zip = program("zip", &["-q", "-0", "-s", "64k", "split.zip", "content"]);
+    run(zip.current_dir(temp.path()), false);
+    let is_part = |path: &std::path::Path| path.file_stem() == Some("split".as_ref());
+    let parts: Vec<_> =
+        fs::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| is_part(path)).collect();
+    assert!(parts.len() > 4, "{parts:?}");
+    for part in parts {
+        let error = error_of(Input::File(part));
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
+        assert!(error.to_string().contains("one part of a split zip"), "{error}");
+        assert!(error.to_string().contains("zip -s 0"), "{error}");
+    }
+}
+
+#[test]
+fn pieces_of_a_file_that_was_cut_are_called_that_by_their_names() {
+    let archive = zstd::encode_all(&Tar::default().file("a", &noise(100_000)).end()[..], 1).unwrap();
+    let temp = manyfiles_testkit::scratch().unwrap();
+    for (at, piece) in archive.chunks(20_000).enumerate().take(3) {
+        let path = temp.path().join(format!("a.tar.zst.{:03}", at + 1));
+        fs::write(&path, piece).unwrap();
+        let (result, _) = Place::new().unpack(Input::File(path));
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("one part of an archive that was cut into several"), "{error}");
+    }
+}
+
+#[test]
+fn volumes_of_one_tar_are_called_that() {
+    skip_unless!(Need::Program("tar"));
+    for format in ["gnu", "pax"] {
+        let temp = manyfiles_testkit::scratch().unwrap();
+        fs::write(temp.path().join("content"), noise(150_000)).unwrap();
+        let format = format!("--format={format}");
+        let mut tar = program("tar", &[&format, "-cML", "100", "-f", "first", "-f", "second", "content"]);
+        run(tar.current_dir(temp.path()), false);
+        for (volume, says) in [("first", "first of several volumes"), ("second", "later volume")] {
+            let path = temp.path().join(volume);
+            for input in [Input::File(path.clone()), stream_of(fs::read(&path).unwrap())] {
+                let place = Place::new();
+                let (result, _) = place.unpack(input);
+                let error = result.unwrap_err().to_string();
+                assert!(error.contains(says) && error.contains("--multi-volume"), "{format} {volume}: {error}");
+                assert!(place.files().is_empty(), "half a file was unpacked");
+            }
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 #![cfg(unix)] // the tools that make the archives, and what they keep, are Unix's
 
 mod common;
+#[path = "common/zip.rs"]
+mod made;
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::*;
+use made::{Zip, crc};
 use manyfiles::tree::OnConflict;
 use manyfiles_archive::{ErrorKind, Input, Limits, Unpacker};
 use manyfiles_testkit::{Compare, Need, Tree, skip_unless};
@@ -181,75 +184,6 @@ fn an_encrypted_entry_fails_and_the_others_are_unpacked() {
     assert_eq!(report.failures.len(), 1);
     assert!(report.failures[0].to_string().contains("encrypted"), "{}", report.failures[0]);
     assert_eq!(report.failures[0].path(), Some(Path::new("sample/folder/script")));
-}
-
-/// A zip, made by hand.
-#[derive(Default)]
-struct Zip {
-    bytes: Vec<u8>,
-    directory: Vec<u8>,
-    entries: u16,
-}
-
-fn crc(bytes: &[u8]) -> u32 {
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    crc.sum()
-}
-
-impl Zip {
-    fn stored(self, name: impl AsRef<[u8]>, content: &[u8]) -> Zip {
-        self.packed(name, 0, content, content)
-    }
-
-    fn packed(self, name: impl AsRef<[u8]>, method: u16, packed: &[u8], content: &[u8]) -> Zip {
-        self.entry(name.as_ref(), method, packed, content.len() as u32, crc(content), 3, 0o100_644 << 16, &[])
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn entry(
-        mut self,
-        name: &[u8],
-        method: u16,
-        packed: &[u8],
-        size: u32,
-        crc: u32,
-        host: u8,
-        attributes: u32,
-        extra: &[u8],
-    ) -> Zip {
-        let start = self.bytes.len() as u32;
-        let mut common = Vec::new();
-        common.extend([20, 0, 0, 0]);
-        common.extend(method.to_le_bytes());
-        common.extend([0, 0, 0x21, 0x52]);
-        common.extend(crc.to_le_bytes());
-        common.extend((packed.len() as u32).to_le_bytes());
-        common.extend(size.to_le_bytes());
-        common.extend((name.len() as u16).to_le_bytes());
-        self.bytes.extend([b"PK\x03\x04", &common[..], &[0, 0], name, packed].concat());
-        self.directory.extend([b"PK\x01\x02", &[20, host][..], &common].concat());
-        self.directory.extend((extra.len() as u16).to_le_bytes());
-        self.directory.extend([0; 6]);
-        self.directory.extend(attributes.to_le_bytes());
-        self.directory.extend(start.to_le_bytes());
-        self.directory.extend([name, extra].concat());
-        self.entries += 1;
-        self
-    }
-
-    fn end(self) -> Vec<u8> {
-        let Zip { mut bytes, directory, entries } = self;
-        let start = bytes.len() as u32;
-        bytes.extend(&directory);
-        bytes.extend(b"PK\x05\x06\0\0\0\0");
-        bytes.extend(entries.to_le_bytes());
-        bytes.extend(entries.to_le_bytes());
-        bytes.extend((directory.len() as u32).to_le_bytes());
-        bytes.extend(start.to_le_bytes());
-        bytes.extend([0, 0]);
-        bytes
-    }
 }
 
 #[track_caller]

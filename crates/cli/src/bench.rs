@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use manyfiles_suite::{Observer, Options, Results, bench, works};
+use manyfiles_suite::{Observer, Options, Results, SPACE, bench, works};
 
 use crate::args::{Bench, Progress};
 use crate::human::about;
@@ -13,9 +13,6 @@ use crate::measuring::{self, Outputs};
 use crate::report::{self, INCOMPLETE, UNREADABLE};
 use crate::stop::Stop;
 use crate::terminal::{Display, Screen};
-
-/// What it needs where room is scarce, in words.
-const SPACE: &str = "256 MiB";
 
 pub fn run(args: &Bench) -> ExitCode {
     let watch = Watch::new(args);

@@ -1,22 +1,54 @@
 //! Which entries are written: `--include` and `--exclude`.
 
 use std::path::{Component, Path};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 
 use crate::args::Pattern;
 
-/// The patterns, ready to match paths below the destination.
+/// The patterns, ready to match entries.
 pub struct Filter {
     /// `None`: everything is included.
-    include: Option<GlobSet>,
-    exclude: Option<GlobSet>,
+    include: Option<Include>,
+    exclude: Option<Patterns>,
+}
+
+/// Where an entry is, as patterns see it.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The name of the folder that it is copied with: patterns of names match that, too.
+    with: Option<&'a Path>,
+    /// Its path in the archive, or below the source.
+    path: &'a Path,
+}
+
+struct Include {
+    patterns: Patterns,
+    texts: Vec<String>,
+    /// The patterns that matched something so far, and how many have not.
+    matched: Vec<AtomicBool>,
+    unmatched: AtomicUsize,
+}
+
+struct Patterns {
+    all: GlobSet,
+    /// Of those that match names at any depth.
+    names: GlobSet,
+    /// Their places in `all`.
+    numbers: Vec<usize>,
 }
 
 impl Filter {
     /// Fails only if all patterns together are too large to compile.
     pub fn new(include: &[Pattern], exclude: &[Pattern]) -> Result<Filter, String> {
-        Ok(Filter { include: compile(include, "--include")?, exclude: compile(exclude, "--exclude")? })
+        let include = Patterns::compile(include, "--include")?.map(|patterns| Include {
+            patterns,
+            texts: include.iter().map(|pattern| pattern.text().into()).collect(),
+            matched: include.iter().map(|_| AtomicBool::new(false)).collect(),
+            unmatched: AtomicUsize::new(include.len()),
+        });
+        Ok(Filter { include, exclude: Patterns::compile(exclude, "--exclude")? })
     }
 
     /// Whether every path is written, so that nobody needs to ask.
@@ -24,38 +56,94 @@ impl Filter {
         self.include.is_none() && self.exclude.is_none()
     }
 
-    /// Whether the entry at `path` is written.
-    pub fn selects(&self, path: &Path) -> bool {
-        !self.excludes(path) && self.include.as_ref().is_none_or(|include| matches(include, path))
+    /// Whether the entry is written.
+    pub fn selects<'a>(&self, entry: impl Into<Place<'a>>) -> bool {
+        let entry = entry.into();
+        // In this order: a pattern that matches what is left out is no typing error.
+        self.include.as_ref().is_none_or(|include| include.matches(entry)) && !self.excludes(entry)
     }
 
-    /// Whether the entry at `path`, and all that is below it if it is a folder, is left out.
-    pub fn excludes(&self, path: &Path) -> bool {
-        self.exclude.as_ref().is_some_and(|exclude| matches(exclude, path))
+    /// Whether the entry, and all that is below it if it is a folder, is left out.
+    pub fn excludes<'a>(&self, entry: impl Into<Place<'a>>) -> bool {
+        self.exclude.as_ref().is_some_and(|exclude| exclude.matches(entry.into()))
+    }
+
+    /// The patterns of `--include` that nothing matched until now, as they were given.
+    pub fn unmatched(&self) -> Vec<String> {
+        let Some(include) = &self.include else { return Vec::new() };
+        let unmatched = include.texts.iter().zip(&include.matched).filter(|(_, matched)| !matched.load(Relaxed));
+        unmatched.map(|(text, _)| text.clone()).collect()
     }
 }
 
-fn compile(patterns: &[Pattern], option: &str) -> Result<Option<GlobSet>, String> {
-    if patterns.is_empty() {
-        return Ok(None);
+impl<'a> Place<'a> {
+    /// `path` below the folder `with`, which is copied under that name; or below one that only its content is copied of.
+    pub fn below(with: Option<&'a Path>, path: &'a Path) -> Place<'a> {
+        Place { with, path }
     }
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        set.add(pattern.glob().clone());
+
+    /// The path and the folders that it is in.
+    fn ancestors(self) -> impl Iterator<Item = &'a Path> {
+        // Archives made with `tar -c .` say "./name".
+        let path: &Path = match self.path.components().next() {
+            Some(Component::CurDir) => self.path.strip_prefix(".").unwrap_or(self.path),
+            _ => self.path,
+        };
+        path.ancestors().filter(|ancestor| !ancestor.as_os_str().is_empty() && *ancestor != Path::new("."))
     }
-    set.build().map(Some).map_err(|error| format!("{option}: {error}"))
 }
 
-/// Whether the path, or a folder that it is in, matches.
-fn matches(set: &GlobSet, path: &Path) -> bool {
-    // Archives made with `tar -c .` say "./name".
-    let path: &Path = match path.components().next() {
-        Some(Component::CurDir) => path.strip_prefix(".").unwrap_or(path),
-        _ => path,
-    };
-    path.ancestors()
-        .filter(|ancestor| !ancestor.as_os_str().is_empty() && *ancestor != Path::new("."))
-        .any(|ancestor| set.is_match_candidate(&Candidate::new(ancestor)))
+impl<'a> From<&'a Path> for Place<'a> {
+    fn from(path: &'a Path) -> Place<'a> {
+        Place { with: None, path }
+    }
+}
+
+impl Include {
+    fn matches(&self, entry: Place<'_>) -> bool {
+        if self.unmatched.load(Relaxed) > 0 {
+            self.patterns.each_match(entry, |number| {
+                if !self.matched[number].swap(true, Relaxed) {
+                    self.unmatched.fetch_sub(1, Relaxed);
+                }
+            });
+        }
+        self.patterns.matches(entry)
+    }
+}
+
+impl Patterns {
+    fn compile(patterns: &[Pattern], option: &str) -> Result<Option<Patterns>, String> {
+        if patterns.is_empty() {
+            return Ok(None);
+        }
+        let (mut all, mut names, mut numbers) = (GlobSetBuilder::new(), GlobSetBuilder::new(), Vec::new());
+        for (number, pattern) in patterns.iter().enumerate() {
+            all.add(pattern.glob().clone());
+            if pattern.is_name() {
+                names.add(pattern.glob().clone());
+                numbers.push(number);
+            }
+        }
+        let build = |set: GlobSetBuilder| set.build().map_err(|error| format!("{option}: {error}"));
+        Ok(Some(Patterns { all: build(all)?, names: build(names)?, numbers }))
+    }
+
+    /// Whether the entry, or a folder that it is in, matches.
+    fn matches(&self, entry: Place<'_>) -> bool {
+        entry.with.is_some_and(|name| self.names.is_match(name))
+            || entry.ancestors().any(|ancestor| self.all.is_match_candidate(&Candidate::new(ancestor)))
+    }
+
+    /// Shows the number of each pattern that matches, some more than once.
+    fn each_match(&self, entry: Place<'_>, mut show: impl FnMut(usize)) {
+        if let Some(name) = entry.with {
+            self.names.matches(name).into_iter().for_each(|number| show(self.numbers[number]));
+        }
+        for ancestor in entry.ancestors() {
+            self.all.matches(ancestor).into_iter().for_each(&mut show);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +196,27 @@ mod tests {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt;
         assert!(filter(&["*.jpg"], &[]).selects(Path::new(OsStr::from_bytes(b"caf\xe9.jpg"))));
+    }
+
+    #[test]
+    fn the_folder_that_is_copied_is_matched_by_its_name_and_no_path_begins_with_it() {
+        let place = |path| Place::below(Some(Path::new("src")), Path::new(path));
+        assert!(filter(&[], &["src"]).excludes(place("a/b")));
+        assert!(filter(&[], &["a/b"]).excludes(place("a/b")));
+        assert!(filter(&[], &["/a"]).excludes(place("a/b")));
+        assert!(!filter(&[], &["src/a"]).excludes(place("a/b")));
+        assert!(!filter(&[], &["/src"]).excludes(place("a/b")));
+    }
+
+    #[test]
+    fn a_pattern_that_nothing_matches_is_known_and_one_that_only_matches_what_is_left_out_is_not() {
+        let filter = filter(&["*.jpg", "typo", "a/b", "src", "raw"], &["raw"]);
+        assert_eq!(filter.unmatched(), ["*.jpg", "typo", "a/b", "src", "raw"]);
+        assert!(filter.selects(Path::new("x/1.jpg")));
+        assert!(filter.selects(Path::new("a/b/c")));
+        assert!(!filter.selects(Path::new("raw/2")));
+        assert!(filter.selects(Place::below(Some(Path::new("src")), Path::new("."))));
+        assert_eq!(filter.unmatched(), ["typo"]);
     }
 
     #[test]

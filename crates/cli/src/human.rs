@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-pub use manyfiles_trace::human::{bytes, count};
+pub use manyfiles_trace::human::{bytes, count, counted};
 
 /// `1 entry`, `83,731 entries`
 pub fn entries(n: u64) -> String {
-    if n == 1 { "1 entry".into() } else { format!("{} entries", count(n)) }
+    counted(n, "entry", "entries")
 }
 
 /// `0.71 s`, `12.4 s`, `3 min 05 s`, `2 h 10 min`
@@ -34,6 +34,20 @@ pub fn about(time: Duration) -> String {
 /// `n` in `time`, by the second.
 pub fn per_second(n: u64, time: Duration) -> u64 {
     (n as f64 / time.as_secs_f64().max(1e-6)) as u64
+}
+
+/// `2026-11-22 10:12:06`, in the time zone of whoever reads it. `None` for a time that no calendar has.
+pub fn date(time: SystemTime) -> Option<String> {
+    let since_1970 = match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_secs()).ok()?,
+        // Rounded to the past, as after 1970.
+        Err(before) => {
+            let before = before.duration();
+            -i64::try_from(before.as_secs() + u64::from(before.subsec_nanos() > 0)).ok()?
+        }
+    };
+    let utc = chrono::DateTime::from_timestamp(since_1970, 0)?;
+    Some(utc.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S").to_string())
 }
 
 /// The text with its control characters escaped: a name in an archive must not move the cursor, nor fake a second line.
@@ -69,6 +83,17 @@ mod tests {
             [(1, "1.0 ms"), (710, "0.71 s"), (12_400, "12.4 s"), (185_000, "3 min 05 s"), (7_800_000, "2 h 10 min")]
         {
             assert_eq!(duration(Duration::from_millis(ms)), text);
+        }
+    }
+
+    #[test]
+    fn dates_before_1970_are_dates_and_those_beyond_all_calendars_are_none() {
+        let year = |time| date(time).map(|date| date[..4].to_string());
+        let day = Duration::from_secs(86_400);
+        assert_eq!(year(SystemTime::UNIX_EPOCH + 40 * day).as_deref(), Some("1970"));
+        assert_eq!(year(SystemTime::UNIX_EPOCH - 40 * day).as_deref(), Some("1969"));
+        if let Some(beyond) = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(i64::MAX as u64 / 2)) {
+            assert_eq!(date(beyond), None);
         }
     }
 

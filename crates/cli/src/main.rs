@@ -54,6 +54,6 @@ fn run<J: Job>(words: Words, options: Options, checked: Result<J, CannotBegin>) 
         Ok(session) => session,
         Err(why) => return report::tell_cannot_begin(words, &why, options.json),
     };
-    let sources = job.write(&session);
-    session.finish(sources).tell(&options)
+    let read = job.write(&session);
+    session.finish(read).tell(&options)
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use manyfiles_probe::Failure;
 
-use crate::human::bytes;
+use crate::human::{bytes, count};
 use crate::report::{self, UNREADABLE};
 use crate::stop::Stop;
 use crate::terminal::Screen;
@@ -43,8 +43,8 @@ pub fn failed(stop: &Stop) -> u8 {
     stop.signal().map_or(UNREADABLE, |signal| 128 + signal as u8)
 }
 
-/// Says why nothing was measured, and what to do. `space` is the room that measuring needs.
-pub fn lines(failure: &Failure, directory: &Path, space: &str) -> Vec<String> {
+/// Says why nothing was measured, and what to do. `space` is the room that measuring needs, in bytes.
+pub fn lines(failure: &Failure, directory: &Path, space: u64) -> Vec<String> {
     match failure {
         Failure::Failed(error) => {
             let mut lines = vec![error.to_string()];
@@ -54,7 +54,7 @@ pub fn lines(failure: &Failure, directory: &Path, space: &str) -> Vec<String> {
                     lines.push("the file system is mounted read-only; choose a folder on another".into());
                 }
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                    lines.push(format!("the disk is full; free {space}, or choose a folder on another"));
+                    lines.push(format!("the disk is full; free {}, or choose a folder on another", bytes(space)));
                 }
                 ErrorKind::NotADirectory | ErrorKind::NotFound => {
                     lines.push("what is measured is a folder that is there".into());
@@ -63,12 +63,20 @@ pub fn lines(failure: &Failure, directory: &Path, space: &str) -> Vec<String> {
             }
             lines
         }
-        Failure::NoSpace(free) => vec![format!(
-            "only {} are free on the file system of {}; measuring needs {space}",
-            bytes(*free),
-            directory.display()
-        )],
+        Failure::NoSpace(free) => {
+            let (free, needed) = apart(*free, space);
+            let of = directory.display();
+            vec![format!("only {free} are free on the file system of {of}; measuring needs {needed}")]
+        }
         Failure::Stopped => vec!["interrupted: nothing is left behind".into()],
+    }
+}
+
+/// Both as people read them, and to the byte where that would be the same.
+fn apart(free: u64, needed: u64) -> (String, String) {
+    match (bytes(free), bytes(needed)) {
+        (same, also) if same == also => (format!("{} bytes", count(free)), format!("{} bytes", count(needed))),
+        different => different,
     }
 }
 
@@ -81,4 +89,17 @@ pub fn tell(command: &str, screen: &Screen, json: bool, lines: &[String], code: 
     let status = if code == UNREADABLE { "not_begun" } else { "stopped" };
     let object = serde_json::json!({ "command": command, "status": status, "exit_code": code, "errors": lines });
     report::print_json(&object, code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_free_is_told_in_the_units_of_what_is_needed_and_is_always_less() {
+        let line = |free| lines(&Failure::NoSpace(free), Path::new("mnt"), manyfiles_suite::SPACE).concat();
+        assert_eq!(line(264_000_000), "only 264 MB are free on the file system of mnt; measuring needs 268 MB");
+        let almost = line(manyfiles_suite::SPACE - 1);
+        assert!(almost.contains("268,435,455 bytes") && almost.contains("268,435,456 bytes"), "{almost}");
+    }
 }

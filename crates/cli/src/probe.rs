@@ -4,16 +4,13 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use manyfiles_probe::{Observer, Options, Step, probe};
+use manyfiles_probe::{LEAST_SPACE, Observer, Options, Step, probe};
 
 use crate::args::Probe;
 use crate::measuring::{self, Outputs};
 use crate::report::{self, INCOMPLETE, UNREADABLE};
 use crate::stop::Stop;
 use crate::terminal::Screen;
-
-/// What it needs where room is scarce, in words.
-const SPACE: &str = "some 100 MB";
 
 pub fn run(args: &Probe) -> ExitCode {
     let screen = Screen::default();
@@ -33,7 +30,7 @@ pub fn run(args: &Probe) -> ExitCode {
         Ok(findings) => findings,
         Err(failure) => {
             outputs.remove();
-            return tell(&measuring::lines(&failure, &args.directory, SPACE), measuring::failed(&watch.stop));
+            return tell(&measuring::lines(&failure, &args.directory, LEAST_SPACE), measuring::failed(&watch.stop));
         }
     };
     let mut code = 0;

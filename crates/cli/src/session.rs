@@ -1,17 +1,17 @@
 //! [`Session`]: one job being done: the tree, and everything that watches it and can stop it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use manyfiles::tree::{self, Durability, OnConflict, TreeWriter};
 
 use crate::args::{Conflict, Options};
 use crate::human::one_line;
-use crate::job::{CannotBegin, Job, Source, Words};
-use crate::report::{Outcome, hints};
+use crate::job::{CannotBegin, Job, Read, Source, Words};
+use crate::report::{self, Outcome, hints};
 use crate::stop::Stop;
-use crate::terminal::{Question, Screen, Watch};
+use crate::terminal::{Failures, Question, Screen, Waiting, Watch};
 
 /// A job from its first entry to its last close.
 pub struct Session {
@@ -21,6 +21,8 @@ pub struct Session {
     screen: Arc<Screen>,
     stop: Stop,
     watch: Watch,
+    failures: Arc<Mutex<Failures>>,
+    waiting: Waiting,
     names: bool,
     started: Instant,
 }
@@ -28,16 +30,20 @@ pub struct Session {
 impl Session {
     /// Opens the tree, makes its folder if need be, and begins to watch.
     pub fn begin(job: &dyn Job, options: &Options) -> Result<Session, CannotBegin> {
-        let screen = Arc::new(Screen::default());
         let stop = Stop::on_signals()
             .map_err(|error| CannotBegin::because(format_args!("cannot listen for signals: {error}")))?;
+        let screen = Arc::new(Screen::of(&stop));
         let started = Instant::now();
-        let tree = open(job, options, &screen, &stop)?;
+        let waiting = Waiting::default();
+        let question = || Question::new(screen.clone(), stop.clone(), waiting.clone(), job.root(), job.about());
+        let tree = open(job, options, question)?;
         stop.attach(tree.canceller());
-        let watch = Watch::start(screen.clone(), tree.observer(), options.progress, job.input_read())
+        let failures = Arc::new(Mutex::new(Failures::new(options.verbose >= 1)));
+        let (shown, asked) = (failures.clone(), waiting.clone());
+        let watch = Watch::start(screen.clone(), tree.observer(), shown, asked, options.progress, job.input_read())
             .map_err(|error| CannotBegin::because(format_args!("cannot start a thread: {error}")))?;
         let (words, root, names) = (job.words(), job.root().to_path_buf(), options.verbose >= 2);
-        Ok(Session { words, root, tree, screen, stop, watch, names, started })
+        Ok(Session { words, root, tree, screen, stop, watch, failures, waiting, names, started })
     }
 
     /// Where entries are handed over.
@@ -67,21 +73,28 @@ impl Session {
     }
 
     /// Waits until everything is written and closed, and tells what is still to be told.
-    pub fn finish(self, sources: Vec<Source>) -> Outcome {
+    pub fn finish(self, read: Read) -> Outcome {
         self.watch.all_is_handed_over();
         let report = match self.tree.finish() {
             Ok(report) => report,
             Err(incomplete) => incomplete.into_report(),
         };
+        let asked = self.waiting.so_far();
         let elapsed = self.started.elapsed();
-        let told = self.watch.end();
-        self.screen.say_all(report.failures.iter().skip(told));
+        self.watch.end();
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = failures.seen();
+        failures.name(&self.screen, report.failures.iter().skip(seen));
+        let counted = failures.counted();
+        self.screen.say_all(&counted);
+        self.screen.say_all(report::nothing_matches(&read));
         let signal = self.stop.signal().filter(|_| report.cancelled);
-        Outcome { words: self.words, root: self.root, sources, report, elapsed, signal }
+        let each_is_named = counted.is_empty();
+        Outcome { words: self.words, root: self.root, read, report, elapsed, asked, signal, each_is_named }
     }
 }
 
-fn open(job: &dyn Job, options: &Options, screen: &Arc<Screen>, stop: &Stop) -> Result<TreeWriter, CannotBegin> {
+fn open(job: &dyn Job, options: &Options, question: impl FnOnce() -> Question) -> Result<TreeWriter, CannotBegin> {
     let on_conflict = match options.on_conflict {
         Some(Conflict::Error) => OnConflict::Error,
         Some(Conflict::Skip) => OnConflict::Skip,
@@ -91,7 +104,7 @@ fn open(job: &dyn Job, options: &Options, screen: &Arc<Screen>, stop: &Stop) -> 
         Some(Conflict::Newer) => OnConflict::Newer,
         Some(Conflict::Rename) => OnConflict::Rename,
         None if Question::can_be_asked() => {
-            let question = Question::new(screen.clone(), stop.clone());
+            let question = question();
             OnConflict::Ask(Arc::new(move |path| question.ask(path)))
         }
         None => OnConflict::Error,
@@ -102,8 +115,11 @@ fn open(job: &dyn Job, options: &Options, screen: &Arc<Screen>, stop: &Stop) -> 
         (false, false) => job.keeps_permissions(),
     };
     let durability = if options.fsync { Durability::AtFinish } else { Durability::None };
-    let mut tree =
-        tree::Options::default().on_conflict(on_conflict).exact_permissions(exact_permissions).durability(durability);
+    let mut tree = tree::Options::default()
+        .on_conflict(on_conflict)
+        .last_wins(job.last_wins())
+        .exact_permissions(exact_permissions)
+        .durability(durability);
     if options.jobs > 0 {
         tree = tree.threads(options.jobs);
     }

@@ -1,4 +1,4 @@
-//! Stopping early: Ctrl-C, SIGTERM, or the answer "quit".
+//! Stopping early: Ctrl-C, SIGTERM, a terminal that is closed, messages that nobody reads, or the answer "quit".
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use manyfiles::tree::Canceller;
 
-use crate::sys::{self, SIGINT};
+use crate::sys::{self, SIGHUP, SIGINT, SIGPIPE};
 
 /// Whether the job was told to stop, and by what. Cheap to clone.
 #[derive(Clone, Default)]
@@ -22,14 +22,15 @@ struct Inner {
 }
 
 impl Stop {
-    /// The first SIGINT or SIGTERM from now on stops the job cleanly, the second ends the process at once.
+    /// The first SIGINT, SIGTERM or SIGHUP from now on stops the job cleanly. A further one ends the process at once, unless it is
+    /// SIGHUP: of a terminal that is closed both the shell and the system tell, and nobody means by it that halves may stay.
     pub fn on_signals() -> io::Result<Stop> {
         let stop = Stop::default();
         let for_signals = stop.clone();
         sys::on_signals(move |signal| {
             let is_first = !for_signals.is_set();
             for_signals.set(signal);
-            is_first
+            is_first || signal == SIGHUP
         })?;
         Ok(stop)
     }
@@ -48,6 +49,11 @@ impl Stop {
         self.set(SIGINT);
     }
 
+    /// Stops the job because nobody reads what it says, as a pipe's writer is stopped.
+    pub fn nobody_reads(&self) {
+        self.set(SIGPIPE);
+    }
+
     pub fn is_set(&self) -> bool {
         self.signal().is_some()
     }
@@ -59,7 +65,8 @@ impl Stop {
 
     fn set(&self, signal: i32) {
         let slot = self.0.canceller.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.signal.store(signal, Ordering::Relaxed);
+        // The first is why it stopped: a terminal that is gone can be neither read nor written, which is only what follows.
+        let _was_stopped = self.0.signal.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
         if let Some(canceller) = &*slot {
             canceller.cancel();
         }

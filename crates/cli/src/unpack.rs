@@ -7,12 +7,12 @@ use std::sync::Arc;
 use manyfiles_archive::{Entry, Input, InputProgress, Kind as ArchiveKind, Limits, Unpacker};
 
 use crate::args;
-use crate::dry_run::{Kind, Plan};
+use crate::dry_run::{self, Is, Plan};
 use crate::filter::Filter;
-use crate::job::{CannotBegin, Job, Source, Words};
+use crate::job::{CannotBegin, Job, Read, Source, Words};
 use crate::session::Session;
 use crate::stop::{Interruptible, Stop};
-use crate::terminal::InputRead;
+use crate::terminal::{AboutEntry, InputRead};
 
 pub const WORDS: Words = Words { command: "unpack", done: "unpacked", sources: "archives" };
 
@@ -35,12 +35,18 @@ impl Unpack {
     pub fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
         let (mut archives, mut wrong) = (Vec::new(), Vec::new());
-        for path in &args.archives {
+        for (number, path) in args.archives.iter().enumerate() {
+            let meant_as_destination =
+                number > 0 && number + 1 == args.archives.len() && args.directory == Path::new(".");
             match Archive::check(path) {
                 Ok(_) if is_stdin(path) && archives.iter().any(|earlier: &Archive| is_stdin(&earlier.path)) => {
                     wrong.push("standard input ('-') can be read once only".into());
                 }
                 Ok(archive) => archives.push(archive),
+                // As `cp` and `unzip -d` have it: the last is where to.
+                Err(why) if meant_as_destination && (path.is_dir() || !path.exists()) => {
+                    wrong.push(format!("{why}; to unpack into a folder of this name: -C {}", path.display()));
+                }
                 Err(why) => wrong.push(why),
             }
         }
@@ -100,7 +106,15 @@ impl Job for Unpack {
         Box::new(move || InputRead::Bytes(progress.read(), total))
     }
 
-    fn write(&self, session: &Session) -> Vec<Source> {
+    fn last_wins(&self) -> bool {
+        true
+    }
+
+    fn about(&self) -> AboutEntry {
+        Box::new(|_| None) // an entry that was read is known to the tree alone
+    }
+
+    fn write(&self, session: &Session) -> Read {
         let unpacker = self.unpacker(session.namer());
         let unpack = |archive: &Archive| {
             let unpacked = match archive.open(session.stop()) {
@@ -112,10 +126,11 @@ impl Job for Unpack {
                 Err(error) => session.cannot_read(&archive.path, error),
             }
         };
-        self.archives.iter().take_while(|_| !session.stop().is_set()).map(unpack).collect()
+        let sources = self.archives.iter().take_while(|_| !session.stop().is_set()).map(unpack).collect();
+        Read { sources, unmatched: self.filter.unmatched(), ..Read::default() }
     }
 
-    fn list(&self, plan: &mut Plan) -> Vec<Source> {
+    fn list(&self, plan: &mut Plan) -> Read {
         let unpacker = self.unpacker(None::<fn(&Path)>);
         let list = |archive: &Archive| {
             let listed = match archive.open(&Stop::default()) {
@@ -126,7 +141,8 @@ impl Job for Unpack {
             };
             Source { path: archive.path.clone(), error: listed.err() }
         };
-        self.archives.iter().map(list).collect()
+        let sources = self.archives.iter().map(list).collect();
+        Read { sources, unmatched: self.filter.unmatched(), ..Read::default() }
     }
 }
 
@@ -134,14 +150,14 @@ fn add(entry: &Entry, plan: &mut Plan) {
     if let Some(refusal) = &entry.refusal {
         return plan.failure(refusal);
     }
-    let kind = match entry.kind {
-        ArchiveKind::Folder => Kind::Folder,
-        ArchiveKind::Symlink(_) => Kind::Symlink,
-        ArchiveKind::HardLink(_) => Kind::HardLink,
-        ArchiveKind::Node(_) => Kind::Node,
-        _ => Kind::File,
+    let is = match entry.kind {
+        ArchiveKind::Folder => Is::Folder,
+        ArchiveKind::Symlink(target) => Is::Symlink(target),
+        ArchiveKind::HardLink(existing) => Is::HardLink { existing, or_file: false },
+        ArchiveKind::Node(node) => Is::Node(node),
+        _ => Is::File,
     };
-    plan.entry(entry.path, kind, entry.size, entry.modified);
+    plan.entry(dry_run::Entry { path: entry.path, is, bytes: entry.size, modified: entry.modified });
 }
 
 impl Archive {

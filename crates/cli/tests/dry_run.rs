@@ -42,7 +42,7 @@ fn each_entry_is_listed_with_what_would_become_of_it() {
         ("create", "way"),
         ("refuse", "way/through"),
         ("create", "twice"),
-        ("conflict", "twice"),
+        ("replace", "twice"),
         ("fail", "d/new/below a file"),
         ("refuse", "pipe"),
     ] {

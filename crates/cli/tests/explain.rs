@@ -184,7 +184,7 @@ mod on_unix {
         let temp = tempdir().unwrap();
         fs::create_dir(temp.path().join("tmp")).unwrap();
         // Not while the command runs, either: nothing is left for a crash to leave behind. Nor does the command inherit it.
-        let script = "export TMPDIR=$PWD/tmp; $M explain --json -- sh -c 'ls -A tmp; ls -l /proc/self/fd | grep -c tmp' > out; cat out";
+        let script = "export TMPDIR=$PWD/tmp; $M explain --json -- sh -c 'ls -A tmp; ls -l /proc/self/fd | grep -c \"$TMPDIR\"' > out; cat out";
         let ran = shell(temp.path(), script).code(0);
         assert!(ran.out.starts_with("0\n{"), "{ran:#?}");
         assert_eq!(names(&temp.path().join("tmp")), Vec::<String>::new());
@@ -209,6 +209,36 @@ mod on_unix {
         let script = "$M explain -vv -- sh -c 'echo x > begun; exec sleep 100' & pid=$!;
         while ! [ -s begun ]; do sleep 0.05; done; kill -TERM $pid; wait $pid";
         let ran = shell(temp.path(), script).code(143);
+        assert!(ran.err.contains("/begun\n"), "{ran:#?}");
+    }
+
+    #[test]
+    fn what_the_system_will_not_run_is_no_command_that_failed() {
+        if !strace_works() {
+            return;
+        }
+        let temp = tempdir().unwrap();
+        write(temp.path().join("not-executable"), "echo hello\n");
+        write(temp.path().join("no-program"), "hello\n");
+        shell(temp.path(), "chmod +x no-program").code(0);
+        manyfiles(temp.path(), &["explain", "--", "./not-executable"])
+            .code(2)
+            .says("./not-executable: cannot run it: EACCES")
+            .says("chmod +x ./not-executable");
+        let ran = manyfiles(temp.path(), &["explain", "--json", "--", "./no-program"]).code(2).says("ENOEXEC");
+        assert_eq!(ran.json()["status"], "not_begun");
+        manyfiles(temp.path(), &["explain", "--", "false"]).code(1);
+    }
+
+    #[test]
+    fn sighup_reaches_the_traced_command() {
+        if !strace_works() {
+            return;
+        }
+        let temp = tempdir().unwrap();
+        let script = "$M explain -vv -- sh -c 'echo x > begun; exec sleep 100' & pid=$!;
+        while ! [ -s begun ]; do sleep 0.05; done; kill -HUP $pid; wait $pid";
+        let ran = shell(temp.path(), script).code(129);
         assert!(ran.err.contains("/begun\n"), "{ran:#?}");
     }
 

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::fs;
+
 use common::{manyfiles, shell};
 use manyfiles_testkit::{Need, skip_unless};
 use tempfile::tempdir;
@@ -21,6 +23,25 @@ fn help_shows_examples_and_exit_statuses() {
     }
     assert!(manyfiles(temp.path(), &["--version"]).code(0).out.starts_with("manyfiles "));
     manyfiles(temp.path(), &[]).code(2).says("Usage:");
+}
+
+#[test]
+fn short_names_and_the_words_of_other_tools_lead_to_the_command() {
+    let temp = tempdir().unwrap();
+    common::Tar::new().file("f", "1").save(temp.path().join("a.tar"));
+    for name in ["x", "extract"] {
+        manyfiles(temp.path(), &[name, "a.tar", "-C", name]).code(0).says("unpacked 1 entry");
+    }
+    manyfiles(temp.path(), &["cp", "x", "copied"]).code(0).says("copied 2 entries");
+    for args in [&["unpack", "x", "-xvf"][..], &["xvf", "a.tar"], &["-xf", "a.tar"]] {
+        let ran = manyfiles(temp.path(), &[args, &["--json"]].concat()).code(2).says("manyfiles unpack ARCHIVE -C DIR");
+        assert!(ran.json()["errors"][1].as_str().unwrap().contains("manyfiles unpack ARCHIVE"), "{ran:#?}");
+    }
+    manyfiles(temp.path(), &["a.tar"]).code(2).says("manyfiles unpack a.tar");
+    manyfiles(temp.path(), &["x/."]).code(2).says("manyfiles copy x/. DST");
+    manyfiles(temp.path(), &["unpack", "a.tar", "x"]).code(2).says("x: this is a folder").says("-C x");
+    manyfiles(temp.path(), &["unpack", "a.tar", "new"]).code(2).says("into a folder of this name: -C new");
+    manyfiles(temp.path(), &["unpack", "x"]).code(2).does_not_say("-C x");
 }
 
 #[test]
@@ -53,6 +74,12 @@ fn completions_are_scripts_that_their_shells_can_read() {
     manyfiles(temp.path(), &["completions", "tcsh"]).code(2).says("bash");
     skip_unless!(Need::Program("bash"));
     shell(temp.path(), "$M completions bash > c && bash -n c").code(0);
+    // After -C a folder is wanted: as bash asks for it, without the part that needs a terminal.
+    let script = "mkdir folder other; touch file; . ./c; compopt() { echo $*; };
+    COMP_WORDS=(manyfiles unpack a.tar -C f); COMP_CWORD=4; _manyfiles manyfiles f -C; echo \"${COMPREPLY[*]}\"";
+    fs::write(temp.path().join("ask"), script).unwrap();
+    let asked = shell(temp.path(), "bash ask").code(0);
+    assert!(asked.out.contains("plusdirs") && !asked.out.contains("file"), "{asked:#?}");
     skip_unless!(Need::Program("zsh"));
     shell(temp.path(), "$M completions zsh > c && zsh -n c").code(0);
     skip_unless!(Need::Program("fish"));

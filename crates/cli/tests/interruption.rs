@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{BINARY, Tar, names, write};
+use common::{BINARY, Pty, Tar, names, shell, write};
 use manyfiles_testkit::{Need, Op, SlowMount, skip_unless};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::{TempDir, tempdir};
@@ -21,6 +21,7 @@ struct Paused {
 }
 
 fn pause() -> Paused {
+    common::with_default_hang_up();
     let temp = tempdir().unwrap();
     let mut tar = Tar::new();
     for n in 0..100 {
@@ -61,8 +62,9 @@ fn end(mut child: Child) -> Output {
 }
 
 #[test]
-fn ctrl_c_removes_the_half_written_file_and_says_what_is_complete() {
-    for (signal, code, word) in [(Signal::INT, 130, "interrupted"), (Signal::TERM, 143, "terminated")] {
+fn ctrl_c_and_its_like_remove_the_half_written_file_and_say_what_is_complete() {
+    let hung_up = (Signal::HUP, 129, "cut off (the terminal is gone)");
+    for (signal, code, word) in [(Signal::INT, 130, "interrupted"), (Signal::TERM, 143, "terminated"), hung_up] {
         let Paused { temp, child } = pause();
         send(&child, signal);
         let output = end(child);
@@ -80,7 +82,7 @@ fn ctrl_c_removes_the_half_written_file_and_says_what_is_complete() {
         assert_eq!(all.len(), usize::from(folder.exists()) + small.len(), "the large file is gone: {all:?}");
         let (written, not_written) = (json["files"].as_u64().unwrap(), json["not_written"].as_u64().unwrap());
         assert_eq!((written, written + not_written), (small.len() as u64, 101), "{err}");
-        assert!(err.contains(word) && err.contains(&format!("{written} entries, ")), "{err}");
+        assert!(err.contains(word) && err.contains(&format!(": {written} entr")), "{err}");
         assert!(err.contains(" are complete in out"), "{err}");
     }
 }
@@ -136,4 +138,109 @@ fn the_second_signal_ends_it_at_once() {
     send(&child, Signal::INT);
     let status = end(child).status;
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(2), "{status}");
+}
+
+#[test]
+fn a_terminal_that_is_closed_leaves_no_half_file() {
+    let temp = tempdir().unwrap();
+    let mut tar = Tar::new();
+    for n in 0..20 {
+        tar = tar.file(&n.to_string(), n.to_string());
+    }
+    let bytes = tar.file("large", vec![1; 16 << 20]).bytes();
+    shell(temp.path(), "mkfifo pipe").code(0);
+    let terminal = Pty::run(temp.path(), "unpack pipe -C out -v");
+    let mut pipe = std::fs::File::options().write(true).open(temp.path().join("pipe")).unwrap();
+    // The pipe stays open: the unpacking waits in the middle of the large file.
+    pipe.write_all(&bytes[..bytes.len() / 2]).unwrap();
+    wait_until(|| temp.path().join("out/large").exists());
+    assert_eq!(terminal.close(), 129);
+    let out = temp.path().join("out");
+    assert!(names(&out).iter().all(|name| common::read(out.join(name)) == *name), "no halves: {:?}", names(&out));
+}
+
+#[test]
+fn a_second_sighup_does_not_keep_it_from_tidying_up() {
+    // The shell tells of a closed terminal, and then the system does.
+    let Paused { temp, child } = pause();
+    for _ in 0..5 {
+        send(&child, Signal::HUP);
+    }
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(129), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!temp.path().join("out/large").exists());
+}
+
+#[test]
+fn nohup_keeps_it_going() {
+    let temp = tempdir().unwrap();
+    let bytes = Tar::new().file("first", "1").file("large", vec![1; 4 << 20]).bytes();
+    let mut child = Command::new("nohup")
+        .args([BINARY, "unpack", "-", "-C", "out"])
+        .current_dir(temp.path())
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.as_mut().unwrap().write_all(&bytes[..bytes.len() / 2]).unwrap();
+    wait_until(|| temp.path().join("out/large").exists());
+    send(&child, Signal::HUP);
+    child.stdin.take().unwrap().write_all(&bytes[bytes.len() / 2..]).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::metadata(temp.path().join("out/large")).unwrap().len(), 4 << 20);
+}
+
+#[test]
+fn messages_that_nobody_reads_any_more_stop_it_as_ctrl_c_does() {
+    let temp = tempdir().unwrap();
+    let mut tar = Tar::new();
+    for n in 0..100 {
+        tar = tar.file(&format!("small/{n}"), n.to_string());
+    }
+    let bytes = tar.file("large", vec![1; 16 << 20]).file("after", "1").bytes();
+    let mut child = Command::new(BINARY)
+        .args(["unpack", "-", "-C", "out", "-vv", "--json"])
+        .current_dir(temp.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&bytes[..bytes.len() / 2]).unwrap();
+    wait_until(|| temp.path().join("out/large").exists());
+    // `| head` has seen enough. The next entry is named, and nobody reads it.
+    drop(child.stderr.take());
+    let _stopped_reading = stdin.write_all(&bytes[bytes.len() / 2..]);
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let out = temp.path().join("out");
+    // What was whole by then may be there; halves may not.
+    for name in names(&out) {
+        let len = std::fs::metadata(out.join(&name)).unwrap().len();
+        assert!(
+            name.starts_with("small") || name == "after" && len == 1 || name == "large" && len == 16 << 20,
+            "{name}"
+        );
+    }
+    match output.status.code() {
+        Some(141) => assert_eq!((&json["status"], &json["signal"]), (&"stopped".into(), &13.into())),
+        // All was handed over before the first message that nobody read.
+        code => assert_eq!((code, &json["status"]), (Some(0), &"complete".into())),
+    }
+}
+
+#[test]
+fn a_listing_that_nobody_reads_on_ends() {
+    let temp = tempdir().unwrap();
+    let mut tar = Tar::new();
+    for n in 0..20_000 {
+        tar = tar.file(&format!("{n:0>80}"), "");
+    }
+    tar.save(temp.path().join("a.tar"));
+    let ran = shell(temp.path(), "{ $M unpack a.tar --dry-run; echo \"status $?\" >&2; } | head -n 1");
+    assert_eq!(ran.err, "status 0\n", "without the summary, which comes when all is listed");
 }

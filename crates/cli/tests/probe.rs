@@ -45,15 +45,39 @@ fn what_cannot_be_measured_is_named_and_exits_with_2() {
 mod on_unix {
     use super::*;
     use common::{Pty, shell};
+    use manyfiles_testkit::{Disk, Need, skip_unless};
 
     #[test]
     fn ctrl_c_leaves_nothing_behind() {
         let temp = tempfile::tempdir().unwrap();
         // A shell without job control starts what is in the background deaf to SIGINT, so SIGTERM it is.
-        let script = r#""$M" probe --seconds 30 & until ls -A | grep -c manyfiles-probe; do :; done; kill $!; wait $!"#;
-        let ran = shell(temp.path(), script).code(143).says("nothing is left behind");
-        assert!(ran.out.ends_with("1\n"), "it had begun: {ran:?}");
-        assert!(common::names(temp.path()).is_empty());
+        for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+            let script = format!(
+                r#""$M" probe --seconds 30 & until ls -A | grep -c manyfiles-probe; do :; done; kill -{signal} $!; wait $!"#
+            );
+            let ran = shell(temp.path(), &script).code(code).says("nothing is left behind");
+            assert!(ran.out.ends_with("1\n"), "it had begun: {ran:?}");
+            assert!(common::names(temp.path()).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_disk_that_cannot_be_written_to_is_blamed_on_the_folder_that_could_not_be_made() {
+        skip_unless!(Need::Root);
+        let disk = Disk::tmpfs().megabytes(512).mount().unwrap();
+        disk.make_read_only().unwrap();
+        let at = disk.path().to_str().unwrap();
+        manyfiles(disk.path(), &["probe", "."])
+            .code(2)
+            .says("cannot create the folder ./.manyfiles-probe-XXXXXX: Read-only file system");
+        manyfiles(disk.path(), &["bench", at]).code(2).says("/.manyfiles-bench-XXXXXX: Read-only file system");
+    }
+
+    #[test]
+    fn too_small_a_disk_is_told_what_is_needed_in_the_same_units() {
+        skip_unless!(Need::Root);
+        let disk = Disk::tmpfs().megabytes(5).mount().unwrap();
+        manyfiles(disk.path(), &["probe", "."]).code(2).says("measuring needs 10.5 MB");
     }
 
     #[test]

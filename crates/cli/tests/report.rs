@@ -97,21 +97,73 @@ fn quiet_says_only_what_went_wrong_and_verbose_says_more() {
     write(temp.path().join("src/f"), "x");
     assert_eq!(manyfiles(temp.path(), &["copy", "src", "a", "-q"]).code(0).err, "");
     manyfiles(temp.path(), &["copy", "src/.", "a", "-q"]).code(1).says("cannot create f").does_not_say("copied");
-    manyfiles(temp.path(), &["copy", "src", "b", "-v"]).code(0).says("time in system calls").says("1 files");
+    manyfiles(temp.path(), &["copy", "src", "b", "-v"])
+        .code(0)
+        .says("time in system calls")
+        .says("; 1 file, 1 folder, 0 symbolic links, ");
     manyfiles(temp.path(), &["copy", "src", "c", "-vv"]).code(0).says("\nf\n");
     manyfiles(temp.path(), &["copy", "src", "d", "-q", "-v"]).code(2).says("cannot be used with");
 }
 
 #[test]
-fn every_one_of_many_failures_is_named_once() {
+fn many_failures_of_one_cause_are_named_first_and_then_counted() {
     let temp = tempdir().unwrap();
     for n in 0..2000 {
         write(temp.path().join(format!("src/{n}")), "new");
         write(temp.path().join(format!("dst/{n}")), "old");
     }
-    let ran = manyfiles(temp.path(), &["copy", "src/.", "dst"]).code(1).says("2,000 failed");
+    // Another cause is named, however many there are of the first.
+    write(temp.path().join("src/folder/below"), "new");
+    write(temp.path().join("dst/folder"), "old");
+    let ran = manyfiles(temp.path(), &["copy", "src/.", "dst", "--json"])
+        .code(1)
+        .says("cannot create 1,995 more: File exists (os error 17) (-v names each)")
+        .says("failed or refused, the first of each cause named above")
+        .says(" folder: ");
+    assert!(ran.err.lines().count() < 15, "{ran:#?}");
+    let failures = ran.json()["failures"].as_array().unwrap().len();
+    assert!((2001..=2002).contains(&failures), "JSON has all: {failures}");
+
+    let ran =
+        manyfiles(temp.path(), &["copy", "src/.", "dst", "-v"]).code(1).says("failed or refused, each named above");
     for n in 0..2000 {
         assert_eq!(ran.err.matches(&format!("cannot create {n}:")).count(), 1, "{n}");
+    }
+}
+
+#[test]
+fn help_that_cannot_be_printed_is_a_failure() {
+    skip_unless!(Need::Root);
+    let temp = tempdir().unwrap();
+    for args in ["help", "help copy", "--version", "man", "completions bash"] {
+        shell(temp.path(), &format!("$M {args} >/dev/full")).code(1).says("cannot write to standard output: No space");
+    }
+}
+
+#[test]
+fn every_entry_is_counted_once_whatever_becomes_of_it() {
+    for how in ["error", "skip", "skip-identical", "overwrite", "replace", "newer", "rename"] {
+        let temp = tempdir().unwrap();
+        for n in 0..20 {
+            write(temp.path().join(format!("src/{n}")), n.to_string());
+            if n % 3 > 0 {
+                write(temp.path().join(format!("dst/{n}")), if n % 3 == 1 { n.to_string() } else { "other".into() });
+            }
+        }
+        write(temp.path().join("dst/folder is here/kept"), "");
+        write(temp.path().join("src/folder is here"), "");
+        write(temp.path().join("src/file is here/below"), "");
+        write(temp.path().join("dst/file is here"), "");
+        fs::hard_link(temp.path().join("src/0"), temp.path().join("src/linked")).unwrap();
+        std::os::unix::fs::symlink("0", temp.path().join("src/link")).unwrap();
+        std::os::unix::fs::symlink("1", temp.path().join("dst/link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(temp.path().join("src/socket")).unwrap();
+        let json = manyfiles(temp.path(), &["copy", "src/.", "dst", "--on-conflict", how, "--json"]).json();
+        let counts = ["files", "folders", "symlinks", "hard_links", "nodes", "skipped", "not_written"];
+        let counted: u64 = counts.iter().map(|key| json[key].as_u64().unwrap()).sum();
+        let listed: usize = ["failures", "sockets"].iter().map(|key| json[key].as_array().unwrap().len()).sum();
+        // Twenty files, two that meet something else, one folder, two links, a socket, and the folder itself.
+        assert_eq!(counted + listed as u64, 20 + 2 + 1 + 2 + 1 + 1, "{how}: {json:#}");
     }
 }
 

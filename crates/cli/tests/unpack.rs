@@ -138,6 +138,59 @@ fn conflicts_are_settled_as_asked() {
 }
 
 #[test]
+fn the_last_of_several_entries_of_one_path_is_what_remains_as_with_tar() {
+    let temp = tempdir().unwrap();
+    Tar::new()
+        .file("a", "old")
+        .file("there", "old")
+        .file("a", "new")
+        .file("there", "new")
+        .save(temp.path().join("a.tar"));
+    for how in ["error", "skip", "skip-identical", "overwrite", "replace", "newer", "rename"] {
+        let at = |name: &str| temp.path().join(how).join(name);
+        common::write(at("there"), "mine");
+        let args = ["unpack", "a.tar", "-C", how, "--on-conflict", how, "--json"];
+        let plan = manyfiles(temp.path(), &[&args[..], &["--dry-run"]].concat()).json();
+        let json = manyfiles(temp.path(), &args).json();
+        assert_eq!(read(at("a")), "new", "{how}: {json:#}");
+        let wins = ["skip-identical", "overwrite", "replace"].contains(&how);
+        assert_eq!(read(at("there")), if wins { "new" } else { "mine" }, "{how}: {json:#}");
+        if how == "rename" {
+            assert_eq!((read(at("there (1)")), at("there (2)").exists()), ("new".into(), false));
+        }
+        let actions: Vec<_> = plan["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line["action"].as_str().unwrap().to_owned())
+            .collect();
+        let expected = match how {
+            "error" => ["create", "conflict", "replace", "conflict"],
+            "skip" | "newer" => ["create", "skip", "replace", "skip"],
+            "skip-identical" => ["create", "compare", "replace", "replace"],
+            "rename" => ["create", "rename", "replace", "replace"],
+            other => ["create", other, "replace", "replace"],
+        };
+        assert_eq!(actions, expected, "{how}");
+    }
+}
+
+#[test]
+fn a_hard_link_to_what_a_folder_kept_the_name_of_is_explained() {
+    let temp = tempdir().unwrap();
+    Tar::new().file("a", "1").hard_link("b", "a").save(temp.path().join("a.tar"));
+    common::write(temp.path().join("out/a/inside"), "kept");
+    manyfiles(temp.path(), &["unpack", "a.tar", "-C", "out", "--on-conflict", "skip"])
+        .code(1)
+        .says("1 entry skipped: its name was taken")
+        .says("cannot make the hard link b")
+        .says("hard links are not made to a folder");
+    let planned =
+        manyfiles(temp.path(), &["unpack", "a.tar", "-C", "out", "--on-conflict", "skip", "--dry-run"]).code(1);
+    assert!(planned.out.contains("fail      b  (what it is a link to, a, is a folder)"), "{planned:#?}");
+}
+
+#[test]
 fn with_fsync_each_file_is_synced_where_all_cannot_be_and_a_failure_is_told() {
     skip_unless!(Need::Fuse);
     let temp = tempdir().unwrap();

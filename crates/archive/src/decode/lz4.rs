@@ -71,7 +71,8 @@ impl Read for Lz4Frame {
     }
 }
 
-fn is_skippable(head: &[u8]) -> bool {
+/// Whether these bytes begin a frame that is to be skipped, which zstd has as well.
+pub(super) fn is_skippable(head: &[u8]) -> bool {
     matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 

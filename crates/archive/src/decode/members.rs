@@ -1,4 +1,8 @@
-//! gzip, bzip2, xz and lz4 files are chains of compressed members, decoded one after the other.
+//! Compressed files are chains of members (gzip, bzip2), streams (xz) or frames (zstd, lz4), decoded one after the other.
+//!
+//! One rule for all of them about what follows a member: zeros, with which tapes and pages were filled, are passed over; then
+//! there is the end, or another member of the same compression, which is decoded; or something else, which is not read and
+//! told as [`AfterCompressed`](crate::Trailing::AfterCompressed). What was decoded until then was whole: its checksum says so.
 
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,7 +13,8 @@ use liblzma::bufread::XzDecoder;
 use liblzma::stream::MtStreamBuilder;
 
 use super::input::Input;
-use super::lz4::Lz4Frame;
+use super::lz4::{self, Lz4Frame};
+use super::zstd::ZstdFrame;
 use crate::format::Compression;
 
 /// More memory than this is not spent on an xz file's dictionary (its highest preset takes 64 MiB).
@@ -28,15 +33,16 @@ enum Current {
     Bzip2(BzDecoder<Input>),
     Xz(XzDecoder<Input>),
     Lz4(Box<Lz4Frame>),
-    /// Between members, or after the last.
-    None(Option<Input>),
+    Zstd(ZstdFrame),
+    /// After the last.
+    None,
 }
 
 /// What follows a member.
 enum Next {
     Member,
     End,
-    /// Something else, which the tools that made these formats pass over with a warning.
+    /// Something else.
     Garbage,
 }
 
@@ -47,23 +53,30 @@ impl Members {
 
     /// The member has ended: goes to the next. `false`: there is none.
     fn advance(&mut self) -> io::Result<bool> {
-        let input = match std::mem::replace(&mut self.current, Current::None(None)) {
-            Current::Gzip(decoder) => Some(decoder.into_inner()),
-            Current::Bzip2(decoder) => Some(decoder.into_inner()),
-            Current::Xz(decoder) => Some(decoder.into_inner()),
-            Current::Lz4(frame) => Some(frame.into_inner()),
-            Current::None(input) => input,
+        let mut decoder = None;
+        let mut input = match std::mem::replace(&mut self.current, Current::None) {
+            Current::Gzip(decoder) => decoder.into_inner(),
+            Current::Bzip2(decoder) => decoder.into_inner(),
+            Current::Xz(decoder) => decoder.into_inner(),
+            Current::Lz4(frame) => frame.into_inner(),
+            Current::Zstd(frame) => {
+                let (input, used) = frame.into_parts();
+                decoder = Some(used);
+                input
+            }
+            Current::None => return Ok(false),
         };
-        let Some(mut input) = input else { return Ok(false) };
         let next = next(self.compression, &mut input)?;
         if let Next::Member = next {
-            self.current = start(self.compression, input)?;
+            self.current = match decoder {
+                Some(decoder) => Current::Zstd(ZstdFrame::after(decoder, input)),
+                None => start(self.compression, input)?,
+            };
             return Ok(true);
         }
         if let Next::Garbage = next {
             input.state.trailing_garbage.store(true, Relaxed);
         }
-        self.current = Current::None(None);
         Ok(false)
     }
 }
@@ -79,7 +92,8 @@ impl Read for Members {
                 Current::Bzip2(decoder) => decoder.read(into)?,
                 Current::Xz(decoder) => decoder.read(into)?,
                 Current::Lz4(frame) => frame.read(into)?,
-                Current::None(_) => return Ok(0),
+                Current::Zstd(frame) => frame.read(into)?,
+                Current::None => return Ok(0),
             };
             if len > 0 {
                 return Ok(len);
@@ -106,37 +120,27 @@ fn start(compression: Compression, input: Input) -> io::Result<Current> {
             Current::Xz(XzDecoder::new_stream(input, stream))
         }
         Compression::Lz4 => Current::Lz4(Box::new(Lz4Frame::new(input)?)),
-        Compression::Zstd => unreachable!("zstd's own decoder goes from frame to frame"),
+        Compression::Zstd => Current::Zstd(ZstdFrame::new(input)?),
     })
 }
 
 /// Looks at what follows a member.
 fn next(compression: Compression, input: &mut Input) -> io::Result<Next> {
-    if compression == Compression::Xz {
-        // Between streams there may be zeros, four at a time.
-        while input.peek(4)? == [0; 4] {
-            input.consume(4);
+    loop {
+        let zeros = input.fill_buf()?.iter().take_while(|&&byte| byte == 0).count();
+        if zeros == 0 {
+            break;
         }
+        input.consume(zeros);
     }
-    let head = input.peek(6)?;
-    Ok(match (compression, head) {
+    Ok(match (compression, input.peek(6)?) {
         (_, []) => Next::End,
-        (Compression::Gzip, [0x1f, 0x8b, ..]) => Next::Member,
-        (Compression::Bzip2, [b'B', b'Z', b'h', ..]) => Next::Member,
-        (Compression::Xz, [0xfd, b'7', b'z', b'X', b'Z', 0]) => Next::Member,
-        (Compression::Lz4, [..]) if Lz4Frame::begins(head) => Next::Member,
-        // xz calls this damage.
-        (Compression::Xz, _) => {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "bytes that are no xz stream follow one"));
-        }
-        // gzip passes over zeros, with which tapes were filled, without a word.
-        (Compression::Gzip, _) => {
-            while let [0, ..] = input.fill_buf()? {
-                let zeros = input.fill_buf()?.iter().take_while(|&&byte| byte == 0).count();
-                input.consume(zeros);
-            }
-            if input.peek(1)?.is_empty() { Next::End } else { Next::Garbage }
-        }
+        (Compression::Gzip, [0x1f, 0x8b, ..])
+        | (Compression::Bzip2, [b'B', b'Z', b'h', ..])
+        | (Compression::Xz, [0xfd, b'7', b'z', b'X', b'Z', 0])
+        | (Compression::Zstd, [0x28, 0xb5, 0x2f, 0xfd, ..]) => Next::Member,
+        (Compression::Zstd, head) if lz4::is_skippable(head) => Next::Member,
+        (Compression::Lz4, head) if Lz4Frame::begins(head) => Next::Member,
         _ => Next::Garbage,
     })
 }

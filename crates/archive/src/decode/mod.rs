@@ -6,6 +6,7 @@
 mod input;
 mod lz4;
 mod members;
+mod zstd;
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use input::State;
 use members::Members;
 
 use crate::error::{ErrorKind, Position, Result};
-use crate::format::{Compression, Format, HEAD, detect};
+use crate::format::{Format, HEAD, detect};
 use crate::tar::Cancel;
 
 /// A multiple of the tar block, so that headers never lie across two.
@@ -127,8 +128,7 @@ fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) 
     let state = Arc::clone(&input.state);
     let decoder: Box<dyn Read> = match compression {
         None => Box::new(input),
-        Some(Compression::Zstd) => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
-        Some(other) => Box::new(Members::new(other, input)?),
+        Some(compression) => Box::new(Members::new(compression, input)?),
     };
     pump(decoder, to, used, &state)
 }

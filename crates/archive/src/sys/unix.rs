@@ -19,6 +19,10 @@ pub(crate) fn path(bytes: &[u8]) -> &Path {
 /// Whether a name can only be Unicode.
 pub(crate) const NAMES_ARE_UNICODE: bool = false;
 
+/// The mode of a file with DOS's read-only bit, which says nothing of who may read. A mode that is set as it is given would show
+/// to all what the umask keeps from them: here the bit is nothing.
+pub(crate) const READ_ONLY: Option<u32> = None;
+
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     file.read_at(buffer, position)
 }

@@ -25,6 +25,9 @@ pub(crate) fn path(bytes: &[u8]) -> &Path {
 /// Whether a name can only be Unicode.
 pub(crate) const NAMES_ARE_UNICODE: bool = true;
 
+/// The mode of a file with DOS's read-only bit, which is one of this system's own.
+pub(crate) const READ_ONLY: Option<u32> = Some(0o444);
+
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     file.seek_read(buffer, position)
 }

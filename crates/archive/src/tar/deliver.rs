@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use manyfiles::Error;
 use manyfiles::tree::{Content, TreeFile, TreeWriter};
+use manyfiles::{Error, Operation};
 
-use super::scan::{Member, Scanner};
+use super::member::Member;
+use super::scan::Scanner;
 use super::source::{Cancel, Source, entry_error};
 use super::sparse::Piece;
 use crate::entry::{Entry, Kind};
@@ -64,7 +65,7 @@ fn file<S: Source>(
     match content {
         Ok(content) => tree.file_with(entry.path, content, entry.metadata()).unwrap_or_else(in_the_report),
         Err(error) => {
-            tree.fail(Error::new(entry.operation(), entry.path, entry_error(&error)));
+            tree.fail(Error::new(Operation::Read, entry.path, entry_error(&error)));
             return Err(error);
         }
     }
@@ -129,7 +130,7 @@ enum Failed {
 fn copy<S: Source>(
     scanner: &mut Scanner<S>,
     mut len: u64,
-    file: &mut TreeFile<'_>,
+    file: &mut TreeFile,
     cancel: &Cancel,
 ) -> std::result::Result<(), Failed> {
     while len > 0 {

@@ -58,12 +58,14 @@ impl<'a> Header<'a> {
         text(&self.0[345..if is_star { 476 } else { 500 }])
     }
 
+    /// `None` if the header gives none.
     pub fn mode(self) -> Option<u32> {
-        u32::try_from(number(&self.0[100..108])?).ok()
+        given(&self.0[100..108])
     }
 
+    /// `None` if the header does not give both.
     pub fn owner(self) -> Option<(u32, u32)> {
-        Some((u32::try_from(number(&self.0[108..116])?).ok()?, u32::try_from(number(&self.0[116..124])?).ok()?))
+        Some((given(&self.0[108..116])?, given(&self.0[116..124])?))
     }
 
     /// `None` if the field is no number, or no possible size.
@@ -117,6 +119,14 @@ pub(crate) fn number(field: &[u8]) -> Option<i64> {
     Some(value)
 }
 
+/// A number that the field must hold to mean one: a blank field is not 0, which would be no rights, or root's.
+fn given(field: &[u8]) -> Option<u32> {
+    if field.iter().all(|byte| matches!(byte, b' ' | 0)) {
+        return None;
+    }
+    u32::try_from(number(field)?).ok()
+}
+
 fn octal(field: &[u8]) -> Option<i64> {
     let blank = |byte: &u8| matches!(byte, b' ' | 0);
     let start = field.iter().position(|byte| !blank(byte)).unwrap_or(field.len());
@@ -158,6 +168,16 @@ mod tests {
         assert_eq!(number(b"\xbf\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), None);
         assert_eq!(number(b"\xc0\0\0\0\0\0\0\0\0\0\0\0"), None);
         assert_eq!(number(b""), None);
+    }
+
+    #[test]
+    fn a_mode_and_an_owner_that_are_not_there_are_none() {
+        let mut block = [0; BLOCK];
+        assert_eq!((Header::new(&block).mode(), Header::new(&block).owner()), (None, None));
+        block[100..132].fill(b' ');
+        assert_eq!((Header::new(&block).mode(), Header::new(&block).owner()), (None, None));
+        block[100..124].copy_from_slice(b"0000000 0000000 0000000 ");
+        assert_eq!((Header::new(&block).mode(), Header::new(&block).owner()), (Some(0), Some((0, 0))));
     }
 
     #[test]

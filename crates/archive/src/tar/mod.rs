@@ -5,13 +5,18 @@
 //! times before 1970, and it does not tell at which byte of the file an entry's content is, once its reader is buffered.
 
 mod deliver;
+mod end;
 mod file;
 pub(crate) mod header;
+mod member;
+mod missing;
 mod pax;
 mod scan;
 mod source;
 mod sparse;
 mod stream;
+
+use std::path::Path;
 
 use manyfiles::tree::TreeWriter;
 
@@ -19,6 +24,10 @@ use crate::entry::{Entry, Kind};
 use crate::error::Result;
 use crate::gate::Gate;
 use crate::limits::Meter;
+use crate::summary::Trailing;
+use member::Member;
+use missing::{Missing, Why};
+use scan::Scanner;
 
 pub(crate) use deliver::in_the_report;
 pub(crate) use file::{FileSource, read_at};
@@ -31,38 +40,78 @@ pub(crate) enum Target<'a> {
     List(&'a mut dyn FnMut(&Entry<'_>)),
 }
 
-/// Reads a tar to its end. `meter` counts also what was read before an error.
+/// Reads a tar to its end, or with `ignore_zeros` all that follow each other. `meter` counts also what was read before an error.
 pub(crate) fn read<S: Source>(
     source: S,
     gate: &Gate,
+    ignore_zeros: bool,
     meter: &mut Meter,
-    left_out: &mut u64,
     target: &mut Target<'_>,
     cancel: &Cancel,
-) -> (S, Result<()>) {
-    let mut scanner = scan::Scanner::new(source);
-    let mut member = scan::Member::default();
+) -> (S, Result<Option<Trailing>>) {
+    let mut scanner = Scanner::new(source);
+    let mut member = Member::default();
+    let mut missing = Missing::default();
     let mut read = || {
-        while scanner.next(&mut member)? {
-            cancel.check()?;
-            meter.entry()?;
-            let Some(mut entry) = gate.admit(member.entry()) else {
-                *left_out += 1;
-                continue;
-            };
-            if entry.kind == Kind::File && entry.refusal.is_none() {
-                meter.content(member.size)?;
+        loop {
+            while scanner.next(&mut member)? {
+                cancel.check()?;
+                one(&mut scanner, &member, gate, &mut missing, meter, target, cancel)?;
             }
-            match target {
-                Target::Tree(tree) => deliver::deliver(&mut scanner, &member, &entry, tree, cancel)?,
-                Target::List(visit) => {
-                    entry.check_paths();
-                    visit(&entry);
-                }
+            if !scanner.go_on(ignore_zeros, cancel)? {
+                break;
             }
         }
-        scanner.source_mut().finish()
+        scanner.source_mut().finish()?;
+        Ok(scanner.trailing)
     };
     let read = read();
     (scanner.into_source(), read)
+}
+
+fn one<S: Source>(
+    scanner: &mut Scanner<S>,
+    member: &Member,
+    gate: &Gate,
+    missing: &mut Missing,
+    meter: &mut Meter,
+    target: &mut Target<'_>,
+    cancel: &Cancel,
+) -> Result<()> {
+    meter.entry()?;
+    let whole = member.entry();
+    let path = whole.path;
+    if !gate.selects(path) {
+        missing.add(path, Why::NotSelected);
+        meter.left_out += 1;
+        return Ok(());
+    }
+    let link = match whole.kind {
+        Kind::HardLink(existing) => existing,
+        _ => Path::new(""),
+    };
+    let Some(mut entry) = gate.reduce(whole) else {
+        meter.stripped();
+        return Ok(());
+    };
+    entry.check_target();
+    if entry.refusal.is_none() {
+        missing.check_link(link, gate.strip, &mut entry);
+    }
+    match entry.refusal {
+        Some(_) => missing.add(path, Why::Refused),
+        None => missing.remove(path),
+    }
+    meter.with_attributes += u64::from(member.has_attributes);
+    if entry.kind == Kind::File && entry.refusal.is_none() {
+        meter.content(member.size)?;
+    }
+    match target {
+        Target::Tree(tree) => deliver::deliver(scanner, member, &entry, tree, cancel),
+        Target::List(visit) => {
+            entry.check_paths();
+            visit(&entry);
+            Ok(())
+        }
+    }
 }

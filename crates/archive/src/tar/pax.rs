@@ -12,6 +12,10 @@ pub(crate) struct Pax {
     pub modified: Option<(i64, u32)>,
     pub user: Option<u32>,
     pub group: Option<u32>,
+    /// Whether there are extended attributes or access control lists, which are not unpacked.
+    pub has_attributes: bool,
+    /// GNU: whether the tar begins in the middle of a file whose beginning is in an earlier volume.
+    pub continues_volume: bool,
     pub sparse: Sparse,
 }
 
@@ -29,6 +33,9 @@ pub(crate) struct Sparse {
     pub pieces: Option<Vec<Piece>>,
     offset: Option<u64>,
 }
+
+/// How keys begin that tar programs give extended attributes and access control lists.
+const ATTRIBUTES: [&[u8]; 4] = [b"SCHILY.xattr.", b"SCHILY.acl.", b"LIBARCHIVE.xattr.", b"RHT.security."];
 
 /// A record that cannot be read.
 pub(crate) type Malformed = &'static str;
@@ -87,14 +94,15 @@ impl Pax {
                 self.sparse.pieces.get_or_insert_default().push(Piece { offset, len });
             }
             b"GNU.sparse.map" => self.sparse.pieces = Some(map(value)?),
-            _ => {}
+            b"GNU.volume.offset" => self.continues_volume = true,
+            _ => self.has_attributes |= ATTRIBUTES.iter().any(|prefix| key.starts_with(prefix)),
         }
         Ok(())
     }
 
     /// Says of `self` what a global header says, where the entry's own says nothing.
     pub fn or(&mut self, global: &Pax) {
-        let Pax { path, link_path, size, modified, user, group, sparse: _ } = global;
+        let Pax { path, link_path, size, modified, user, group, .. } = global;
         fn inherit<T: Clone>(own: &mut Option<T>, global: &Option<T>) {
             if own.is_none() {
                 own.clone_from(global);

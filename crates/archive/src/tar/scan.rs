@@ -1,69 +1,24 @@
 //! From member to member: headers, with what extends them, become one [`Member`] each.
 
-use std::time::SystemTime;
+use manyfiles::tree::{Content, Node};
 
-use manyfiles::tree::{Content, Node, Refusal};
-
+use super::end::{self, Follows};
 use super::header::{BLOCK, Block, Header, text};
+use super::member::{Class, Member};
 use super::pax::Pax;
-use super::source::Source;
+use super::source::{Cancel, Source};
 use super::sparse::{self, ContentMap, Piece, padding};
-use crate::entry::{Entry, Kind, time};
-use crate::error::{ErrorKind, Result};
+use crate::entry::time;
+use crate::error::{ErrorKind, Position, Result};
+use crate::summary::Trailing;
 use crate::sys;
 
 /// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names end at
 /// 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
 const LONGEST_EXTENSION: u64 = 16 << 20;
 
-/// What an entry is, before its link's target is looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Class {
-    #[default]
-    File,
-    Folder,
-    Symlink,
-    HardLink,
-    Node(Node),
-}
-
-/// One entry of a tar.
-#[derive(Debug, Default)]
-pub(crate) struct Member {
-    path: Vec<u8>,
-    link: Vec<u8>,
-    class: Class,
-    mode: Option<u32>,
-    modified: Option<SystemTime>,
-    owner: Option<(u32, u32)>,
-    /// Whether this system cannot have such a path or link.
-    not_unicode: bool,
-    /// The size of the file, holes included.
-    pub size: u64,
-    /// The pieces of a sparse file.
-    pub pieces: Option<Vec<Piece>>,
-}
-
-impl Member {
-    pub fn entry(&self) -> Entry<'_> {
-        Entry {
-            path: sys::path(&self.path),
-            kind: match self.class {
-                Class::File => Kind::File,
-                Class::Folder => Kind::Folder,
-                Class::Symlink => Kind::Symlink(sys::path(&self.link)),
-                Class::HardLink => Kind::HardLink(sys::path(&self.link)),
-                Class::Node(node) => Kind::Node(node),
-            },
-            size: self.size,
-            mode: self.mode,
-            modified: self.modified,
-            owner: self.owner,
-            refusal: None,
-        }
-        .unless(self.not_unicode.then_some(Refusal::NotUnicode))
-    }
-}
+/// Tars in several volumes consist of whole records, which are of this size by default.
+const RECORD: u64 = 10_240;
 
 /// Headers before an entry's own.
 #[derive(Default)]
@@ -72,6 +27,8 @@ struct Extensions {
     /// GNU's long names.
     name: Option<Vec<u8>>,
     link: Option<Vec<u8>>,
+    /// Solaris's access control lists are entries of their own.
+    has_acl: bool,
     any: bool,
 }
 
@@ -85,12 +42,27 @@ pub(crate) struct Scanner<S> {
     padding: u64,
     /// Headers read, those before entries' own included.
     headers: u64,
-    ended: bool,
+    /// How many bytes of zeros have been read as the end of the tar.
+    end: Option<u64>,
+    /// A header that was read already.
+    ahead: Option<Block>,
+    /// What follows the tar and is not read.
+    pub trailing: Option<Trailing>,
 }
 
 impl<S: Source> Scanner<S> {
     pub fn new(source: S) -> Scanner<S> {
-        Scanner { source, global: Pax::default(), is_pax: false, left: 0, padding: 0, headers: 0, ended: false }
+        Scanner {
+            source,
+            global: Pax::default(),
+            is_pax: false,
+            left: 0,
+            padding: 0,
+            headers: 0,
+            end: None,
+            ahead: None,
+            trailing: None,
+        }
     }
 
     pub fn source(&self) -> &S {
@@ -123,19 +95,19 @@ impl<S: Source> Scanner<S> {
                     self.is_pax = true;
                     let merged = self.global.merge(&records);
                     self.well_formed(merged)?;
+                    if self.global.continues_volume {
+                        return Err(later_volume());
+                    }
                 }
                 b'L' => extensions.name = Some(text(&self.extension(header)?).to_vec()),
                 b'K' => extensions.link = Some(text(&self.extension(header)?).to_vec()),
                 // A volume's label and an access control list: nothing to unpack.
                 b'V' | b'A' => {
                     self.extension(header)?;
+                    extensions.has_acl |= header.kind() == b'A';
                     continue;
                 }
-                b'M' => {
-                    return Err(ErrorKind::Unsupported(
-                        "this is a later volume of a tar in several volumes; join them first (`tar --extract --multi-volume`)".into(),
-                    ));
-                }
+                b'M' => return Err(later_volume()),
                 b'N' => {
                     return Err(ErrorKind::Unsupported(
                         "a tar from before 1990 (GNU's 'N' entries), which GNU tar can still unpack".into(),
@@ -153,8 +125,13 @@ impl<S: Source> Scanner<S> {
 
     /// Reads the next header. `false`: the tar has ended.
     fn header(&mut self, block: &mut Block, entry_expected: bool) -> Result<bool> {
-        if self.ended {
+        if self.end.is_some() {
             return Ok(false);
+        }
+        if let Some(ahead) = self.ahead.take() {
+            *block = ahead;
+            self.headers += 1;
+            return Ok(true);
         }
         let start = self.source.position();
         let mut is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
@@ -168,7 +145,7 @@ impl<S: Source> Scanner<S> {
             if entry_expected {
                 return Err(self.source.damage(start, "it ends between an entry's headers"));
             }
-            self.ended = true;
+            self.end = Some(self.source.position() - start);
             return Ok(false);
         }
         let header = Header::new(block);
@@ -187,6 +164,24 @@ impl<S: Source> Scanner<S> {
         Ok(true)
     }
 
+    /// Looks at what follows the end that [`next`](Self::next) has found. `true`: another tar, which is to be read on. What is
+    /// not read is [`trailing`](Self::trailing).
+    pub fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool> {
+        let zeros = self.end.expect("asked for at the end");
+        match end::follows(&mut self.source, zeros, self.headers == 0, ignore_zeros, cancel)? {
+            Follows::Tar(block) if ignore_zeros => {
+                // What a global header says holds for its own tar.
+                (self.global, self.is_pax) = (Pax::default(), false);
+                (self.end, self.ahead) = (None, Some(*block));
+                return Ok(true);
+            }
+            Follows::Tar(_) => self.trailing = Some(Trailing::Tar),
+            Follows::Unread(trailing) => self.trailing = Some(trailing),
+            Follows::Nothing => {}
+        }
+        Ok(false)
+    }
+
     /// Reads a whole block. `None`: the source has ended.
     fn block(&mut self, block: &mut Block) -> Result<Option<()>> {
         match self.source.read(block)? {
@@ -201,7 +196,15 @@ impl<S: Source> Scanner<S> {
 
     /// That the archive ends where more should be.
     pub fn cut_short(&self) -> ErrorKind {
-        self.source.damage(self.source.position(), "it is cut short")
+        let position = self.source.position();
+        match self.source.damage(position, "it is cut short") {
+            ErrorKind::Damaged { at: at @ Position::Archive(_), .. } if position.is_multiple_of(RECORD) => {
+                let cause = "it is cut short; if it is the first of several volumes, read them together \
+                             (`tar --extract --multi-volume -f FIRST -f SECOND`)";
+                ErrorKind::damaged(at, cause)
+            }
+            damage => damage,
+        }
     }
 
     fn well_formed<T>(&self, parsed: std::result::Result<T, &'static str>) -> Result<T> {
@@ -237,8 +240,9 @@ impl<S: Source> Scanner<S> {
     }
 
     fn member(&mut self, header: Header<'_>, extensions: Extensions, member: &mut Member) -> Result<()> {
-        let Extensions { mut pax, name, link, .. } = extensions;
+        let Extensions { mut pax, name, link, has_acl, .. } = extensions;
         pax.or(&self.global);
+        member.has_attributes = pax.has_attributes || has_acl;
         let mut sparse = std::mem::take(&mut pax.sparse);
 
         member.path.clear();
@@ -381,4 +385,12 @@ impl<S: Source> Scanner<S> {
         (self.left, self.padding) = (0, 0);
         Ok(())
     }
+}
+
+fn later_volume() -> ErrorKind {
+    ErrorKind::Unsupported(
+        "this is a later volume of a tar in several volumes; read them together, the first one first \
+         (`tar --extract --multi-volume -f FIRST -f SECOND`)"
+            .into(),
+    )
 }

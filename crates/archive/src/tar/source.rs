@@ -46,14 +46,20 @@ impl Cancel {
     }
 }
 
-/// What a half-written file is given up for when the archive, not the file system, is to blame.
+/// What an entry is given up for when the archive, not the file system, is to blame.
 pub(crate) fn entry_error(kind: &ErrorKind) -> io::Error {
+    let told = |cause: String| io::Error::new(io::ErrorKind::InvalidData, cause);
     match kind {
         ErrorKind::Read(error) => match error.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code),
             None => io::Error::new(error.kind(), error.to_string()),
         },
         ErrorKind::Cancelled => io::Error::new(io::ErrorKind::Interrupted, "cancelled"),
-        _ => io::Error::new(io::ErrorKind::InvalidData, "the archive is damaged here"),
+        ErrorKind::Damaged { cause, .. } => told(format!("the archive is damaged here: {cause}")),
+        ErrorKind::Limit { limit, value, .. } => {
+            told(format!("given up: with it the archive goes over the limit of {value} for the {limit}"))
+        }
+        ErrorKind::Changed(_) => told("the archive was changed or cut short while it was being unpacked".into()),
+        other => told(other.to_string()),
     }
 }

@@ -33,6 +33,16 @@ fn damaged(cause: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the archive is damaged here: {cause}"))
 }
 
+/// What a failed decoding or reading of an entry's content is called: what the system said stays as it is.
+fn undecoded(error: io::Error) -> io::Error {
+    match error.kind() {
+        _ if error.raw_os_error().is_some() => error,
+        io::ErrorKind::Unsupported => error,
+        io::ErrorKind::UnexpectedEof => damaged("its content is cut short"),
+        _ => damaged(&error.to_string()),
+    }
+}
+
 impl<'a> Decoder<'a> {
     pub fn new(file: &'a File, len: u64) -> Decoder<'a> {
         Decoder { file, len, packed: Vec::new(), inflate: Decompress::new(false) }
@@ -65,7 +75,7 @@ impl<'a> Decoder<'a> {
             }
             _ => {
                 let mut content = Vec::new();
-                decoder(record, packed)?.read_to_end(&mut content)?;
+                decoder(record, packed)?.read_to_end(&mut content).map_err(undecoded)?;
                 content
             }
         };
@@ -79,7 +89,7 @@ impl<'a> Decoder<'a> {
     fn read_packed(&mut self, start: u64, len: usize) -> io::Result<()> {
         let there = self.len.checked_sub(start).ok_or_else(|| damaged("it begins past the end of the archive"))?;
         self.packed.resize(there.min(len as u64) as usize, 0);
-        sys::read_exact_at(self.file, &mut self.packed, start)
+        sys::read_exact_at(self.file, &mut self.packed, start).map_err(undecoded)
     }
 
     /// The content of any entry, piece by piece into `write`. Checked at the end only.
@@ -89,7 +99,7 @@ impl<'a> Decoder<'a> {
         mut write: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut header = [0; LOCAL];
-        sys::read_exact_at(self.file, &mut header, record.start)?;
+        sys::read_exact_at(self.file, &mut header, record.start).map_err(undecoded)?;
         let start = record.start + local_header_len(&header)? as u64;
         if start.checked_add(record.packed).is_none_or(|end| end > self.len) {
             return Err(damaged("its content reaches past the end of the archive").into());
@@ -103,8 +113,7 @@ impl<'a> Decoder<'a> {
                 Ok(0) => break,
                 Ok(len) => len,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.raw_os_error().is_some() => return Err(error.into()),
-                Err(error) => return Err(damaged(&error.to_string()).into()),
+                Err(error) => return Err(undecoded(error).into()),
             };
             check.add(&buffer[..len])?;
             write(&buffer[..len])?;
@@ -202,7 +211,7 @@ fn decoder<'a>(record: &Record<'_>, packed: impl BufRead + 'a) -> io::Result<Box
 /// LZMA with zip's own header: two bytes of version, two of the length of the properties, and those.
 fn lzma<'a>(record: &Record<'_>, mut packed: impl BufRead + 'a) -> io::Result<impl Read + 'a> {
     let mut header = [0; 9];
-    packed.read_exact(&mut header)?;
+    packed.read_exact(&mut header).map_err(undecoded)?;
     if u16_at(&header, 2) != 5 {
         return Err(damaged("its LZMA properties have an unknown length"));
     }

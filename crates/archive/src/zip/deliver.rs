@@ -1,4 +1,4 @@
-//! One entry of a zip goes into the tree.
+//! One entry of a zip goes into the tree: decoded by any thread, handed over when its turn comes.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,7 +8,6 @@ use manyfiles::{Error, Operation};
 
 use super::content::{Decoder, SMALL};
 use super::directory::Record;
-use super::entry::unreadable;
 use crate::entry::{Entry, Kind};
 use crate::error::Result;
 use crate::gate::Gate;
@@ -18,99 +17,135 @@ use crate::tar::{Cancel, in_the_report};
 /// The longest target of a symbolic link.
 const LONGEST_TARGET: u64 = 64 << 10;
 
-/// Calls `then` with the entry as it is to be written, its link's target read, unless it is not wanted.
-pub(crate) fn with_entry<'a, T>(
-    gate: &Gate,
-    record: &Record<'_>,
-    decoder: &mut Decoder<'a>,
-    then: impl FnOnce(&mut Decoder<'a>, &mut Entry<'_>) -> T,
-) -> Option<T> {
-    let name = record.name();
-    let wanted = gate.admit(record.entry(&name, Path::new("")))?;
-    let mut target = Vec::new();
-    let mut failure = None;
-    if matches!(wanted.kind, Kind::Symlink(_)) && wanted.refusal.is_none() {
-        if record.size > LONGEST_TARGET || record.packed > LONGEST_TARGET {
-            failure =
-                Some(unreadable(&wanted, io::ErrorKind::InvalidData, "the target of a symbolic link is too long"));
-        } else {
-            match decoder.whole(record) {
-                Ok(content) => {
-                    target = content;
-                    if !sys::make_representable(&mut target) {
-                        failure = Some(Error::refused(wanted.operation(), wanted.path, Refusal::NotUnicode));
-                    }
-                }
-                Err(error) => failure = Some(Error::new(Operation::Read, wanted.path, error)),
-            }
+/// What was decoded of an entry.
+pub(super) enum Decoded {
+    /// There is nothing to decode, or nobody wants it.
+    Nothing,
+    /// The content of a file, or what a symbolic link says.
+    Bytes(Vec<u8>),
+    Failed(io::Error),
+}
+
+impl Decoded {
+    /// How much memory it keeps.
+    pub fn len(&self) -> usize {
+        match self {
+            Decoded::Bytes(bytes) => bytes.len(),
+            Decoded::Nothing | Decoded::Failed(_) => 0,
         }
     }
+}
+
+/// Whether an entry's content, if it has any, is too long to be decoded before its turn.
+pub(super) fn is_long(record: &Record<'_>) -> bool {
+    record.size > SMALL || record.packed > SMALL
+}
+
+/// Whether an entry is a file that is wanted, and [long](is_long).
+pub(super) fn is_long_file(gate: &Gate, record: &Record<'_>) -> bool {
+    is_long(record) && wanted_kind(gate, record) == Some(Kind::File)
+}
+
+/// Calls `then` with the path that an entry is to have, if it is to have one.
+pub(super) fn with_path<T>(gate: &Gate, record: &Record<'_>, then: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    let name = record.name();
+    let entry = gate.reduce(record.entry(&name, Path::new("")))?;
+    Some(then(entry.path.as_os_str().as_encoded_bytes()))
+}
+
+/// What is to be decoded of an entry, if anything.
+fn wanted_kind(gate: &Gate, record: &Record<'_>) -> Option<Kind<'static>> {
+    let name = record.name();
+    let entry = gate.reduce(record.entry(&name, Path::new("")))?;
+    match entry.kind {
+        Kind::File if entry.refusal.is_none() => Some(Kind::File),
+        Kind::Symlink(_) if entry.refusal.is_none() => Some(Kind::Symlink(Path::new(""))),
+        _ => None,
+    }
+}
+
+/// Decodes an entry that is not [long](is_long_file). With `links_only`, the content of files is not wanted.
+pub(super) fn decode(gate: &Gate, record: &Record<'_>, decoder: &mut Decoder<'_>, links_only: bool) -> Decoded {
+    match wanted_kind(gate, record) {
+        Some(Kind::Symlink(_)) if record.size > LONGEST_TARGET || record.packed > LONGEST_TARGET => {
+            let cause = "the target of a symbolic link is too long";
+            Decoded::Failed(io::Error::new(io::ErrorKind::InvalidData, cause))
+        }
+        Some(Kind::File) if links_only => Decoded::Nothing,
+        Some(_) => decoder.whole(record).map_or_else(Decoded::Failed, Decoded::Bytes),
+        None => Decoded::Nothing,
+    }
+}
+
+/// Calls `then` with the entry as it is to be written, and a file's content.
+pub(super) fn with_entry<T>(
+    gate: &Gate,
+    record: &Record<'_>,
+    decoded: Decoded,
+    then: impl FnOnce(&mut Entry<'_>, Vec<u8>) -> T,
+) -> Option<T> {
+    let name = record.name();
+    let wanted = gate.reduce(record.entry(&name, Path::new("")))?;
+    let (mut content, mut failure) = (Vec::new(), None);
+    match decoded {
+        Decoded::Nothing => {}
+        Decoded::Bytes(bytes) => content = bytes,
+        Decoded::Failed(cause) => failure = Some(Error::new(Operation::Read, wanted.path, cause)),
+    }
+    let mut target;
     let mut entry = wanted;
     if let Kind::Symlink(to) = &mut entry.kind {
+        target = std::mem::take(&mut content);
+        if !sys::make_representable(&mut target) {
+            failure = failure.or(Some(Error::refused(Operation::Symlink, entry.path, Refusal::NotUnicode)));
+        }
         *to = sys::path(&target);
     }
     entry.refusal = entry.refusal.or(failure);
-    Some(then(decoder, &mut entry))
+    entry.check_target();
+    Some(then(&mut entry, content))
 }
 
-/// Hands an entry over. What cannot be read or is not taken is in the tree's report; only a cancellation is an error.
-pub(crate) fn deliver(
-    gate: &Gate,
-    record: &Record<'_>,
-    decoder: &mut Decoder<'_>,
-    tree: &TreeWriter,
-    cancel: &Cancel,
-) -> Result<()> {
-    cancel.check()?;
-    with_entry(gate, record, decoder, |decoder, entry| {
+/// Hands an entry over. What cannot be read or is not taken is in the tree's report.
+pub(super) fn hand_over(gate: &Gate, record: &Record<'_>, decoded: Decoded, tree: &TreeWriter) {
+    with_entry(gate, record, decoded, |entry, content| {
         if let Some(refusal) = entry.refusal.take() {
             tree.fail(refusal);
-            return Ok(());
+            return;
         }
         let (path, metadata) = (entry.path, entry.metadata());
         match entry.kind {
-            Kind::File if record.size > SMALL || record.packed > SMALL => {
-                return large(record, decoder, entry, tree, cancel);
-            }
-            Kind::File => match decoder.whole(record) {
-                Ok(content) => tree.file_with(path, content, metadata),
-                Err(error) => {
-                    tree.fail(Error::new(Operation::Read, path, error));
-                    Ok(())
-                }
-            },
+            Kind::File => tree.file_with(path, content, metadata),
             Kind::Folder => tree.folder(path, metadata),
             Kind::Symlink(target) => tree.symlink(path, target, metadata),
             Kind::Node(node) => tree.node(path, node, metadata),
             Kind::HardLink(_) | Kind::Other => Ok(()),
         }
         .unwrap_or_else(in_the_report);
-        Ok(())
-    })
-    .unwrap_or(Ok(()))
+    });
 }
 
-fn large(
+/// Writes a file whose content is [long](is_long) as it is decoded. Its place among other entries of its path is its end.
+pub(super) fn stream(
+    gate: &Gate,
     record: &Record<'_>,
     decoder: &Decoder<'_>,
-    entry: &Entry<'_>,
     tree: &TreeWriter,
     cancel: &Cancel,
 ) -> Result<()> {
-    let mut file: TreeFile<'_> = match tree.create(entry.path, entry.metadata()) {
-        Ok(file) => file,
-        Err(error) => {
-            in_the_report(error);
-            return Ok(());
+    with_entry(gate, record, Decoded::Nothing, |entry, _| {
+        let mut file: TreeFile = match tree.create(entry.path, entry.metadata()) {
+            Ok(file) => file,
+            Err(error) => return in_the_report(error),
+        };
+        let copied: io::Result<()> = decoder.pieces(record, |bytes| {
+            cancel.check().map_err(|kind| crate::tar::entry_error(&kind))?;
+            file.write_all(bytes)
+        });
+        match copied {
+            Ok(()) => file.close().unwrap_or_else(in_the_report),
+            Err(error) => file.abandon(error),
         }
-    };
-    let copied: io::Result<()> = decoder.pieces(record, |bytes| {
-        cancel.check().map_err(|kind| crate::tar::entry_error(&kind))?;
-        file.write_all(bytes)
     });
-    match copied {
-        Ok(()) => file.close().unwrap_or_else(in_the_report),
-        Err(error) => file.abandon(error),
-    }
     cancel.check()
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 
 use super::field::{u16_at, u32_at, u64_at};
 use crate::error::{ErrorKind, Position, Result};
+use crate::parts::SPLIT_ZIP;
 use crate::tar::read_at;
 
 const END: usize = 22;
@@ -22,6 +23,18 @@ pub(crate) struct End {
     pub is_zip64: bool,
     /// How many bytes there are before the archive, which its offsets do not count.
     pub shift: u64,
+}
+
+/// Whether a file begins as the first part of a split zip does.
+pub(crate) fn begins_as_part(file: &File) -> Result<bool> {
+    let mut begin = [0; 4];
+    read_at(file, &mut begin, 0)?;
+    Ok(begin == *b"PK\x07\x08")
+}
+
+/// That a file is one part of a split zip.
+pub(crate) fn part() -> ErrorKind {
+    ErrorKind::Unsupported(SPLIT_ZIP.into())
 }
 
 /// Finds the directory. `None`: the file has none at its end.
@@ -79,9 +92,10 @@ fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Re
         end = start;
     }
     if disk != directory_disk || disk != 0 {
-        let message =
-            "this is a part of a zip in several parts; join them first (`zip -s 0 parts.zip --out whole.zip`)";
-        return Ok(Err(ErrorKind::Unsupported(message.into())));
+        if END + usize::from(u16_at(record, 20)) < record.len() {
+            return damaged("its last record says that there are other parts, and is not the last of this one");
+        }
+        return Ok(Err(part()));
     }
     // The directory ends where this record begins, whatever precedes the archive. If something stands between (a signature),
     // the offset tells.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use chrono::{Local, NaiveDate, TimeZone};
+use chrono::{Local, Months, NaiveDate, NaiveTime, TimeDelta, TimeZone};
 use manyfiles::tree::Node;
 use manyfiles::{Error, Operation};
 
@@ -70,6 +70,7 @@ impl<'a> Record<'a> {
     /// The entry. A symbolic link's target is in its content: give it, or an empty path.
     pub fn entry<'b>(&self, name: &'b [u8], target: &'b Path) -> Entry<'b> {
         let mode = self.unix_mode();
+        let has_content = self.size > 0 || name == b"-";
         let kind = match mode.map_or(0, |mode| mode & TYPE) {
             _ if name.ends_with(b"/") => Kind::Folder,
             FOLDER => Kind::Folder,
@@ -77,15 +78,18 @@ impl<'a> Record<'a> {
             0 if self.attributes & 0x10 != 0 => Kind::Folder,
             0 | FILE => Kind::File,
             SYMLINK => Kind::Symlink(target),
+            // Content that came through something else is that of a file. `zip archive.zip -` calls it "-", and notes what its
+            // standard input was: a pipe, a device, a socket.
+            _ if has_content => Kind::File,
             FIFO => Kind::Node(Node::Fifo),
             _ => Kind::Other,
         };
-        let read_only = (mode.is_none() && self.attributes & 1 != 0 && kind == Kind::File).then_some(0o444);
+        let read_only = mode.is_none() && self.attributes & 1 != 0 && kind == Kind::File;
         let mut entry = Entry {
             path: sys::path(name),
             kind,
             size: if kind == Kind::File { self.size } else { 0 },
-            mode: mode.map(|mode| mode & 0o7777).or(read_only),
+            mode: mode.map(|mode| mode & 0o7777).or(sys::READ_ONLY.filter(|_| read_only)),
             modified: self.modified(),
             owner: self.owner(),
             refusal: None,
@@ -153,12 +157,19 @@ fn from_windows(ticks: u64) -> Option<SystemTime> {
     time(seconds, (ticks % 10_000_000) as u32 * 100)
 }
 
-/// Local time, in steps of two seconds.
+/// Local time, in steps of two seconds. Fields that are too large carry over into the next, as in C's `mktime`; the month 0,
+/// which writers without a clock have, is January. So what is all zeros is 31 December 1979, as unzip has it, and never the time
+/// of unpacking, with which an archive would not be unpacked to the same twice.
 fn from_dos(date: u16, clock: u16) -> Option<SystemTime> {
-    let (year, month, day) = (1980 + i32::from(date >> 9), u32::from(date >> 5 & 15), u32::from(date & 31));
-    let (hour, minute, second) = (u32::from(clock >> 11), u32::from(clock >> 5 & 63), u32::from(clock & 31) * 2);
-    let local = NaiveDate::from_ymd_opt(year, month, day)?.and_hms_opt(hour, minute, second)?;
-    Some(Local.from_local_datetime(&local).earliest()?.into())
+    let (year, month, day) = (1980 + i32::from(date >> 9), u32::from(date >> 5 & 15).max(1), i64::from(date & 31));
+    let (hour, minute, second) = (i64::from(clock >> 11), i64::from(clock >> 5 & 63), i64::from(clock & 31) * 2);
+    let first = NaiveDate::from_ymd_opt(year, 1, 1)? + Months::new(month - 1);
+    let seconds = (((day - 1) * 24 + hour) * 60 + minute) * 60 + second;
+    let local = first.and_time(NaiveTime::MIN) + TimeDelta::seconds(seconds);
+    // An hour that a change of clocks leaves out is taken for the one after it, as nearly as can be told.
+    let time = Local.from_local_datetime(&local).earliest();
+    let later = || Local.from_local_datetime(&(local + TimeDelta::hours(1))).earliest();
+    Some(time.or_else(later)?.into())
 }
 
 /// The character set of the IBM PC, in which names are that are not said to be anything else.
@@ -188,9 +199,24 @@ mod tests {
         assert_eq!(from_windows(116_444_736_000_000_001), Some(SystemTime::UNIX_EPOCH + Duration::from_nanos(100)));
         assert!(from_windows(0).unwrap() < SystemTime::UNIX_EPOCH);
         from_windows(u64::MAX);
-        assert_eq!(from_dos(0, 0), None, "there is no day 0");
-        assert_eq!(from_dos(0x0021, 0xffff), None, "there is no hour 31");
-        assert!(from_dos(0x0021, 0).is_some());
+    }
+
+    #[test]
+    fn every_time_of_dos_is_a_time_and_none_is_the_present() {
+        let at = |year, month, day, hour, minute, second| {
+            let local = NaiveDate::from_ymd_opt(year, month, day).unwrap().and_hms_opt(hour, minute, second).unwrap();
+            Some(SystemTime::from(Local.from_local_datetime(&local).earliest().unwrap()))
+        };
+        assert_eq!(from_dos(0, 0), at(1979, 12, 31, 0, 0, 0), "what all is zero in");
+        assert_eq!(from_dos(0x0021, 0), at(1980, 1, 1, 0, 0, 0));
+        assert_eq!(
+            from_dos(0x5000 | 2 << 5 | 31, 31 << 11 | 63 << 5 | 31),
+            at(2020, 3, 3, 8, 4, 2),
+            "31 February, 31:63:62"
+        );
+        for date in 0..=u16::MAX {
+            assert!(from_dos(date, 0xffff).is_some(), "{date:#x}");
+        }
     }
 
     #[test]

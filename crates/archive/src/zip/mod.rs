@@ -1,24 +1,25 @@
 //! Zip: the directory is read once, and entries are decoded by several threads that share the file by positioned reads.
 //!
-//! Limits are asked about what the directory says before anything is written, and no entry yields more than that. Entries with
-//! one path are decoded by one thread, in the directory's order, so that the tree gets them in that order.
+//! Limits are asked about what the directory says before anything is written, and no entry yields more than that. Entries are
+//! handed over in the directory's order ([`order`]), whichever thread decodes them; only long files that no other entry is about
+//! ([`contested`]) go beside it.
 //!
 //! Why not the `zip` crate: its archive keeps one entry per name and drops the others without a word, one malformed extra field
 //! costs the whole archive, and its readers need a buffer and a decoder anew for each entry.
 
 mod content;
+mod contested;
 mod deliver;
 mod directory;
 mod end;
 mod entry;
 mod field;
+mod order;
 
-use std::collections::HashMap;
 use std::fs::File;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use manyfiles::tree::TreeWriter;
 
@@ -30,7 +31,10 @@ use crate::progress::InputProgress;
 use crate::stamp::Stamp;
 use crate::tar::{Cancel, Target};
 use content::Decoder;
-use directory::Directory;
+use contested::Contested;
+use deliver::Decoded;
+use directory::{Directory, Record};
+use order::Order;
 
 /// An open file that is to be a zip.
 pub(crate) struct Archive<'a> {
@@ -41,12 +45,14 @@ pub(crate) struct Archive<'a> {
     pub progress: &'a InputProgress,
 }
 
-/// Whether there is a zip's directory at the end of a file that does not begin as one.
+/// Whether there is a zip's directory at the end of a file that does not begin as one. An error: one of reading, or that the
+/// directory is there and says why it cannot be used.
 pub(crate) fn has_end(file: &File, len: u64) -> Result<bool> {
     match end::find(file, len) {
         Ok(end) => Ok(end.is_some()),
-        Err(error @ (ErrorKind::Read(_) | ErrorKind::Changed(_))) => Err(error),
-        Err(_) => Ok(false),
+        // What only looks like a directory is nothing to speak of.
+        Err(ErrorKind::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -55,22 +61,26 @@ pub(crate) fn read(
     archive: &Archive<'_>,
     threads: usize,
     meter: &mut Meter,
-    left_out: &mut u64,
     target: &mut Target<'_>,
     cancel: &Cancel,
 ) -> Result<()> {
     let Some(end) = end::find(archive.file, archive.stamp.len)? else {
+        if end::begins_as_part(archive.file)? {
+            return Err(end::part());
+        }
         let cause = "the directory at its end is missing, so it is cut short";
         return Err(ErrorKind::damaged(Position::Archive(archive.stamp.len), cause));
     };
     let directory = Directory::read(archive.file, &end)?;
-    let jobs = Jobs::plan(archive, &directory, meter, left_out)?;
+    let jobs = Jobs::plan(archive, &directory, meter)?;
     match target {
         Target::Tree(tree) => unpack(archive, &directory, &jobs, threads, tree, cancel)?,
         Target::List(visit) => {
             let mut decoder = Decoder::new(archive.file, archive.stamp.len);
-            for index in 0..directory.len() {
-                deliver::with_entry(archive.gate, &directory.record(index), &mut decoder, |_, entry| {
+            for &index in &jobs.wanted {
+                let record = directory.record(index as usize);
+                let decoded = deliver::decode(archive.gate, &record, &mut decoder, true);
+                deliver::with_entry(archive.gate, &record, decoded, |entry, _| {
                     entry.check_paths();
                     visit(entry);
                 });
@@ -86,54 +96,54 @@ pub(crate) fn read(
     }
 }
 
-/// Which entries are to be decoded, in which chains.
+/// Which entries are wanted.
 struct Jobs {
-    /// The first entry with each path.
-    first: Vec<u32>,
-    /// Those with the same path as the first of a chain, in order.
-    later: HashMap<u32, Vec<u32>>,
+    wanted: Vec<u32>,
+    /// Which of the long ones among them others have to wait for.
+    contested: Contested,
     /// Their size in the archive.
     packed: u64,
 }
 
 impl Jobs {
-    fn plan(archive: &Archive<'_>, directory: &Directory, meter: &mut Meter, left_out: &mut u64) -> Result<Jobs> {
-        let mut jobs = Jobs { first: Vec::new(), later: HashMap::new(), packed: 0 };
-        let keys = RandomState::new();
-        let mut seen: HashMap<u64, u32> = HashMap::with_capacity(directory.len());
+    fn plan(archive: &Archive<'_>, directory: &Directory, meter: &mut Meter) -> Result<Jobs> {
+        let mut jobs = Jobs { wanted: Vec::new(), contested: Contested::default(), packed: 0 };
         for index in 0..directory.len() {
             meter.entry()?;
             let record = directory.record(index);
             let name = record.name();
-            let Some(entry) = archive.gate.admit(record.entry(&name, Path::new(""))) else {
-                *left_out += 1;
+            let entry = record.entry(&name, Path::new(""));
+            if !archive.gate.selects(entry.path) {
+                meter.left_out += 1;
+                continue;
+            }
+            let Some(entry) = archive.gate.reduce(entry) else {
+                meter.stripped();
                 continue;
             };
             if entry.kind == Kind::File && entry.refusal.is_none() {
                 meter.content(record.size)?;
+                if deliver::is_long(&record) {
+                    jobs.contested.long(entry.path.as_os_str().as_encoded_bytes());
+                }
             }
             jobs.packed = jobs.packed.saturating_add(record.packed);
-            let index = index as u32;
-            let first = *seen.entry(hash(&keys, &name)).or_insert(index);
-            if first == index {
-                jobs.first.push(index);
-            } else {
-                jobs.later.entry(first).or_default().push(index);
-            }
+            jobs.wanted.push(index as u32);
         }
         check_ratio(archive.limits, meter.bytes, archive.stamp.len)?;
+        if !jobs.contested.is_empty() {
+            for &index in &jobs.wanted {
+                let record = directory.record(index as usize);
+                let is_long = deliver::is_long_file(archive.gate, &record);
+                deliver::with_path(archive.gate, &record, |path| jobs.contested.entry(path, is_long));
+            }
+        }
         Ok(jobs)
     }
-}
 
-/// Equal for names that are one path.
-fn hash(keys: &RandomState, name: &[u8]) -> u64 {
-    let mut hasher = keys.build_hasher();
-    for component in name.split(|&byte| byte == b'/').filter(|component| !matches!(*component, b"" | b".")) {
-        hasher.write(component);
-        hasher.write_u8(b'/');
+    fn is_contested(&self, gate: &Gate, record: &Record<'_>) -> bool {
+        deliver::with_path(gate, record, |path| self.contested.is_contested(path)).unwrap_or(true)
     }
-    hasher.finish()
 }
 
 fn unpack(
@@ -144,32 +154,66 @@ fn unpack(
     tree: &TreeWriter,
     cancel: &Cancel,
 ) -> Result<()> {
+    let record = |place: usize| directory.record(jobs.wanted[place] as usize);
+    let hand_over = |place, decoded| deliver::hand_over(archive.gate, &record(place), decoded, tree);
+    let order = Order::new(&hand_over);
     let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
     let failed = Mutex::new(None);
     let work = || {
+        let _stop = StopIfPanicking(&order);
         let mut decoder = Decoder::new(archive.file, archive.stamp.len);
-        while !stop.load(Relaxed)
-            && let Some(first) = jobs.first.get(next.fetch_add(1, Relaxed))
-        {
-            let later = jobs.later.get(first).map_or(&[][..], Vec::as_slice);
-            for &index in std::iter::once(first).chain(later) {
-                let record = directory.record(index as usize);
-                let delivered = deliver::deliver(archive.gate, &record, &mut decoder, tree, cancel);
-                archive.progress.advance(record.packed);
-                if let Err(kind) = delivered {
-                    stop.store(true, Relaxed);
-                    failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(kind);
-                    return;
+        loop {
+            let place = next.fetch_add(1, Relaxed);
+            if place >= jobs.wanted.len() {
+                break;
+            }
+            let record = record(place);
+            let delivered = cancel.check().and_then(|()| {
+                if !deliver::is_long_file(archive.gate, &record) {
+                    let decoded = deliver::decode(archive.gate, &record, &mut decoder, false);
+                    let bytes = decoded.len();
+                    return Ok(order.ready(place, decoded, bytes));
+                }
+                let turn = if jobs.is_contested(archive.gate, &record) {
+                    let Some(turn) = order.turn(place) else { return Ok(false) };
+                    Some(turn)
+                } else {
+                    order.leave_out(place);
+                    None
+                };
+                let streamed = deliver::stream(archive.gate, &record, &decoder, tree, cancel);
+                drop(turn);
+                streamed?;
+                Ok(order.go_on())
+            });
+            archive.progress.advance(record.packed);
+            match delivered {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(kind) => {
+                    order.stop();
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(kind);
+                    break;
                 }
             }
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.min(jobs.first.len()) {
+        for _ in 1..threads.min(jobs.wanted.len()) {
             scope.spawn(work);
         }
         work();
     });
-    failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).map_or(Ok(()), Err)
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+/// A thread that panics never brings the entry that others wait for: they are to end, and the panic goes on.
+struct StopIfPanicking<'o, 'a>(&'o Order<'a, Decoded>);
+
+impl Drop for StopIfPanicking<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::Progress;
 
@@ -11,7 +11,7 @@ use super::Progress;
 ///
 /// Plain std, rayon and manyfiles do the same work in turn, round by round, in a folder of its own below DIR. Every output is checked,
 /// a time counts until the last file is closed (and synced, where that is promised), and rows that are lost stay. The folder is
-/// removed again, also when it is interrupted. Needs 256 MiB of free space.
+/// removed again, also when it is interrupted. Needs 268 MB of free space.
 ///
 /// The works: 2,300 files in one folder, a font of 2,305 XML files, 10,000 files in 600 folders; 32 MiB in records of 1 B, 100 B, 1 KiB
 /// and 8 KiB; 1,000, 5,000 and 10,000 small writes to one path; 500 durable files; 400 durable records from 8 threads.
@@ -19,7 +19,7 @@ use super::Progress;
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES_AND_EXIT)]
 pub struct Bench {
     /// Folder to measure in: what counts is the file system that it is on
-    #[arg(value_name = "DIR", default_value = ".")]
+    #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
 
     /// Only works whose name contains this, such as 'files' or '1 KiB'
@@ -52,11 +52,11 @@ pub struct Bench {
     pub json: bool,
 
     /// Write every counted run into this file, as CSV
-    #[arg(long, value_name = "FILE", help_heading = "What is told")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "What is told")]
     pub csv: Option<PathBuf>,
 
     /// Draw how many times as fast each is into this file
-    #[arg(long, value_name = "FILE", help_heading = "What is told")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "What is told")]
     pub svg: Option<PathBuf>,
 
     /// Show no progress
@@ -105,5 +105,5 @@ Exit status:
        could not be written
   2    wrong usage, or the folder cannot be written to
   130  stopped by Ctrl-C
-  143  the same by SIGTERM"
+  143  the same by SIGTERM; 129: by SIGHUP, as when the terminal is closed"
 );

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueHint};
 
 use super::Progress;
 
@@ -23,17 +23,17 @@ use super::Progress;
 )]
 pub struct Explain {
     /// The trace; '-' is standard input
-    #[arg(value_name = "TRACE", required_unless_present = "command", conflicts_with = "command")]
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath, required_unless_present = "command", conflicts_with = "command")]
     pub trace: Option<PathBuf>,
 
     /// A command to trace with strace, with its arguments
     ///
     /// The trace goes to a temporary file, which is removed. The tables go to standard error, and the command's exit status is passed on.
-    #[arg(value_name = "COMMAND", last = true)]
+    #[arg(value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments, last = true)]
     pub command: Vec<OsString>,
 
     /// Write a page with charts that needs no network: open it in a browser
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
 
     /// Print the report as one JSON object on standard output, instead of the tables
@@ -41,7 +41,8 @@ pub struct Explain {
     /// Its keys: command, status (complete, incomplete, unreadable), exit_code, trace, html, format, trace_bytes, lines, damaged
     /// (lines; first: line, text), has_durations, total, on_files, run_seconds, calls_without_duration, never_returned,
     /// tracing_seconds_per_call, kinds, operations, threads, files, without_name, folders, closes, opened_again, small_writes, syncs,
-    /// files_made, folders_were_there, findings (title, part, saves_seconds, arithmetic, told), timeline. Sums have calls, failed, seconds
+    /// files_made, folders_were_there, findings (title, part, saves_seconds, saves_calls where the time can't be told, arithmetic,
+    /// told), timeline. Sums have calls, failed, seconds
     /// and bytes; seconds are null if the trace has no durations. If nothing could be begun: status not_begun, and errors.
     #[arg(long, help_heading = "What is told")]
     pub json: bool,
@@ -80,6 +81,6 @@ Exit status:
        a result that could not be written
   2    wrong usage, or a trace that cannot be read or is something else
   130  stopped by Ctrl-C
-  143  the same by SIGTERM
+  143  the same by SIGTERM; 129: by SIGHUP, as when the terminal is closed
 With a COMMAND: its own exit status, or 2 if it cannot be traced."
 );

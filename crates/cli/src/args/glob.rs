@@ -6,11 +6,25 @@ use globset::{Glob, GlobBuilder};
 
 /// A glob that matches whole paths: one that was given without a `/` matches a name at any depth.
 #[derive(Clone, Debug)]
-pub struct Pattern(Glob);
+pub struct Pattern {
+    text: String,
+    glob: Glob,
+    is_name: bool,
+}
 
 impl Pattern {
     pub fn glob(&self) -> &Glob {
-        &self.0
+        &self.glob
+    }
+
+    /// As it was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it matches names at any depth, and not paths from the top.
+    pub fn is_name(&self) -> bool {
+        self.is_name
     }
 }
 
@@ -30,7 +44,7 @@ impl FromStr for Pattern {
             .literal_separator(true)
             .backslash_escape(true)
             .build()
-            .map(Pattern)
+            .map(|glob| Pattern { text: text.into(), glob, is_name: !from_the_top })
             .map_err(|error| error.kind().to_string())
     }
 }

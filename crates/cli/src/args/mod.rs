@@ -9,7 +9,7 @@ mod options;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use manyfiles_archive::Limits;
 
@@ -29,7 +29,9 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    #[command(visible_aliases = ["x", "extract"])]
     Unpack(Unpack),
+    #[command(visible_alias = "cp")]
     Copy(Copy),
     Explain(Explain),
     Probe(Probe),
@@ -47,11 +49,11 @@ pub enum Command {
 #[command(after_help = UNPACK_EXAMPLES, after_long_help = UNPACK_EXAMPLES_AND_EXIT)]
 pub struct Unpack {
     /// Archives to unpack, one after the other; '-' is a tar, compressed or not, on standard input
-    #[arg(value_name = "ARCHIVE", required = true)]
+    #[arg(value_name = "ARCHIVE", required = true, value_hint = ValueHint::FilePath)]
     pub archives: Vec<PathBuf>,
 
     /// Folder to unpack into; made, with those above it, if it isn't there
-    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
 
     #[command(flatten)]
@@ -80,12 +82,16 @@ pub struct Unpack {
 #[command(after_help = COPY_EXAMPLES, after_long_help = COPY_EXAMPLES_AND_EXIT)]
 pub struct Copy {
     /// Files and folders to copy; all are checked before the first is copied
-    #[arg(value_name = "SRC", required = true)]
+    #[arg(value_name = "SRC", required = true, value_hint = ValueHint::AnyPath)]
     pub sources: Vec<PathBuf>,
 
     /// Where to: a folder, or the name of the copy
-    #[arg(value_name = "DST", required = true)]
+    #[arg(value_name = "DST", required = true, value_hint = ValueHint::AnyPath)]
     pub destination: PathBuf,
+
+    /// Make the folders above DST too, if they are not there: without this, a mistyped path is an error
+    #[arg(long)]
+    pub make_parents: bool,
 
     #[command(flatten)]
     pub options: Options,
@@ -108,7 +114,7 @@ pub struct Copy {
 #[command(after_help = PROBE_EXAMPLES)]
 pub struct Probe {
     /// Folder to measure in: what counts is the file system that it is on
-    #[arg(value_name = "DIR", default_value = ".")]
+    #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
 
     /// How long to measure; tidying up afterwards comes on top
@@ -116,7 +122,7 @@ pub struct Probe {
     pub seconds: Duration,
 
     /// Draw the histograms into this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
 
     /// Print one JSON object in place of the table
@@ -164,7 +170,7 @@ Examples:
 
 Exit status:
   0    all entries are written
-  1    some failed or were refused; each is named on standard error
+  1    some failed or were refused, as standard error tells
   2    wrong usage, or an archive or source that cannot be read
   130  stopped by Ctrl-C";
 
@@ -198,12 +204,19 @@ macro_rules! exit_status {
             "\n
 Exit status:
   0    all entries are written, or were skipped as asked
-  1    some entries failed or were refused; each is named on standard error
+  1    some entries failed or were refused, as standard error tells; or an
+       --include matched nothing
   2    wrong usage, or ",
             $two,
             "
   130  stopped by Ctrl-C or the answer 'q'; what was half-written is removed
-  143  the same by SIGTERM"
+  143  the same by SIGTERM
+  129  the same by SIGHUP, as when the terminal is closed
+  141  the same because nobody reads the messages any more, as with '| head'
+
+Killed (kill -9) or without power, it can tidy up nothing: a new file may be
+incomplete, and a file '.manyfiles-…' may stay beside one that was being
+replaced. The next run into that folder removes it, and so may you."
         )
     };
 }
@@ -230,7 +243,8 @@ Examples:
 Exit status:
   0    measured
   2    wrong usage, or the folder cannot be written to
-  130  stopped by Ctrl-C";
+  130  stopped by Ctrl-C
+  143  the same by SIGTERM; 129: by SIGHUP, as when the terminal is closed";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

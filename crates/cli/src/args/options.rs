@@ -24,9 +24,9 @@ pub struct Options {
 
     /// Write only what matches; may be given several times
     ///
-    /// A GLOB without '/' matches a name at any depth; one with '/' matches the whole path: in the archive, or
-    /// below DST, before --strip-components. '*' and '?' match within one name, '**' any number of folders, '[a-z]' one of a set, '{a,b}' either.
-    /// A folder that matches stands for all that is below it. Case matters.
+    /// A GLOB without '/' matches a name at any depth; one with '/' matches the whole path: in the archive, or below the SRC
+    /// that it is copied from, before --strip-components. '*' and '?' match within one name, '**' any number of folders, '[a-z]' one of a set, '{a,b}' either.
+    /// A folder that matches stands for all that is below it. Case matters. A GLOB that matches nothing is an error (status 1).
     #[arg(long, value_name = "GLOB")]
     pub include: Vec<Pattern>,
 
@@ -63,7 +63,7 @@ pub struct Options {
     #[arg(long, help_heading = "What entries keep")]
     pub set_id: bool,
 
-    /// Make devices and FIFOs, which are refused otherwise; devices need privileges
+    /// Make devices and FIFOs, which are refused otherwise; devices need privileges. Sockets are skipped either way
     #[arg(long, help_heading = "What entries keep")]
     pub special_files: bool,
 
@@ -71,9 +71,11 @@ pub struct Options {
     ///
     /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or sources
     /// (each with path and error), files, folders, symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to),
-    /// failures (path, operation, error, os_error, refusal), signal, seconds, seconds_by_operation, peak_threads. If nothing
-    /// could be begun: status not_begun, and errors. With --dry-run: status dry_run, actions (how many of each), and entries
-    /// (action, path, kind, bytes, why).
+    /// failures (path, operation, error, os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had
+    /// others), unmatched (each --include that matched nothing), signal, seconds, seconds_asking (how much of that waiting for
+    /// answers took), seconds_by_operation, peak_threads. Every entry is in one of the counts, or a failure, or a socket. If nothing
+    /// could be begun: status not_begun, and errors. With --dry-run: status dry_run, actions (how many of each), unmatched, and
+    /// entries (action, path, kind, bytes, why).
     ///
     /// Paths are strings. One that is not UTF-8 has U+FFFD for what could not be read, and beside it a key that ends in _hex
     /// with its bytes in hexadecimal. Paths of entries are below the destination.
@@ -84,7 +86,7 @@ pub struct Options {
     #[arg(short, long, conflicts_with = "verbose", help_heading = "What is told")]
     pub quiet: bool,
 
-    /// Say how the time was spent; twice: name each entry too
+    /// Say how the time was spent, and name each failure; twice: name each entry too
     #[arg(short, long, action = ArgAction::Count, help_heading = "What is told")]
     pub verbose: u8,
 
@@ -104,7 +106,7 @@ pub enum Conflict {
     SkipIdentical,
     /// Write into the old file, and cut it to length
     Overwrite,
-    /// Write beside the old file, then rename: readers see old or new, nothing between
+    /// Write beside the old file ('.manyfiles-…'), then rename: readers see old or new, nothing between
     Replace,
     /// Replace only what is older than the entry
     Newer,

@@ -1,78 +1,142 @@
 //! [`HandOver`]: gives what the walk found to the tree.
 
-use std::fs::{self, Metadata as Stat};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
 
-use manyfiles::tree::{Content, Metadata, Refusal, TreeWriter};
+use manyfiles::tree::{self, Content, Metadata, Refusal};
 use manyfiles::{Error, Operation};
 
-use super::hard_links::HardLinks;
+use super::hard_links::{self, HardLinks};
 use super::walk::Found;
-use crate::args::{Conflict, Options};
+use crate::args::Options;
+use crate::session::Session;
 use crate::sys;
 
 /// Turns entries into calls of the tree.
 pub struct HandOver<'a> {
-    tree: &'a TreeWriter,
+    session: &'a Session,
     options: &'a Options,
     links: HardLinks,
-    /// Whether a name that is taken is the entry's in the end.
-    overwrites: bool,
+    acls: sys::Acls,
+    /// Sockets, which nothing is made of.
+    pub sockets: Vec<PathBuf>,
+    /// Entries that belong to others in the source, and will not in the copy.
+    pub other_owners: u64,
 }
 
 impl<'a> HandOver<'a> {
-    pub fn new(tree: &'a TreeWriter, options: &'a Options) -> HandOver<'a> {
-        let overwrites =
-            matches!(options.on_conflict, Some(Conflict::Overwrite | Conflict::Replace | Conflict::SkipIdentical));
-        HandOver { tree, options, links: HardLinks::default(), overwrites }
+    pub fn new(session: &'a Session, options: &'a Options) -> HandOver<'a> {
+        HandOver {
+            session,
+            options,
+            links: HardLinks::default(),
+            acls: sys::Acls::default(),
+            sockets: Vec::new(),
+            other_owners: 0,
+        }
     }
 
     /// Hands one entry over. What the tree says to it is in the tree's report.
     pub fn entry(&mut self, found: &Found) {
-        let metadata = self.metadata(&found.metadata);
-        let file_type = found.metadata.file_type();
-        let node = sys::node(&found.metadata).filter(|_| self.options.special_files);
-        let wanted = file_type.is_dir() || file_type.is_file() || file_type.is_symlink() || node.is_some();
-        let stands = |path: &Path| self.overwrites || !is_taken(&self.tree.root().join(path));
-        let handed_over = match self.links.earlier_name(found, stands).filter(|_| wanted) {
-            Some(existing) => self.tree.hard_link(&found.path, existing),
-            None if file_type.is_dir() => self.tree.folder(&found.path, metadata),
-            None if file_type.is_file() => self.tree.file_with(&found.path, Content::copy_of(&found.source), metadata),
-            None if file_type.is_symlink() => match fs::read_link(&found.source) {
-                Ok(target) => self.tree.symlink(&found.path, target, metadata),
-                Err(error) => {
-                    self.tree.fail(Error::new(Operation::Read, &found.source, error));
-                    Ok(())
-                }
-            },
-            None => match node {
-                Some(node) => self.tree.node(&found.path, node, metadata),
-                None => {
-                    self.tree.fail(unwanted(found));
-                    Ok(())
-                }
-            },
+        if sys::is_socket(&found.metadata) {
+            return self.sockets.push(found.source.clone());
+        }
+        let root = self.session.tree().root();
+        let stands = |found: &Found| hard_links::stands(found, root, self.options.on_conflict);
+        let first = if self.is_wanted(found) { self.links.earlier_name(found, stands) } else { None };
+        let Some(first) = first else { return self.whole(found) };
+        let tree = self.session.tree();
+        let handed_over = match found.metadata.is_file() {
+            true => tree.hard_link_or(&found.path, first, Content::copy_of(&found.source), self.metadata(found)),
+            false => tree.hard_link(&found.path, first),
         };
         drop(handed_over); // an error of these calls is in the report
     }
 
-    fn metadata(&self, of: &Stat) -> Metadata {
+    fn is_wanted(&self, found: &Found) -> bool {
+        let kind = found.metadata.file_type();
+        kind.is_dir() || kind.is_file() || kind.is_symlink() || self.node(found).is_some()
+    }
+
+    fn node(&self, found: &Found) -> Option<tree::Node> {
+        sys::node(&found.metadata).filter(|_| self.options.special_files)
+    }
+
+    /// Hands over an entry with its content.
+    fn whole(&mut self, found: &Found) {
+        let tree = self.session.tree();
+        let metadata = self.metadata(found);
+        let kind = found.metadata.file_type();
+        if kind.is_file() && sys::is_too_long(&found.source) {
+            if let Err(error) = self.stream(found, metadata) {
+                tree.fail(Error::new(Operation::Read, &found.source, error));
+            }
+            return;
+        }
+        let handed_over = match self.node(found) {
+            Some(node) => tree.node(&found.path, node, metadata),
+            None if kind.is_dir() => tree.folder(&found.path, metadata),
+            None if kind.is_file() => tree.file_with(&found.path, Content::copy_of(&found.source), metadata),
+            None if kind.is_symlink() => {
+                match sys::reach(&found.source).and_then(|reached| fs::read_link(reached.path())) {
+                    Ok(target) => tree.symlink(&found.path, target, metadata),
+                    Err(error) => {
+                        tree.fail(Error::new(Operation::Read, &found.source, error));
+                        Ok(())
+                    }
+                }
+            }
+            None => {
+                tree.fail(unwanted(found));
+                Ok(())
+            }
+        };
+        drop(handed_over); // an error of these calls is in the report
+    }
+
+    /// Hands over a file whose path is longer than the system takes, read here piece by piece. An error is the source's; the tree's
+    /// own are in its report.
+    fn stream(&self, found: &Found, metadata: Metadata) -> io::Result<()> {
+        let mut source = File::open(sys::reach(&found.source)?.path())?;
+        let Ok(mut copy) = self.session.tree().create(&found.path, metadata) else { return Ok(()) };
+        let has_holes = sys::has_holes(&found.metadata);
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            let piece = match source.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(len) => &buffer[..len],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error), // the copy is not closed, and so removed
+            };
+            let taken = match has_holes && piece.iter().all(|&byte| byte == 0) {
+                true => copy.skip(piece.len() as u64),
+                false => io::Write::write_all(&mut copy, piece),
+            };
+            if taken.is_err() {
+                break;
+            }
+        }
+        drop(copy.close());
+        Ok(())
+    }
+
+    fn metadata(&mut self, found: &Found) -> Metadata {
+        let of = &found.metadata;
         let bits = if self.options.set_id { 0o7777 } else { 0o1777 };
-        let mut metadata = Metadata::default().mode(sys::mode(of) & bits);
+        let mut metadata = Metadata::default().mode(self.acls.mode(&found.source, of) & bits);
         if let Ok(modified) = of.modified() {
             metadata = metadata.modified(modified);
         }
-        if self.options.same_owner
-            && let Some((user, group)) = sys::owner(of)
-        {
-            metadata = metadata.owner(user, group);
+        if let Some((user, group)) = sys::owner(of) {
+            if self.options.same_owner {
+                metadata = metadata.owner(user, group);
+            } else if sys::is_privileged() && sys::own_ids() != (user, group) {
+                self.other_owners += 1;
+            }
         }
         metadata
     }
-}
-
-fn is_taken(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
 }
 
 /// The refusal of something that is neither file, folder nor link.

@@ -1,23 +1,29 @@
 //! [`HardLinks`]: which of the files found are names of one file.
+//!
+//! The first name is copied as a file, and each further one becomes a link to a name that came before it. What only the run can tell
+//! is left to the tree: a link whose first name failed becomes a file of its own, so that the content arrives wherever it can.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::walk::Found;
+use crate::args::Conflict;
 use crate::sys::{self, FileId};
 
-/// The first name of each file that has further ones. Forgets a file when all its names have been seen, so that memory grows
-/// only with files that have names outside of what is copied.
+/// A name of each file that has further ones. Forgets a file when all its names have been seen, so that memory grows only with
+/// files that have names outside of what is copied.
 #[derive(Default)]
 pub struct HardLinks {
-    first: HashMap<FileId, (PathBuf, u64)>,
+    names: HashMap<FileId, (PathBuf, u64)>,
 }
 
 impl HardLinks {
-    /// The path below the root under which the same file was found before. `stands` says whether the path of `found`, if it
-    /// is the first, will be that file when all is written: where something else keeps the name, it will not.
-    pub fn earlier_name(&mut self, found: &Found, stands: impl FnOnce(&Path) -> bool) -> Option<PathBuf> {
+    /// A path below the root under which the same file was found before, the last of several: if one fails, those after it are
+    /// links to the one that took its place. `stands` says whether the path of `found` will be that file when all is written: where
+    /// something else keeps the name, it will not.
+    pub fn earlier_name(&mut self, found: &Found, stands: impl FnOnce(&Found) -> bool) -> Option<PathBuf> {
         if found.metadata.is_dir() {
             return None;
         }
@@ -25,26 +31,44 @@ impl HardLinks {
         if names < 2 {
             return None;
         }
-        self.see(file, names, &found.path, stands)
+        self.see(file, names, &found.path, || stands(found))
     }
 
-    fn see(&mut self, file: FileId, names: u64, path: &Path, stands: impl FnOnce(&Path) -> bool) -> Option<PathBuf> {
-        match self.first.entry(file) {
+    fn see(&mut self, file: FileId, names: u64, path: &Path, stands: impl FnOnce() -> bool) -> Option<PathBuf> {
+        match self.names.entry(file) {
             Entry::Vacant(vacant) => {
-                if stands(path) {
+                if stands() {
                     vacant.insert((path.to_path_buf(), names - 1));
                 }
                 None
             }
             Entry::Occupied(mut occupied) => {
-                let (_, left) = occupied.get_mut();
+                let (name, left) = occupied.get_mut();
                 *left -= 1;
                 match *left {
                     0 => Some(occupied.remove().0),
-                    _ => Some(occupied.get().0.clone()),
+                    _ if stands() => Some(std::mem::replace(name, path.to_path_buf())),
+                    _ => Some(name.clone()),
                 }
             }
         }
+    }
+}
+
+/// Whether an entry that is written has its name in the end, or a link to it finds it, by what is there before.
+pub fn stands(found: &Found, root: &Path, on_conflict: Option<Conflict>) -> bool {
+    let Ok(there) = fs::symlink_metadata(root.join(&found.path)) else { return true };
+    if there.is_dir() {
+        return on_conflict == Some(Conflict::Rename); // a folder gives way to nothing
+    }
+    match on_conflict {
+        // Under its other name, which the tree leads links to.
+        Some(Conflict::Rename) => true,
+        Some(Conflict::Overwrite | Conflict::Replace | Conflict::SkipIdentical) => true,
+        Some(Conflict::Newer) => {
+            found.metadata.modified().ok().zip(there.modified().ok()).is_none_or(|(new, old)| new > old)
+        }
+        Some(Conflict::Error | Conflict::Skip) | None => false,
     }
 }
 
@@ -53,22 +77,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_further_name_leads_to_the_first_and_a_file_seen_whole_is_forgotten() {
+    fn every_further_name_leads_to_the_one_before_and_a_file_seen_whole_is_forgotten() {
         let mut links = HardLinks::default();
-        let mut see = |file, path| links.see(file, 3, Path::new(path), |_| true);
+        let mut see = |file, path| links.see(file, 3, Path::new(path), || true);
         assert_eq!(see((1, 7), "a"), None);
         assert_eq!(see((1, 7), "b"), Some("a".into()));
         assert_eq!(see((2, 7), "other"), None);
-        assert_eq!(see((1, 7), "c"), Some("a".into()));
-        assert_eq!(links.first.len(), 1);
+        assert_eq!(see((1, 7), "c"), Some("b".into()));
+        assert_eq!(links.names.len(), 1);
     }
 
     #[test]
     fn a_name_that_something_else_keeps_stands_for_nothing() {
-        let mut links = HardLinks::default();
-        let mut see = |path| links.see((1, 7), 3, Path::new(path), |path| path != Path::new("taken"));
-        assert_eq!(see("taken"), None);
-        assert_eq!(see("b"), None);
-        assert_eq!(see("c"), Some("b".into()));
+        for taken in 0..3 {
+            let mut links = HardLinks::default();
+            let mut see = |n: usize| links.see((1, 7), 4, Path::new(&n.to_string()), || n != taken);
+            let seen = [see(0), see(1), see(2), see(3)].map(|path| path.map(|path| path.display().to_string()));
+            let expected = match taken {
+                0 => [None, None, Some("1"), Some("2")],
+                1 => [None, Some("0"), Some("0"), Some("2")],
+                _ => [None, Some("0"), Some("1"), Some("1")],
+            };
+            assert_eq!(seen, expected.map(|path| path.map(String::from)), "{taken}");
+        }
     }
 }

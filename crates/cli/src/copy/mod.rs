@@ -1,32 +1,34 @@
 //! `manyfiles copy SRC… DST`.
 //!
 //! [`target`] says what goes where, by the rules of `cp -a`, and refuses what would destroy something; [`walk`] finds what is
-//! in the sources, one folder at a time, without following links; [`hand_over`] gives each entry to the tree. The bytes are
-//! not read here: the tree's threads clone or copy each file inside the kernel.
+//! in the sources, one folder at a time, without following links; [`select`] leaves out what is not wanted; [`hand_over`] gives each
+//! entry to the tree, and [`hard_links`] says which names are of one file. The bytes are not read here: the tree's threads clone or
+//! copy each file inside the kernel.
 
 mod hand_over;
 mod hard_links;
+mod select;
 mod target;
 mod walk;
 
-use std::fs;
+use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use manyfiles::Error;
+use manyfiles::{Error, Operation};
 
 use crate::args;
-use crate::dry_run::{Kind, Plan};
+use crate::dry_run::{Entry, Is, Kind, Plan};
 use crate::filter::Filter;
-use crate::human::{bytes, entries};
-use crate::job::{CannotBegin, Job, Source, Words};
+use crate::job::{CannotBegin, Job, Read, Source, Words};
 use crate::session::Session;
 use crate::sys;
-use crate::terminal::InputRead;
+use crate::terminal::{About, AboutEntry, InputRead};
 use hand_over::HandOver;
 use hard_links::HardLinks;
+use select::{Budget, Selection, Visit};
 use target::Target;
 use walk::Found;
 
@@ -45,36 +47,28 @@ impl Copy {
     /// Checks all arguments, and touches nothing.
     pub fn check(args: args::Copy) -> Result<Copy, CannotBegin> {
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
-        let target = Target::of(&args.sources, &args.destination)?;
+        let target = Target::of(&args.sources, &args.destination, args.make_parents)?;
         Ok(Copy { target, filter, found: Arc::default(), args })
     }
 
     /// Walks through all sources and shows each entry that is to be copied, its path being the one below the root.
     /// Says why it ended before the end, with the source it was at.
-    fn each(&self, visit: &mut dyn FnMut(Result<&Found, Error>) -> ControlFlow<()>) -> Option<(PathBuf, String)> {
-        let mut budget = Budget { entries: self.args.max_entries.0, bytes: self.args.max_bytes.0 };
+    fn each<'a>(&'a self, visit: &'a mut Visit<'a>) -> Option<(PathBuf, String)> {
+        let budget = Budget { entries: self.args.max_entries.0, bytes: self.args.max_bytes.0 };
+        let (args, target, filter) = (&self.args, &self.target, &self.filter);
+        let mut selection = Selection { args, target, filter, budget, visit, over: None };
         for placed in &self.target.sources {
-            let mut over = None;
-            let walked = walk::walk(placed, self.target.root_id, &mut |found| {
-                let mut found = match found {
-                    Ok(found) => found,
-                    Err(error) => return go_on(visit(Err(error))),
-                };
-                self.found.fetch_add(1, Ordering::Relaxed);
-                if !self.filter.selects(&found.path) {
-                    return ControlFlow::Continue(!self.filter.excludes(&found.path));
+            let walked = walk::walk(placed, self.target.root_id, &mut |found| match found {
+                Ok(found) => {
+                    self.found.fetch_add(1, Ordering::Relaxed);
+                    selection.found(placed, found)
                 }
-                match strip(&found.path, self.args.options.strip_components) {
-                    Some(path) => found.path = path,
-                    None => return ControlFlow::Continue(true),
-                }
-                if let Err(limit) = budget.spend(&found.metadata) {
-                    over = Some(self.limit_message(limit));
-                    return ControlFlow::Break(());
-                }
-                go_on(visit(Ok(&found)))
+                Err(error) => match (selection.visit)(Err(error)) {
+                    ControlFlow::Continue(()) => ControlFlow::Continue(true),
+                    ControlFlow::Break(()) => ControlFlow::Break(()),
+                },
             });
-            if let Some(why) = over {
+            if let Some(why) = selection.over.take() {
                 return Some((placed.source.clone(), why));
             }
             if walked.is_break() {
@@ -84,23 +78,14 @@ impl Copy {
         None
     }
 
-    fn limit_message(&self, limit: Limit) -> String {
-        match limit {
-            Limit::Entries => {
-                format!("stopped: there are more than {} (--max-entries)", entries(self.args.max_entries.0))
-            }
-            Limit::Bytes => format!("stopped: the files have more than {} (--max-bytes)", bytes(self.args.max_bytes.0)),
-        }
-    }
-
-    /// All sources, and what stopped the walk through one.
-    fn sources(&self, stopped: Option<Source>) -> Vec<Source> {
+    /// What was read of all sources, and what stopped the walk through one.
+    fn read(&self, stopped: Option<Source>) -> Read {
         let mut stopped = stopped;
         let sources = self.target.sources.iter().map(|placed| match stopped.take_if(|at| at.path == placed.source) {
             Some(source) => source,
             None => Source { path: placed.source.clone(), error: None },
         });
-        sources.collect()
+        Read { sources: sources.collect(), unmatched: self.filter.unmatched(), ..Read::default() }
     }
 }
 
@@ -122,9 +107,29 @@ impl Job for Copy {
         Box::new(move || InputRead::Entries(found.load(Ordering::Relaxed)))
     }
 
-    fn write(&self, session: &Session) -> Vec<Source> {
+    fn last_wins(&self) -> bool {
+        false
+    }
+
+    fn about(&self) -> AboutEntry {
+        if self.args.options.strip_components > 0 {
+            return Box::new(|_| None); // several sources may have had this path
+        }
+        let placed: Vec<_> =
+            self.target.sources.iter().map(|placed| (placed.path.clone(), placed.source.clone())).collect();
+        Box::new(move |path| {
+            let sources = placed.iter().filter_map(|(at, source)| match at == Path::new(".") {
+                true => Some(source.join(path)),
+                false if path == at => Some(source.clone()),
+                false => path.strip_prefix(at).ok().map(|below| source.join(below)),
+            });
+            sources.filter_map(|source| source.symlink_metadata().ok()).map(|of| About::of(&of)).next()
+        })
+    }
+
+    fn write(&self, session: &Session) -> Read {
         let namer = session.namer();
-        let mut hand_over = HandOver::new(session.tree(), &self.args.options);
+        let mut hand_over = HandOver::new(session, &self.args.options);
         let stopped = self.each(&mut |found| {
             match found {
                 Ok(found) => {
@@ -137,10 +142,11 @@ impl Job for Copy {
             }
             if session.stop().is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        self.sources(stopped.map(|(path, why)| session.cannot_read(&path, why)))
+        let read = self.read(stopped.map(|(path, why)| session.cannot_read(&path, why)));
+        Read { sockets: hand_over.sockets, other_owners: hand_over.other_owners, ..read }
     }
 
-    fn list(&self, plan: &mut Plan) -> Vec<Source> {
+    fn list(&self, plan: &mut Plan) -> Read {
         let mut links = HardLinks::default();
         let stopped = self.each(&mut |found| {
             match found {
@@ -149,62 +155,40 @@ impl Job for Copy {
             }
             ControlFlow::Continue(())
         });
-        self.sources(stopped.map(|(path, why)| Source { path, error: Some(why) }))
+        self.read(stopped.map(|(path, why)| Source { path, error: Some(why) }))
     }
 }
 
 impl Copy {
     fn plan(&self, found: &Found, links: &mut HardLinks, plan: &mut Plan) {
+        if sys::is_socket(&found.metadata) {
+            return plan.skip(&found.path, Kind::Node, "a socket leads to a running program, and a copy of it nowhere");
+        }
+        let options = &self.args.options;
         let file_type = found.metadata.file_type();
-        let kind = match file_type {
-            of if of.is_dir() => Kind::Folder,
-            _ if links.earlier_name(found, |_| true).is_some() => Kind::HardLink,
-            of if of.is_file() => Kind::File,
-            of if of.is_symlink() => Kind::Symlink,
-            _ if self.args.options.special_files && sys::node(&found.metadata).is_some() => Kind::Node,
-            _ => return plan.failure(&hand_over::unwanted(found)),
+        let node = sys::node(&found.metadata).filter(|_| options.special_files);
+        let is_wanted = file_type.is_dir() || file_type.is_file() || file_type.is_symlink() || node.is_some();
+        if !is_wanted {
+            return plan.failure(&hand_over::unwanted(found));
+        }
+        let stands = |found: &Found| hard_links::stands(found, &self.target.root, options.on_conflict);
+        let first = links.earlier_name(found, stands);
+        let read_link = || sys::reach(&found.source).and_then(|reached| fs::read_link(reached.path()));
+        let target = if file_type.is_symlink() { read_link().unwrap_or_default() } else { PathBuf::new() };
+        let is = match (&first, node) {
+            (Some(existing), _) => Is::HardLink { existing, or_file: file_type.is_file() },
+            (None, Some(node)) => Is::Node(node),
+            (None, None) if file_type.is_dir() => Is::Folder,
+            (None, None) if file_type.is_symlink() => Is::Symlink(&target),
+            (None, None) => Is::File,
         };
-        let bytes = if kind == Kind::File { found.metadata.len() } else { 0 };
-        plan.entry(&found.path, kind, bytes, found.metadata.modified().ok()); // every file system here keeps that time
+        if matches!(is, Is::File)
+            && let Err(error) = sys::reach(&found.source).and_then(|reached| File::open(reached.path()))
+        {
+            return plan.fail(&found.path, Kind::File, &Error::new(Operation::Open, &found.source, error));
+        }
+        let bytes = if matches!(is, Is::File) { found.metadata.len() } else { 0 };
+        let modified = found.metadata.modified().ok(); // every file system here keeps that time
+        plan.entry(Entry { path: &found.path, is, bytes, modified });
     }
-}
-
-/// How much may still be copied.
-struct Budget {
-    entries: u64,
-    bytes: u64,
-}
-
-#[derive(Clone, Copy)]
-enum Limit {
-    Entries,
-    Bytes,
-}
-
-impl Budget {
-    fn spend(&mut self, metadata: &fs::Metadata) -> Result<(), Limit> {
-        let bytes = if metadata.is_file() { metadata.len() } else { 0 };
-        self.entries = self.entries.checked_sub(1).ok_or(Limit::Entries)?;
-        self.bytes = self.bytes.checked_sub(bytes).ok_or(Limit::Bytes)?;
-        Ok(())
-    }
-}
-
-/// Goes on, and into the folder that was shown.
-fn go_on(flow: ControlFlow<()>) -> ControlFlow<(), bool> {
-    match flow {
-        ControlFlow::Continue(()) => ControlFlow::Continue(true),
-        ControlFlow::Break(()) => ControlFlow::Break(()),
-    }
-}
-
-/// The path without its first `n` parts; `None` if it has no more than those. The root stays the root.
-fn strip(path: &Path, n: usize) -> Option<PathBuf> {
-    if n == 0 || path == Path::new(".") {
-        return Some(path.to_path_buf());
-    }
-    let mut parts = path.components();
-    parts.by_ref().take(n).for_each(drop);
-    let rest = parts.as_path();
-    (!rest.as_os_str().is_empty()).then(|| rest.to_path_buf())
 }

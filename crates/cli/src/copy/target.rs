@@ -21,6 +21,8 @@ pub struct Placed {
     pub source: PathBuf,
     /// Below the root; `.`: the source becomes the root, or its content goes right into it.
     pub path: PathBuf,
+    /// The name that it has, unless it stands for its content.
+    pub name: Option<PathBuf>,
 }
 
 /// What is at the destination before anything is written.
@@ -31,8 +33,9 @@ enum There {
 }
 
 impl Target {
-    /// Places all sources. Every contradiction is named, not only the first.
-    pub fn of(sources: &[PathBuf], destination: &Path) -> Result<Target, CannotBegin> {
+    /// Places all sources. Every contradiction is named, not only the first. Only the destination itself may be missing, unless
+    /// folders above it are to be made.
+    pub fn of(sources: &[PathBuf], destination: &Path, make_parents: bool) -> Result<Target, CannotBegin> {
         let there = look(destination)?;
         if sources.len() > 1 && !matches!(there, There::Folder) {
             let to = destination.display();
@@ -48,10 +51,13 @@ impl Target {
             match place(source, destination, &there) {
                 Ok((below, path)) => {
                     root = below;
-                    placed.push(Placed { source: source.clone(), path });
+                    placed.push(Placed { source: source.clone(), path, name: own_name(source) });
                 }
                 Err(why) => wrong.push(why),
             }
+        }
+        if wrong.is_empty() && matches!(there, There::Nothing) && !make_parents {
+            parent_is_there(destination)?;
         }
         match wrong.is_empty() {
             true => Ok(Target { root_id: id(&root), root, sources: placed }), // not there yet: no identity
@@ -72,6 +78,20 @@ fn look(destination: &Path) -> Result<There, CannotBegin> {
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(There::Nothing),
         Err(error) => Err(CannotBegin::because(format_args!("cannot use {}: {error}", destination.display()))),
+    }
+}
+
+/// A path of which more than the last name is missing is mistyped, or leads below a disk that is not mounted.
+fn parent_is_there(destination: &Path) -> Result<(), CannotBegin> {
+    let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match fs::metadata(parent) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let parent = parent.display();
+            Err(CannotBegin::because(format_args!(
+                "the folder {parent} is not there; make it: mkdir -p {parent}, or have it made: --make-parents"
+            )))
+        }
+        _ => Ok(()), // what else is wrong is told when it is opened
     }
 }
 
@@ -185,11 +205,11 @@ mod tests {
         let (source, there, missing) = (temp.path().join("s"), temp.path().join("there"), temp.path().join("missing"));
         fs::create_dir(&source).unwrap();
         fs::create_dir(&there).unwrap();
-        let becomes = Target::of(std::slice::from_ref(&source), &missing).unwrap();
+        let becomes = Target::of(std::slice::from_ref(&source), &missing, false).unwrap();
         assert_eq!((becomes.root.as_path(), becomes.sources[0].path.as_path()), (missing.as_path(), Path::new(".")));
-        let into = Target::of(std::slice::from_ref(&source), &there).unwrap();
+        let into = Target::of(std::slice::from_ref(&source), &there, false).unwrap();
         assert_eq!((into.root.as_path(), into.sources[0].path.as_path()), (there.as_path(), Path::new("s")));
-        let content = Target::of(&[source.join(".")], &there).unwrap();
+        let content = Target::of(&[source.join(".")], &there, false).unwrap();
         assert_eq!(content.sources[0].path.as_path(), Path::new("."));
     }
 
@@ -204,11 +224,11 @@ mod tests {
             inside.extend(["link", "link/new"]);
         }
         for destination in inside {
-            let refused = Target::of(std::slice::from_ref(&source), &temp.path().join(destination)).err();
+            let refused = Target::of(std::slice::from_ref(&source), &temp.path().join(destination), false).err();
             let refused = refused.unwrap_or_else(|| panic!("{destination} was not refused"));
             assert!(refused.0[0].contains("into itself"), "{destination}: {refused:?}");
         }
-        let same = Target::of(&[source], temp.path()).err().unwrap();
+        let same = Target::of(&[source], temp.path(), false).err().unwrap();
         assert!(same.0[0].contains("same folder"), "{same:?}");
     }
 }

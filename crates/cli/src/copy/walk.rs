@@ -2,10 +2,12 @@
 //!
 //! One folder is open at any time, and memory grows with the folders that are still to be read, not with files.
 
+use std::cell::Cell;
 use std::fs::{self, Metadata};
 use std::io;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use manyfiles::{Error, Operation};
 
@@ -13,22 +15,28 @@ use super::target::{Placed, join};
 use crate::sys::{self, FileId};
 
 /// Something that is to be copied.
+#[derive(Clone)]
 pub struct Found {
     /// Where it is.
     pub source: PathBuf,
+    /// The same below the source that was given; `.` is that source itself.
+    pub below: PathBuf,
     /// Where it goes, below the root.
     pub path: PathBuf,
     /// Of itself: not of what a link leads to.
     pub metadata: Metadata,
+    /// The folder it was found in; none for a source itself.
+    pub above: Option<Rc<Found>>,
+    /// Whether this was handed over, or need not be.
+    pub is_settled: Cell<bool>,
 }
+
+/// Is shown what was found, or why it was not.
+pub type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), bool> + 'a;
 
 /// Shows everything in `placed`, folders before what is in them. The visitor says whether to go on, and whether to look
 /// into the folder it was shown. `root` is the destination, which is not copied into itself.
-pub fn walk(
-    placed: &Placed,
-    root: Option<FileId>,
-    visit: &mut dyn FnMut(Result<Found, Error>) -> ControlFlow<(), bool>,
-) -> ControlFlow<()> {
+pub fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> ControlFlow<()> {
     let metadata = match fs::symlink_metadata(&placed.source) {
         Ok(metadata) => metadata,
         Err(error) => {
@@ -36,19 +44,18 @@ pub fn walk(
             return ControlFlow::Continue(());
         }
     };
-    // Folders still to be read, as paths below the source.
     let mut folders = Vec::new();
-    let is_folder = metadata.is_dir();
-    let descend = visit(Ok(Found { source: placed.source.clone(), path: placed.path.clone(), metadata }))?;
-    if is_folder && descend {
-        folders.push(PathBuf::from("."));
+    let is_settled = Cell::default();
+    let (source, path) = (placed.source.clone(), placed.path.clone());
+    let top = Found { source, below: ".".into(), path, metadata, above: None, is_settled };
+    if visit(Ok(&top))? && top.metadata.is_dir() {
+        folders.push(Rc::new(top));
     }
     while let Some(folder) = folders.pop() {
-        let folder_path = join(&placed.source, &folder);
-        let entries = match fs::read_dir(&folder_path) {
+        let entries = match sys::reach(&folder.source).and_then(|reached| fs::read_dir(reached.path())) {
             Ok(entries) => entries,
             Err(error) => {
-                visit(Err(cannot_read(folder_path, error)))?;
+                visit(Err(cannot_read(folder.source.clone(), error)))?;
                 continue;
             }
         };
@@ -57,13 +64,12 @@ pub fn walk(
                 Ok(entry) => entry,
                 // Nothing more comes after this: see `std::fs::ReadDir`.
                 Err(error) => {
-                    visit(Err(cannot_read(folder_path, error)))?;
+                    visit(Err(cannot_read(folder.source.clone(), error)))?;
                     break;
                 }
             };
             let name = PathBuf::from(entry.file_name());
-            let below = join(&folder, &name);
-            let source = folder_path.join(&name);
+            let source = folder.source.join(&name);
             let metadata = match entry.metadata() {
                 Ok(metadata) => metadata,
                 Err(error) => {
@@ -78,16 +84,17 @@ pub fn walk(
                 )))?;
                 continue;
             }
-            let is_folder = metadata.is_dir();
-            let descend = visit(Ok(Found { source, path: join(&placed.path, &below), metadata }))?;
-            if is_folder && descend {
-                folders.push(below);
+            let (below, path) = (join(&folder.below, &name), join(&folder.path, &name));
+            let found =
+                Found { source, below, path, metadata, above: Some(folder.clone()), is_settled: Cell::default() };
+            if visit(Ok(&found))? && found.metadata.is_dir() {
+                folders.push(Rc::new(found));
             }
         }
     }
     ControlFlow::Continue(())
 }
 
-fn cannot_read(path: PathBuf, error: io::Error) -> Error {
-    Error::new(Operation::Read, path, error)
+fn cannot_read(path: impl AsRef<Path>, error: io::Error) -> Error {
+    Error::new(Operation::Read, path.as_ref(), error)
 }

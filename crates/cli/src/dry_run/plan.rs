@@ -1,14 +1,16 @@
 //! [`Plan`]: what would become of each entry.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use manyfiles::Error;
-use manyfiles::tree::{Refusal, check};
+use manyfiles::tree::{Node, Refusal, check};
 
 use crate::args::{Conflict, Options};
+use crate::job::Job;
+use crate::sys;
 use crate::terminal::Question;
 
 /// What an entry is.
@@ -18,8 +20,45 @@ pub enum Kind {
     Folder,
     Symlink,
     HardLink,
-    /// A device or a FIFO.
+    /// A device, a FIFO or a socket.
     Node,
+}
+
+/// An entry, with what decides where its name is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    pub path: &'a Path,
+    pub is: Is<'a>,
+    pub bytes: u64,
+    pub modified: Option<SystemTime>,
+}
+
+/// What an entry is, and what of.
+#[derive(Clone, Copy, Debug)]
+pub enum Is<'a> {
+    File,
+    Folder,
+    /// With what it says.
+    Symlink(&'a Path),
+    HardLink {
+        /// The path that it is a second name for.
+        existing: &'a Path,
+        /// Where it cannot be made, it becomes a file with the content.
+        or_file: bool,
+    },
+    Node(Node),
+}
+
+impl Is<'_> {
+    pub fn kind(self) -> Kind {
+        match self {
+            Is::File => Kind::File,
+            Is::Folder => Kind::Folder,
+            Is::Symlink(_) => Kind::Symlink,
+            Is::HardLink { .. } => Kind::HardLink,
+            Is::Node(_) => Kind::Node,
+        }
+    }
 }
 
 /// What would be done with an entry.
@@ -84,33 +123,73 @@ pub struct Plan<'a> {
     would_ask: bool,
     /// What the entries so far would make, with its time.
     made: HashMap<PathBuf, (Kind, Option<SystemTime>)>,
+    /// The files among them that are what they were if their content is.
+    compared: HashSet<PathBuf>,
+    /// The names that entries so far would not get.
+    renamed: HashSet<PathBuf>,
+    last_wins: bool,
     tell: &'a mut dyn FnMut(Line),
 }
 
 impl<'a> Plan<'a> {
-    /// A plan for entries below `root`, which tells each line when it is known.
-    pub fn new(root: &Path, options: &Options, tell: &'a mut dyn FnMut(Line)) -> Plan<'a> {
+    /// A plan for the entries of `job`, which tells each line when it is known.
+    pub fn new(job: &dyn Job, options: &Options, tell: &'a mut dyn FnMut(Line)) -> Plan<'a> {
         Plan {
-            root: root.to_path_buf(),
+            root: job.root().to_path_buf(),
             on_conflict: options.on_conflict,
             would_ask: options.on_conflict.is_none() && Question::can_be_asked(),
             made: HashMap::new(),
+            compared: HashSet::new(),
+            renamed: HashSet::new(),
+            last_wins: job.last_wins(),
             tell,
         }
     }
 
     /// An entry that would be handed over.
-    pub fn entry(&mut self, path: &Path, kind: Kind, bytes: u64, modified: Option<SystemTime>) {
+    pub fn entry(&mut self, entry: Entry<'_>) {
+        let Entry { path, is, bytes, .. } = entry;
         let (action, why) = match check(path) {
             Ok(path) => {
-                let (action, why) = self.decide(&path, kind, modified);
-                if action.writes() || action == Action::Keep {
-                    self.made.insert(path, (kind, modified));
+                let modified = self.time_of(&entry);
+                let (action, why) = self.decide(&path, is, modified);
+                if action == Action::Compare {
+                    self.compared.insert(path.clone());
+                }
+                if action == Action::Rename {
+                    self.renamed.insert(path);
+                } else if action == Action::Keep || action.writes() {
+                    self.make_the_way(&path);
+                    self.made.insert(path, (is.kind(), modified));
                 }
                 (action, why)
             }
             Err(refusal) => (Action::Refuse, Some(reason(refusal))),
         };
+        self.line(action, path, is.kind(), bytes, why);
+    }
+
+    /// The folders that are made on the way to an entry.
+    fn make_the_way(&mut self, path: &Path) {
+        for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+            if self.what_is_at(above).is_some() {
+                break;
+            }
+            self.made.insert(above.to_path_buf(), (Kind::Folder, None));
+        }
+    }
+
+    /// An entry that would be left out.
+    pub fn skip(&mut self, path: &Path, kind: Kind, why: &str) {
+        self.line(Action::Skip, path, kind, 0, Some(why.into()));
+    }
+
+    /// An entry that would fail.
+    pub fn fail(&mut self, path: &Path, kind: Kind, why: &Error) {
+        self.line(Action::Fail, path, kind, 0, Some(why.to_string()));
+    }
+
+    fn line(&mut self, action: Action, path: &Path, kind: Kind, bytes: u64, why: Option<String>) {
         // Put together anew, a path has no slash at its end.
         let path = path.components().collect();
         (self.tell)(Line { action, path, kind: Some(kind), bytes, why });
@@ -126,7 +205,7 @@ impl<'a> Plan<'a> {
         (self.tell)(Line { action, path, kind: None, bytes: 0, why: Some(why) });
     }
 
-    fn decide(&self, path: &Path, kind: Kind, modified: Option<SystemTime>) -> (Action, Option<String>) {
+    fn decide(&self, path: &Path, is: Is<'_>, modified: Option<SystemTime>) -> (Action, Option<String>) {
         let mut above: Vec<_> = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).collect();
         above.reverse();
         for above in above {
@@ -137,31 +216,127 @@ impl<'a> Plan<'a> {
                 Some(_) => return (Action::Fail, Some(format!("{} is not a folder", above.display()))),
             }
         }
-        match (self.what_is_at(path), kind) {
+        if let Is::HardLink { existing, or_file: false } = is
+            && let Err(why) = self.can_be_linked(existing)
+        {
+            return (Action::Fail, Some(why));
+        }
+        match (self.what_is_at(path), is.kind()) {
             (None, _) => (Action::Create, None),
             (Some(Kind::Folder), Kind::Folder) => (Action::Keep, None),
-            (Some(Kind::Folder), _) => (Action::Fail, Some("a folder has this name".into())),
+            (Some(there), kind) if there != Kind::Folder && kind != Kind::Folder && self.is_ours(path) => {
+                (Action::Replace, Some("an earlier entry has this name, and the last one counts".into()))
+            }
             (Some(_), Kind::Folder) => (Action::Fail, Some("what has this name is not a folder".into())),
-            (Some(_), _) => self.on_conflict(path, modified),
+            (Some(Kind::Folder), _) => self.on_folder(),
+            (Some(there), _) => self.on_conflict(path, there, is, modified),
         }
     }
 
-    fn on_conflict(&self, path: &Path, modified: Option<SystemTime>) -> (Action, Option<String>) {
+    /// Whether an earlier entry of this path is to give way, whatever is to be done with what was there.
+    fn is_ours(&self, path: &Path) -> bool {
+        self.last_wins && (self.made.contains_key(path) || self.renamed.contains(path))
+    }
+
+    /// A folder gives way to nothing, whatever its time.
+    fn on_folder(&self) -> (Action, Option<String>) {
+        let action = match self.on_conflict {
+            None if self.would_ask => Action::Ask,
+            Some(Conflict::Skip) => Action::Skip,
+            Some(Conflict::Rename) => Action::Rename,
+            _ => Action::Fail,
+        };
+        (action, Some("a folder has this name".into()))
+    }
+
+    fn on_conflict(
+        &self,
+        path: &Path,
+        there: Kind,
+        is: Is<'_>,
+        modified: Option<SystemTime>,
+    ) -> (Action, Option<String>) {
         let taken = Some("its name is taken".to_string());
+        // What has bytes takes no node's place, unless that is asked for.
+        let keeps_nodes = matches!(self.on_conflict, Some(Conflict::Overwrite | Conflict::SkipIdentical));
+        if keeps_nodes && there == Kind::Node && matches!(is, Is::File | Is::HardLink { .. }) {
+            return (Action::Fail, Some("a device, FIFO or socket has this name".into()));
+        }
         match self.on_conflict {
             None if self.would_ask => (Action::Ask, taken),
             None | Some(Conflict::Error) => (Action::Conflict, taken),
             Some(Conflict::Skip) => (Action::Skip, taken),
-            Some(Conflict::SkipIdentical) => (Action::Compare, taken),
+            Some(Conflict::SkipIdentical) => match self.is_same(path, there, is, modified) {
+                Some(true) => (Action::Skip, Some("it is there already".into())),
+                Some(false) => (Action::Replace, Some("what has its name is something else".into())),
+                None => (Action::Compare, taken),
+            },
             Some(Conflict::Overwrite) => (Action::Overwrite, taken),
             Some(Conflict::Replace) => (Action::Replace, taken),
             Some(Conflict::Rename) => (Action::Rename, taken),
             Some(Conflict::Newer) => {
                 match modified.zip(self.time_of_what_is_at(path)).is_none_or(|(new, old)| new > old) {
-                    true => (Action::Overwrite, Some("what has its name is older".into())),
+                    true => (Action::Replace, Some("what has its name is older".into())),
                     false => (Action::Skip, Some("what has its name is not older".into())),
                 }
             }
+        }
+    }
+
+    /// Whether what is there is what the entry would make. `None`: only its content tells.
+    fn is_same(&self, path: &Path, there: Kind, is: Is<'_>, modified: Option<SystemTime>) -> Option<bool> {
+        let at = |path: &Path| self.root.join(path);
+        let same_time = modified.is_none() || modified == self.time_of_what_is_at(path);
+        if let Is::HardLink { existing, .. } = is
+            && check(existing).is_ok_and(|existing| self.compared.contains(&existing))
+            && self.is_one_file(path, existing)
+        {
+            return None;
+        }
+        if self.made.contains_key(path) || is.kind() != there && !matches!(is, Is::HardLink { .. }) {
+            return if is.kind() == Kind::File && there == Kind::File { None } else { Some(false) };
+        }
+        Some(match is {
+            Is::File => return None,
+            Is::Folder => true,
+            Is::Symlink(target) => same_time && fs::read_link(at(path)).is_ok_and(|there| there == target),
+            Is::HardLink { existing, .. } => {
+                let is_new = check(existing).is_ok_and(|existing| self.made.contains_key(&existing));
+                !is_new && self.is_one_file(path, existing)
+            }
+            Is::Node(node) => {
+                same_time && fs::symlink_metadata(at(path)).ok().and_then(|there| sys::node(&there)) == Some(node)
+            }
+        })
+    }
+
+    /// Whether both paths lead to one file now.
+    fn is_one_file(&self, one: &Path, other: &Path) -> bool {
+        let id = |path: &Path| {
+            let path = self.root.join(path);
+            fs::symlink_metadata(&path).ok().and_then(|of| sys::file_id(&path, &of))
+        };
+        id(one).is_some() && id(one) == id(other)
+    }
+
+    /// A link is made to what has the name when its turn comes.
+    fn can_be_linked(&self, existing: &Path) -> Result<(), String> {
+        let name = existing.display();
+        match check(existing).map(|existing| self.what_is_at(&existing)) {
+            Ok(Some(Kind::Folder)) => Err(format!("what it is a link to, {name}, is a folder")),
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(format!("what it is a link to, {name}, is not there")),
+            Err(refusal) => Err(format!("what it is a link to, {name}: {}", reason(refusal))),
+        }
+    }
+
+    /// The time that decides: a link has that of what it is a link to.
+    fn time_of(&self, entry: &Entry<'_>) -> Option<SystemTime> {
+        match entry.is {
+            Is::HardLink { existing, .. } => {
+                check(existing).ok().and_then(|existing| self.time_of_what_is_at(&existing)).or(entry.modified)
+            }
+            _ => entry.modified,
         }
     }
 

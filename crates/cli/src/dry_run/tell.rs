@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use super::Plan;
 use super::plan::{Action, Kind, Line};
 use crate::args::Options;
-use crate::human::{bytes, count, entries, one_line};
-use crate::job::{Job, Source};
-use crate::report::{INCOMPLETE, UNREADABLE, json_path, json_sources, print_json};
+use crate::human::{bytes, counted, entries, one_line};
+use crate::job::{Job, Read};
+use crate::report::{INCOMPLETE, UNREADABLE, json_path, json_sources, nothing_matches, print_json};
 use crate::terminal::Screen;
 
 /// Plans the job and tells the plan.
@@ -18,7 +18,7 @@ pub fn dry_run(job: &dyn Job, options: &Options) -> ExitCode {
     let mut tally = Tally::default();
     let mut listing = Listing { out: BufWriter::new(io::stdout()), closed: false };
     let mut json = options.json.then(Vec::new);
-    let sources = {
+    let read = {
         let mut tell = |line: Line| {
             tally.count(&line);
             match &mut json {
@@ -26,17 +26,18 @@ pub fn dry_run(job: &dyn Job, options: &Options) -> ExitCode {
                 None => listing.print(&line),
             }
         };
-        job.list(&mut Plan::new(job.root(), options, &mut tell))
+        job.list(&mut Plan::new(job, options, &mut tell))
     };
     listing.flush();
     let screen = Screen::default();
-    screen.say_all(sources.iter().filter_map(|source| source.error.as_ref()));
+    screen.say_all(read.sources.iter().filter_map(|source| source.error.as_ref()));
+    screen.say_all(nothing_matches(&read));
     if !options.quiet {
         screen.say(tally.summary(job));
     }
-    let code = tally.exit_code(&sources);
+    let code = tally.exit_code(&read);
     match json {
-        Some(lines) => print_json(&object(job, &sources, &tally, lines, code), code),
+        Some(lines) => print_json(&object(job, &read, &tally, lines, code), code),
         None => code.into(),
     }
 }
@@ -68,9 +69,11 @@ impl Listing {
     fn note(&mut self, result: io::Result<()>) {
         if let Err(error) = result {
             self.closed = true;
-            if error.kind() != io::ErrorKind::BrokenPipe {
-                Screen::default().say(format_args!("cannot write to standard output: {error}"));
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                // Whoever read it has seen enough. Nothing was touched, so nothing is to be tidied up.
+                std::process::exit(0);
             }
+            Screen::default().say(format_args!("cannot write to standard output: {error}"));
         }
     }
 }
@@ -101,37 +104,38 @@ impl Tally {
             job.root().display()
         );
         for (what, n) in [
-            ("folders are there already", self.by_action[Action::Keep as usize]),
-            ("would be skipped", self.by_action[Action::Skip as usize]),
-            ("would fail or be refused", self.sum(Action::is_failure)),
+            (["folder is there already", "folders are there already"], self.by_action[Action::Keep as usize]),
+            (["would be skipped"; 2], self.by_action[Action::Skip as usize]),
+            (["would fail or be refused"; 2], self.sum(Action::is_failure)),
         ] {
             if n > 0 {
-                text += &format!("; {} {what}", count(n));
+                text += &format!("; {}", counted(n, what[0], what[1]));
             }
         }
         text + "; nothing was touched"
     }
 
-    fn exit_code(&self, sources: &[Source]) -> u8 {
+    fn exit_code(&self, read: &Read) -> u8 {
         match self.sum(Action::is_failure) {
-            _ if sources.iter().any(|source| source.error.is_some()) => UNREADABLE,
-            0 => 0,
+            _ if read.is_cut_short() => UNREADABLE,
+            0 if read.wrong_patterns().is_empty() => 0,
             _ => INCOMPLETE,
         }
     }
 }
 
-fn object(job: &dyn Job, sources: &[Source], tally: &Tally, lines: Vec<Value>, exit_code: u8) -> Value {
+fn object(job: &dyn Job, read: &Read, tally: &Tally, lines: Vec<Value>, exit_code: u8) -> Value {
     let mut object = Map::new();
     object.insert("command".into(), job.words().command.into());
     object.insert("status".into(), "dry_run".into());
     object.insert("exit_code".into(), exit_code.into());
     json_path(&mut object, "destination", job.root());
-    object.insert(job.words().sources.into(), json_sources(sources));
+    object.insert(job.words().sources.into(), json_sources(&read.sources));
     let by_action =
         Action::ALL.into_iter().map(|action| (name(action).into(), tally.by_action[action as usize].into()));
     object.insert("actions".into(), Value::Object(by_action.collect()));
     object.insert("bytes".into(), tally.bytes.into());
+    object.insert("unmatched".into(), read.wrong_patterns().into());
     object.insert("entries".into(), lines.into());
     object.into()
 }

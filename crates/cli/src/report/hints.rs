@@ -18,7 +18,13 @@ pub fn for_failures(failures: &[Error], options: &Options) -> Vec<&'static str> 
         );
     }
     if any(&|error| error.refusal() == Some(Refusal::UnwantedKind)) && !options.special_files {
-        hints.push("devices and FIFOs are made with --special-files, and devices need privileges; sockets never are");
+        hints.push("devices and FIFOs are made with --special-files, and devices need privileges");
+    }
+    if any(&|error| error.kind() == ErrorKind::PermissionDenied && error.operation() == Operation::HardLink) {
+        hints.push(
+            "hard links are not made to a folder (one may have kept the name of the file that was meant), to files of others where \
+             the system protects them, nor where the file system has none",
+        );
     }
     if any(&|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) {
         hints.push("when there is space again, --on-conflict skip-identical goes on where this stopped");

@@ -17,7 +17,7 @@ pub fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     object.insert("status".into(), status(outcome, exit_code).into());
     object.insert("exit_code".into(), exit_code.into());
     path(&mut object, "destination", &outcome.root);
-    object.insert(outcome.words.sources.into(), sources(&outcome.sources));
+    object.insert(outcome.words.sources.into(), sources(&outcome.read.sources));
     for (key, count) in [
         ("files", report.files),
         ("folders", report.folders),
@@ -38,8 +38,12 @@ pub fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     });
     object.insert("renamed".into(), renamed.collect());
     object.insert("failures".into(), report.failures.iter().map(failure).collect());
+    object.insert("sockets".into(), outcome.read.sockets.iter().map(|socket| one_path(socket)).collect());
+    object.insert("other_owners".into(), outcome.read.other_owners.into());
+    object.insert("unmatched".into(), outcome.read.wrong_patterns().into());
     object.insert("signal".into(), outcome.signal.into());
     object.insert("seconds".into(), seconds(outcome.elapsed));
+    object.insert("seconds_asking".into(), seconds(outcome.asked));
     object.insert("seconds_by_operation".into(), times(&report.times));
     object.insert("peak_threads".into(), report.peak_threads.into());
     object.into()
@@ -62,6 +66,13 @@ pub fn path(object: &mut Map<String, Value>, key: &str, path: &Path) {
         let hex = path.as_os_str().as_encoded_bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         object.insert(format!("{key}_hex"), hex.into());
     }
+}
+
+/// An object with nothing but a path.
+fn one_path(of: &Path) -> Value {
+    let mut object = Map::new();
+    path(&mut object, "path", of);
+    object.into()
 }
 
 /// The sources, each with its path and `null` or why it could not be read.

@@ -3,6 +3,7 @@
 pub mod hints;
 mod json;
 mod summary;
+mod usage;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use manyfiles::tree::Report;
 use serde_json::Value;
 
 use crate::args::Options;
-use crate::job::{CannotBegin, Source, Words};
+use crate::job::{CannotBegin, Read, Words};
 use crate::terminal::Screen;
 
 pub use json::{path as json_path, sources as json_sources};
@@ -28,11 +29,15 @@ pub struct Outcome {
     pub words: Words,
     /// The folder that everything is below.
     pub root: PathBuf,
-    pub sources: Vec<Source>,
+    pub read: Read,
     pub report: Report,
     pub elapsed: Duration,
+    /// How much of that passed until questions were answered.
+    pub asked: Duration,
     /// The signal that stopped it before its end.
     pub signal: Option<i32>,
+    /// Whether every failure has been named, and none only counted.
+    pub each_is_named: bool,
 }
 
 impl Outcome {
@@ -49,11 +54,16 @@ impl Outcome {
     fn exit_code(&self) -> u8 {
         match self.signal {
             Some(signal) => 128 + signal as u8,
-            None if self.sources.iter().any(|source| source.error.is_some()) => UNREADABLE,
-            None if !self.report.is_complete() => INCOMPLETE,
+            None if self.read.is_cut_short() => UNREADABLE,
+            None if !self.report.is_complete() || !self.read.wrong_patterns().is_empty() => INCOMPLETE,
             None => 0,
         }
     }
+}
+
+/// A line for each pattern that nothing matched.
+pub fn nothing_matches(read: &Read) -> impl Iterator<Item = String> {
+    read.wrong_patterns().iter().map(|pattern| format!("--include {pattern}: nothing matches this pattern"))
 }
 
 /// Says why a job could not begin.
@@ -67,13 +77,20 @@ pub fn tell_cannot_begin(words: Words, why: &CannotBegin, json: bool) -> ExitCod
 
 /// Says what is wrong with the command line, or prints the help that was asked for.
 pub fn tell_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        return printed(error.print(), 0);
+    }
     // What cannot be printed has no reader; the exit status tells.
     let _nobody_to_tell = error.print();
-    let json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
-    match (error.use_stderr(), json) {
-        (false, _) => ExitCode::SUCCESS,
-        (true, true) => print_json(&json::cannot_begin(None, &[error.render().to_string()]), UNREADABLE),
-        (true, false) => UNREADABLE.into(),
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let hint = usage::hint(error, &words);
+    Screen::default().say_all(&hint);
+    match words.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
+        true => {
+            let errors: Vec<_> = [error.render().to_string()].into_iter().chain(hint).collect();
+            print_json(&json::cannot_begin(None, &errors), UNREADABLE)
+        }
+        false => UNREADABLE.into(),
     }
 }
 
@@ -85,7 +102,12 @@ pub fn print_json(object: &Value, code: u8) -> ExitCode {
 /// Prints to standard output. `code` is the exit status if that works, or if the reader has seen enough.
 pub fn print_stdout(bytes: &[u8], code: u8) -> ExitCode {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    printed(stdout.write_all(bytes), code)
+}
+
+/// What became of printing to standard output: `code`, unless something was lost that somebody waits for.
+fn printed(printing: io::Result<()>, code: u8) -> ExitCode {
+    match printing.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Screen::default().say(format_args!("cannot write to standard output: {error}"));
             code.max(INCOMPLETE).into()

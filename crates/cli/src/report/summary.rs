@@ -1,31 +1,30 @@
 //! The last lines on standard error: how much was written where, how long it took, and what is missing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Outcome, hints};
 use crate::args::Options;
-use crate::human::{bytes, count, duration, entries, per_second};
-use crate::sys::SIGTERM;
+use crate::human::{bytes, count, counted, duration, entries, per_second};
+use crate::sys::{SIGHUP, SIGPIPE, SIGTERM};
 
 /// The lines, without the program's name.
 pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
     let report = &outcome.report;
     let mut lines = vec![first(outcome)];
-    match outcome.sources.iter().filter(|source| source.error.is_some()).count() {
+    match outcome.read.sources.iter().filter(|source| source.error.is_some()).count() {
         0 => {}
         n => lines.push(format!(
             "{} of {} {} could not be read to the end, as said above; what came before stays",
             count(n as u64),
-            count(outcome.sources.len() as u64),
+            count(outcome.read.sources.len() as u64),
             outcome.words.sources
         )),
     }
     if report.skipped > 0 {
-        lines.push(format!(
-            "{} skipped: their names were taken, or their content was there already",
-            entries(report.skipped)
-        ));
+        let theirs = if report.skipped == 1 { "its name was taken, or it" } else { "their names were taken, or they" };
+        let was = if report.skipped == 1 { "was" } else { "were" };
+        lines.push(format!("{} skipped: {theirs} {was} there already", entries(report.skipped)));
     }
     if !report.renamed.is_empty() {
         lines.push(format!("{} written under another name", entries(report.renamed.len() as u64)));
@@ -33,9 +32,20 @@ pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
             lines.extend(report.renamed.iter().map(|(from, to)| format!("  {} is {}", from.display(), to.display())));
         }
     }
-    match report.failures.len() as u64 {
-        0 => {}
-        failed => lines.push(format!("{} failed or refused, each named above", count(failed))),
+    lines.extend(sockets(&outcome.read.sockets));
+    if outcome.read.other_owners > 0 {
+        lines.push(format!(
+            "{} had other owners, and {} yours now; --same-owner keeps owners",
+            entries(outcome.read.other_owners),
+            if outcome.read.other_owners == 1 { "is" } else { "are" },
+        ));
+    }
+    match (report.failures.len() as u64, outcome.each_is_named) {
+        (0, _) => {}
+        (failed, true) => lines.push(format!("{} failed or refused, each named above", count(failed))),
+        (failed, false) => {
+            lines.push(format!("{} failed or refused, the first of each cause named above", count(failed)))
+        }
     }
     lines.extend(hints::for_failures(&report.failures, options).into_iter().map(String::from));
     if options.verbose > 0 {
@@ -44,30 +54,62 @@ pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
     lines
 }
 
+/// `2 sockets skipped (a, b): …`
+fn sockets(paths: &[PathBuf]) -> Option<String> {
+    const NAMED: usize = 3;
+    let mut named: Vec<_> = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    match paths.len().saturating_sub(NAMED) as u64 {
+        0 => {}
+        more => named.push(format!("and {} more", count(more))),
+    }
+    let sockets = counted(paths.len() as u64, "socket", "sockets");
+    let why = "a socket leads to a running program, and a copy of it nowhere";
+    (!paths.is_empty()).then(|| format!("{sockets} skipped ({}): {why}", named.join(", ")))
+}
+
 /// `unpacked 83,731 entries, 1.36 GB in 0.71 s (118,000 entries and 1.90 GB a second) into DIR`
 fn first(outcome: &Outcome) -> String {
     let written = written(outcome);
     let (amount, root) = (format!("{}, {}", entries(written), bytes(outcome.report.bytes)), name(&outcome.root));
     match outcome.signal {
         None => {
-            format!("{} {amount} in {}{} into {root}", outcome.words.done, duration(outcome.elapsed), rates(outcome))
+            let asked = match outcome.asked {
+                Duration::ZERO => String::new(),
+                asked => format!("; waiting for answers took {} more", duration(asked)),
+            };
+            let (done, took) = (outcome.words.done, duration(working(outcome)));
+            format!("{done} {amount} in {took}{} into {root}{asked}", rates(outcome))
         }
         Some(signal) => format!(
             "{} after {}: {amount} are complete in {root}; {} more had been read and not written, the rest was not read",
-            if signal == SIGTERM { "terminated" } else { "interrupted" },
+            ended_by(signal),
             duration(outcome.elapsed),
             count(outcome.report.not_written),
         ),
     }
 }
 
+fn ended_by(signal: i32) -> &'static str {
+    match signal {
+        SIGTERM => "terminated",
+        SIGHUP => "cut off (the terminal is gone)",
+        SIGPIPE => "cut off (nobody reads the messages)",
+        _ => "interrupted",
+    }
+}
+
+/// The time that says how fast it was.
+fn working(outcome: &Outcome) -> Duration {
+    outcome.elapsed.saturating_sub(outcome.asked)
+}
+
 /// Of runs that are too short to tell: nothing.
 fn rates(outcome: &Outcome) -> String {
-    if outcome.elapsed < Duration::from_millis(10) {
+    if working(outcome) < Duration::from_millis(10) {
         return String::new();
     }
-    let entries = count(per_second(written(outcome), outcome.elapsed));
-    format!(" ({entries} entries and {} a second)", bytes(per_second(outcome.report.bytes, outcome.elapsed)))
+    let entries = count(per_second(written(outcome), working(outcome)));
+    format!(" ({entries} entries and {} a second)", bytes(per_second(outcome.report.bytes, working(outcome))))
 }
 
 fn written(outcome: &Outcome) -> u64 {
@@ -87,18 +129,18 @@ fn how_the_time_was_spent(outcome: &Outcome) -> String {
     format!(
         "time in system calls, all threads together: open {}, write {}, sync {}, close {}, folders {}, permissions and \
          times {}; \
-         {} files, {} folders, {} symbolic links, {} hard links, {} devices and FIFOs; at most {} threads at once",
+         {}, {}, {}, {}, {}; at most {} at once",
         duration(times.open),
         duration(times.write),
         duration(times.sync),
         duration(times.close),
         duration(times.folders),
         duration(times.metadata),
-        count(outcome.report.files),
-        count(outcome.report.folders),
-        count(outcome.report.symlinks),
-        count(outcome.report.hard_links),
-        count(outcome.report.nodes),
-        outcome.report.peak_threads,
+        counted(outcome.report.files, "file", "files"),
+        counted(outcome.report.folders, "folder", "folders"),
+        counted(outcome.report.symlinks, "symbolic link", "symbolic links"),
+        counted(outcome.report.hard_links, "hard link", "hard links"),
+        counted(outcome.report.nodes, "device or FIFO", "devices and FIFOs"),
+        counted(outcome.report.peak_threads as u64, "thread", "threads"),
     )
 }

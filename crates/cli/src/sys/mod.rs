@@ -10,8 +10,11 @@ mod windows;
 #[cfg(windows)]
 pub use windows::*;
 
-/// The numbers that Unix gives to Ctrl-C and to a request to end; the exit status has them on every system.
+/// The numbers that Unix gives to a terminal that is gone, to Ctrl-C, to output that nobody reads any more, and to a request to
+/// end; the exit status has them on every system.
+pub const SIGHUP: i32 = 1;
 pub const SIGINT: i32 = 2;
+pub const SIGPIPE: i32 = 13;
 pub const SIGTERM: i32 = 15;
 
 /// A file, whatever its names: its volume and its number there.

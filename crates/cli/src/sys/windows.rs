@@ -2,7 +2,7 @@ use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::windows::io::AsHandle;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -103,6 +103,50 @@ pub fn file_id_and_names(path: &Path, metadata: &Metadata) -> Option<(FileId, u6
     }
     let information = Handle::from_path_any(path).and_then(file::information).ok()?;
     Some(((information.volume_serial_number(), information.file_index()), information.number_of_links()))
+}
+
+/// Users and groups have no numbers.
+pub fn own_ids() -> (u32, u32) {
+    (0, 0)
+}
+
+/// The system copies files whatever their holes and the length of their paths.
+pub fn has_holes(_metadata: &Metadata) -> bool {
+    false
+}
+
+/// Folders hold none.
+pub fn is_socket(_metadata: &Metadata) -> bool {
+    false
+}
+
+/// A path by which the system finds something.
+pub struct Reached(PathBuf);
+
+impl Reached {
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// The standard library asks for paths of any length.
+pub fn is_too_long(_path: &Path) -> bool {
+    false
+}
+
+/// The path as it is.
+pub fn reach(path: &Path) -> io::Result<Reached> {
+    Ok(Reached(path.to_path_buf()))
+}
+
+/// There are lists of another kind, and the bits do not come from them.
+#[derive(Default)]
+pub struct Acls {}
+
+impl Acls {
+    pub fn mode(&mut self, _path: &Path, metadata: &Metadata) -> u32 {
+        mode(metadata)
+    }
 }
 
 /// What the read-only attribute comes to, as permission bits.

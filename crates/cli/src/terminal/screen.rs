@@ -7,14 +7,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use indicatif::ProgressBar;
 
 use crate::human::one_line;
+use crate::stop::Stop;
 
 /// Standard error, with or without a progress bar in its last line.
 #[derive(Default)]
 pub struct Screen {
     bar: Mutex<Option<ProgressBar>>,
+    /// What to stop when its reader goes away.
+    job: Option<Stop>,
 }
 
 impl Screen {
+    /// One that stops the job when nobody reads any more what is printed: the end of a pipe is closed. Whoever closed standard error
+    /// before the job began does not want to hear, but wants the job done.
+    pub fn of(job: &Stop) -> Screen {
+        Screen { bar: Mutex::default(), job: Some(job.clone()) }
+    }
+
     /// Prints `manyfiles: ` and the message, as one line.
     pub fn say(&self, message: impl Display) {
         self.say_all([message]);
@@ -34,7 +43,7 @@ impl Screen {
     /// Prints the text as it is.
     pub fn print(&self, text: &str) {
         if !text.is_empty() {
-            self.pause(|| write_stderr(text));
+            self.pause(|| self.write(text));
         }
     }
 
@@ -44,6 +53,16 @@ impl Screen {
         match &*bar {
             Some(bar) => bar.suspend(work),
             None => work(),
+        }
+    }
+
+    /// Writes while the screen is [paused](Screen::pause). What cannot be written is not reported: there is nowhere left to report it.
+    pub fn write(&self, text: &str) {
+        if let Err(error) = io::stderr().lock().write_all(text.as_bytes())
+            && error.kind() == io::ErrorKind::BrokenPipe
+            && let Some(job) = &self.job
+        {
+            job.nobody_reads();
         }
     }
 
@@ -63,9 +82,4 @@ impl Screen {
         // A bar is whole after any panic: what matters is that messages still come through.
         self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Writes to standard error. A failure is not reported: there is nowhere left to report it.
-pub fn write_stderr(text: &str) {
-    let _nobody_to_tell = io::stderr().lock().write_all(text.as_bytes());
 }

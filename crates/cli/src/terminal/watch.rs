@@ -1,15 +1,15 @@
 //! [`Watch`]: looks at the work ten times a second, names failures when they happen, and draws the progress.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use manyfiles::tree::{Observer, Progress};
 
-use super::{Display, Screen, time_left};
+use super::{Display, Failures, Screen, Waiting, time_left};
 use crate::args;
 use crate::human::{about, bytes, count, entries, per_second};
 
@@ -26,14 +26,16 @@ pub enum InputRead {
 pub struct Watch {
     stop: Sender<()>,
     handed_over: Arc<AtomicBool>,
-    thread: JoinHandle<usize>,
+    thread: JoinHandle<()>,
 }
 
 impl Watch {
-    /// Begins to watch. `input` says how far the reading is.
+    /// Begins to watch. `input` says how far the reading is, `waiting` how long answers were waited for.
     pub fn start(
         screen: Arc<Screen>,
         observer: Observer,
+        failures: Arc<Mutex<Failures>>,
+        waiting: Waiting,
         progress: args::Progress,
         input: Box<dyn Fn() -> InputRead + Send>,
     ) -> io::Result<Watch> {
@@ -42,19 +44,20 @@ impl Watch {
         let mut display = Display::new(progress);
         let all_read = handed_over.clone();
         let thread = thread::Builder::new().name("watch".into()).spawn(move || {
-            let mut told = 0;
             while stopped.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
-                let failures = observer.failures(told);
-                told += failures.len();
-                screen.say_all(failures);
+                {
+                    let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                    let new = observer.failures(failures.seen());
+                    failures.name(&screen, &new);
+                }
                 display.show(&screen, |elapsed| {
+                    let elapsed = elapsed.saturating_sub(waiting.so_far());
                     let handed_over = all_read.load(Ordering::Relaxed);
                     let seen = Seen { progress: observer.progress(), input: input(), elapsed, handed_over };
                     (seen.fraction(), seen.text())
                 });
             }
             screen.clear();
-            told
         })?;
         Ok(Watch { stop, handed_over, thread })
     }
@@ -64,11 +67,11 @@ impl Watch {
         self.handed_over.store(true, Ordering::Relaxed);
     }
 
-    /// Ends it, and says how many failures it has named.
-    pub fn end(self) -> usize {
+    /// Ends it.
+    pub fn end(self) {
         drop(self.stop);
-        // Had it panicked, what it named would be unknown: better to name all again than some never.
-        self.thread.join().unwrap_or(0)
+        // If it panicked, that was said; what it has not named is named at the end.
+        drop(self.thread.join());
     }
 }
 

@@ -53,6 +53,13 @@ impl Ran {
     }
 }
 
+/// Lets children begin with the default for SIGHUP, also where the tests themselves run under `nohup`.
+#[cfg(unix)]
+pub fn with_default_hang_up() {
+    // SAFETY: no handler is installed; what changes is what a closed terminal does to this process.
+    unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
+}
+
 /// Runs the command in `folder`, without a terminal.
 pub fn manyfiles(folder: &Path, args: &[&str]) -> Ran {
     manyfiles_reading(folder, args, &[])
@@ -65,6 +72,8 @@ pub fn manyfiles_reading(folder: &Path, args: &[&str], stdin: &[u8]) -> Ran {
 
 /// Runs a shell script in `folder`; `$M` is the command.
 pub fn shell(folder: &Path, script: &str) -> Ran {
+    #[cfg(unix)]
+    with_default_hang_up();
     run(assert_cmd::Command::new("sh").args(["-c", script]).env("M", BINARY), folder, &[])
 }
 

@@ -1,10 +1,12 @@
+mod acl;
+mod reach;
 mod trace;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -12,14 +14,17 @@ use manyfiles::tree::Node;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::iterator::Signals;
 
-use super::{FileId, SIGINT, SIGTERM};
+use super::{FileId, SIGHUP, SIGINT, SIGTERM};
 
+pub use acl::Acls;
+pub use reach::{is_too_long, reach};
 pub use trace::trace;
 
-/// Calls `on_signal` with each SIGINT and SIGTERM from now on, on a thread of its own. If it says no, the process ends as if
-/// nobody listened.
+/// Calls `on_signal` with each SIGHUP, SIGINT and SIGTERM from now on, on a thread of its own. If it says no, the process ends
+/// as if nobody listened. A SIGHUP that whoever started this process had it ignore stays ignored: that is what `nohup` is for.
 pub fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let hang_up = Some(SIGHUP).filter(|&signal| !is_ignored(signal));
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
             if !on_signal(signal) {
@@ -29,6 +34,14 @@ pub fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Resul
         }
     })?;
     Ok(())
+}
+
+fn is_ignored(signal: i32) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action nothing is changed, and the old one is written where there is room for it.
+    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: it was zeroed, which is a valid action, and filled if the call succeeded.
+    asked == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 /// What may keep its reader waiting: a pipe, a terminal.
@@ -68,6 +81,26 @@ pub fn file_id(_path: &Path, metadata: &Metadata) -> Option<FileId> {
 /// Which file it is, and how many names it has.
 pub fn file_id_and_names(_path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
     Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
+}
+
+/// The user and group that what this process makes belongs to.
+pub fn own_ids() -> (u32, u32) {
+    (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+}
+
+/// Whether the file takes less room than its length.
+pub fn has_holes(metadata: &Metadata) -> bool {
+    metadata.blocks() * 512 < metadata.len()
+}
+
+/// Whether it is a socket, which leads to a running program and nowhere else.
+pub fn is_socket(metadata: &Metadata) -> bool {
+    metadata.file_type().is_socket()
+}
+
+/// A path to an open file, as long as it is open.
+fn by_descriptor(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
 
 /// Permission bits, set-id and sticky bits included.

@@ -1,9 +1,9 @@
 //! Tracing a command.
 
-use std::ffi::OsString;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::job::CannotBegin;
 use crate::stop::Stop;
-use crate::sys::Traced;
+use crate::sys::{SIGHUP, SIGTERM, Traced};
 
 /// Runs the command under `strace`. Its standard streams are this process's.
 pub fn trace(command: &[OsString], stop: &Stop) -> Result<Traced, CannotBegin> {
@@ -21,16 +21,39 @@ pub fn trace(command: &[OsString], stop: &Stop) -> Result<Traced, CannotBegin> {
     let trace = tempfile::tempfile()
         .map_err(|error| CannotBegin::because(format_args!("cannot make a temporary file for the trace: {error}")))?;
     // Opened by this name, so that the command does not inherit it.
-    let name = format!("/proc/{}/fd/{}", std::process::id(), trace.as_raw_fd());
+    let name = super::by_descriptor(&trace);
     // Of what is read and written nothing is needed but how much.
     let child = Command::new("strace")
-        .args(["-f", "-T", "-ttt", "-y", "-s", "0", "-o", &name, "--"])
+        .args(["-f", "-T", "-ttt", "-y", "-s", "0", "-o"])
+        .arg(name)
+        .arg("--")
         .args(command)
         .spawn()
         .map_err(|error| CannotBegin::because(format_args!("cannot run strace: {error}")))?;
     let status =
         wait(child, stop).map_err(|error| CannotBegin::because(format_args!("cannot wait for strace: {error}")))?;
+    was_run(&trace, &command[0])?;
     Ok(Traced { trace, exit_code: exit_code(status) })
+}
+
+/// A command that the system would not run has no exit status that could be passed on: its trace begins with that refusal.
+fn was_run(trace: &File, command: &OsStr) -> Result<(), CannotBegin> {
+    let mut head = [0; 4096];
+    // What cannot be read is told when the trace is.
+    let len = trace.read_at(&mut head, 0).unwrap_or(0);
+    let first = String::from_utf8_lossy(&head[..len]);
+    let first = first.lines().next().unwrap_or_default();
+    let Some((call, refused)) = first.rsplit_once(") = -1 ") else { return Ok(()) };
+    if !call.contains(" execve(") {
+        return Ok(());
+    }
+    let why = refused.split(" <").next().unwrap_or(refused);
+    let command = command.display();
+    let advice = match why.starts_with("EACCES") {
+        true => format!("; if it is a program: chmod +x {command}"),
+        false => String::new(),
+    };
+    Err(CannotBegin::because(format_args!("{command}: cannot run it: {why}{advice}")))
 }
 
 /// Tries it on a program that does nothing, so that a refusal is not taken for the command's own failure.
@@ -67,9 +90,11 @@ fn wait(mut strace: Child, stop: &Stop) -> io::Result<ExitStatus> {
         if let Some(status) = strace.try_wait()? {
             return Ok(status);
         }
-        if stop.signal() == Some(Signal::TERM.as_raw()) && !passed_on {
+        if let Some(signal @ (SIGTERM | SIGHUP)) = stop.signal()
+            && !passed_on
+        {
             passed_on = true;
-            end_traced(&strace);
+            end_traced(&strace, if signal == SIGHUP { Signal::HUP } else { Signal::TERM });
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
@@ -77,12 +102,12 @@ fn wait(mut strace: Child, stop: &Stop) -> io::Result<ExitStatus> {
 }
 
 /// `strace` itself lets no signal end it while it traces.
-fn end_traced(strace: &Child) {
+fn end_traced(strace: &Child, signal: Signal) {
     let pid = strace.id();
     // If it has ended meanwhile, so much the better.
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     for child in children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
-        let _ended_meanwhile = kill_process(child, Signal::TERM);
+        let _ended_meanwhile = kill_process(child, signal);
     }
 }
 

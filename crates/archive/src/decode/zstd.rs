@@ -1,0 +1,50 @@
+//! One Zstandard frame. The decoder of the `zstd` crate that goes from frame to frame takes whatever follows the last one for
+//! damage; this stops behind each.
+
+use std::io::{self, BufRead, Read};
+
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+use super::input::Input;
+
+pub(crate) struct ZstdFrame {
+    input: Input,
+    decoder: Decoder<'static>,
+    ended: bool,
+}
+
+impl ZstdFrame {
+    pub fn new(input: Input) -> io::Result<ZstdFrame> {
+        Ok(ZstdFrame::after(Decoder::new()?, input))
+    }
+
+    /// The next frame, with the decoder of one that has ended: its memory is used again.
+    pub fn after(decoder: Decoder<'static>, input: Input) -> ZstdFrame {
+        ZstdFrame { input, decoder, ended: false }
+    }
+
+    pub fn into_parts(self) -> (Input, Decoder<'static>) {
+        (self.input, self.decoder)
+    }
+}
+
+impl Read for ZstdFrame {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while !self.ended && !into.is_empty() {
+            let packed = self.input.fill_buf()?;
+            let is_cut = packed.is_empty();
+            let (mut from, mut to) = (InBuffer::around(packed), OutBuffer::around(&mut *into));
+            // Nothing more is wanted: the frame has ended, and all of it is in `to`.
+            self.ended = self.decoder.run(&mut from, &mut to)? == 0;
+            let (used, len) = (from.pos(), to.pos());
+            self.input.consume(used);
+            if len > 0 {
+                return Ok(len);
+            }
+            if is_cut && !self.ended {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the zstd frame is cut short"));
+            }
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,60 @@
+//! [`Summary`]: what was read of an archive, and what was not.
+
+use std::fmt;
+
+use crate::format::Format;
+
+/// What was read of an archive that was read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// What it is.
+    pub format: Format,
+    /// Entries that were read, those that were left out included.
+    pub entries: u64,
+    /// Entries that were left out: not selected, or without a name after stripping.
+    pub left_out: u64,
+    /// Those among the left out that stripping left no name of.
+    pub stripped: u64,
+    /// Bytes of content in the others, holes of sparse files included.
+    pub bytes: u64,
+    /// Entries that had extended attributes or access control lists, which are not unpacked. Zips are not asked.
+    pub with_attributes: u64,
+    /// What followed the archive and was not read. Its text is a warning.
+    pub trailing: Option<Trailing>,
+}
+
+/// What followed an archive and was not read, shown as a sentence for its user. Padding is nothing: a tar's last record is
+/// filled with zeros, and so may be what follows compressed data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trailing {
+    /// Another tar. [`Unpacker::ignore_zeros`](crate::Unpacker::ignore_zeros) reads it.
+    Tar,
+    /// Bytes after the end of the tar that are no tar.
+    AfterTar,
+    /// More zeros after the end of the tar than a tar is filled up with. What follows them was not looked at.
+    Zeros,
+    /// Bytes after the compressed data that are no more of it, whatever it is compressed with.
+    AfterCompressed,
+}
+
+impl fmt::Display for Trailing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trailing::Tar => f.write_str(
+                "another tar follows the end of the first one and was not read; if the two were joined, read both with --ignore-zeros",
+            ),
+            Trailing::AfterTar => {
+                f.write_str("bytes that are no tar follow the end of the tar, and were not read; the tar itself was whole")
+            }
+            Trailing::Zeros => f.write_str(
+                "more than 1 MiB of zeros follows the end of the tar, where a download may have reserved space for what has not \
+                 come; see whether all of it is there, or read on behind them with --ignore-zeros",
+            ),
+            Trailing::AfterCompressed => f.write_str(
+                "bytes that are no compressed data follow the compressed data, and were not read; what was read was whole",
+            ),
+        }
+    }
+}

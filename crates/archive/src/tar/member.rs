@@ -1,0 +1,60 @@
+//! [`Member`]: one entry of a tar, as its headers tell it.
+
+use std::time::SystemTime;
+
+use manyfiles::tree::{Node, Refusal};
+
+use super::sparse::Piece;
+use crate::entry::{Entry, Kind};
+use crate::sys;
+
+/// What an entry is, before its link's target is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Class {
+    #[default]
+    File,
+    Folder,
+    Symlink,
+    HardLink,
+    Node(Node),
+}
+
+/// One entry of a tar.
+#[derive(Debug, Default)]
+pub(super) struct Member {
+    pub path: Vec<u8>,
+    pub link: Vec<u8>,
+    pub class: Class,
+    pub mode: Option<u32>,
+    pub modified: Option<SystemTime>,
+    pub owner: Option<(u32, u32)>,
+    /// Whether it has extended attributes or an access control list.
+    pub has_attributes: bool,
+    /// Whether this system cannot have such a path or link.
+    pub not_unicode: bool,
+    /// The size of the file, holes included.
+    pub size: u64,
+    /// The pieces of a sparse file.
+    pub pieces: Option<Vec<Piece>>,
+}
+
+impl Member {
+    pub fn entry(&self) -> Entry<'_> {
+        Entry {
+            path: sys::path(&self.path),
+            kind: match self.class {
+                Class::File => Kind::File,
+                Class::Folder => Kind::Folder,
+                Class::Symlink => Kind::Symlink(sys::path(&self.link)),
+                Class::HardLink => Kind::HardLink(sys::path(&self.link)),
+                Class::Node(node) => Kind::Node(node),
+            },
+            size: self.size,
+            mode: self.mode,
+            modified: self.modified,
+            owner: self.owner,
+            refusal: None,
+        }
+        .unless(self.not_unicode.then_some(Refusal::NotUnicode))
+    }
+}

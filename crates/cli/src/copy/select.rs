@@ -1,0 +1,120 @@
+//! [`Selection`]: which of the entries found are copied, and under which path.
+
+use std::fs::{self, Metadata};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use manyfiles::Error;
+
+use super::target::{Placed, Target};
+use super::walk::Found;
+use crate::args;
+use crate::filter::{Filter, Place};
+use crate::human::{bytes, entries};
+
+/// What an entry or an error of the walk is shown to.
+pub type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<()> + 'a;
+
+/// Shows what is selected, with the folders that it needs.
+pub struct Selection<'a> {
+    pub args: &'a args::Copy,
+    pub target: &'a Target,
+    pub filter: &'a Filter,
+    pub budget: Budget,
+    pub visit: &'a mut Visit<'a>,
+    /// The limit that was reached.
+    pub over: Option<String>,
+}
+
+impl Selection<'_> {
+    /// Takes what the walk found, and says whether it is to look into it.
+    pub fn found(&mut self, placed: &Placed, found: &Found) -> ControlFlow<(), bool> {
+        let place = place(placed, found);
+        if !self.filter.selects(place) {
+            return ControlFlow::Continue(!self.filter.excludes(place));
+        }
+        self.folders_above(found)?;
+        self.show(found)?;
+        ControlFlow::Continue(true)
+    }
+
+    /// Shows the folders on the way to what is selected, which are not selected themselves: those that are made for it are to be as
+    /// they are in the source. Those that are there stay as they are.
+    fn folders_above(&mut self, found: &Found) -> ControlFlow<()> {
+        let Some(folder) = found.above.as_ref().filter(|folder| !folder.is_settled.get()) else {
+            return ControlFlow::Continue(());
+        };
+        self.folders_above(folder)?;
+        folder.is_settled.set(true);
+        let is_there = match strip(&folder.path, self.args.options.strip_components) {
+            Some(path) if path == Path::new(".") => self.target.root_id.is_some(),
+            Some(path) => fs::symlink_metadata(self.target.root.join(path)).is_ok(),
+            None => true,
+        };
+        if is_there { ControlFlow::Continue(()) } else { self.show(folder) }
+    }
+
+    fn show(&mut self, found: &Found) -> ControlFlow<()> {
+        found.is_settled.set(true);
+        let Some(path) = strip(&found.path, self.args.options.strip_components) else {
+            return ControlFlow::Continue(());
+        };
+        if let Err(limit) = self.budget.spend(&found.metadata) {
+            self.over = Some(self.limit_message(limit));
+            return ControlFlow::Break(());
+        }
+        match path == found.path {
+            true => (self.visit)(Ok(found)),
+            false => (self.visit)(Ok(&Found { path, ..found.clone() })),
+        }
+    }
+
+    fn limit_message(&self, limit: Limit) -> String {
+        match limit {
+            Limit::Entries => {
+                format!("stopped: there are more than {} (--max-entries)", entries(self.args.max_entries.0))
+            }
+            Limit::Bytes => format!("stopped: the files have more than {} (--max-bytes)", bytes(self.args.max_bytes.0)),
+        }
+    }
+}
+
+/// Where patterns see it: a file that was given by itself has its name alone.
+fn place<'a>(placed: &'a Placed, found: &'a Found) -> Place<'a> {
+    match found.source.file_name() {
+        Some(name) if found.above.is_none() && !found.metadata.is_dir() => Place::from(Path::new(name)),
+        _ => Place::below(placed.name.as_deref(), &found.below),
+    }
+}
+
+/// How much may still be copied.
+pub struct Budget {
+    pub entries: u64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Limit {
+    Entries,
+    Bytes,
+}
+
+impl Budget {
+    fn spend(&mut self, metadata: &Metadata) -> Result<(), Limit> {
+        let bytes = if metadata.is_file() { metadata.len() } else { 0 };
+        self.entries = self.entries.checked_sub(1).ok_or(Limit::Entries)?;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or(Limit::Bytes)?;
+        Ok(())
+    }
+}
+
+/// The path without its first `n` parts; `None` if it has no more than those. The root stays the root.
+fn strip(path: &Path, n: usize) -> Option<PathBuf> {
+    if n == 0 || path == Path::new(".") {
+        return Some(path.to_path_buf());
+    }
+    let mut parts = path.components();
+    parts.by_ref().take(n).for_each(drop);
+    let rest = parts.as_path();
+    (!rest.as_os_str().is_empty()).then(|| rest.to_path_buf())
+}
