@@ -104,8 +104,9 @@ fn ctrl_break_removes_the_half_written_file_and_says_what_is_complete() {
         .unwrap();
     child.stdin.as_mut().unwrap().write_all(&bytes[..bytes.len() / 2]).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !temp.path().join("out/large").exists() {
-        assert!(std::time::Instant::now() < deadline, "the large file was never begun");
+    let small = temp.path().join("out/small");
+    while !temp.path().join("out/large").exists() || !fs::read(&small).is_ok_and(|bytes| bytes == b"1") {
+        assert!(std::time::Instant::now() < deadline, "the large file was never begun, or the small one not written");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     if let Err(why) = manyfiles_testkit::send_ctrl_break(&child) {
