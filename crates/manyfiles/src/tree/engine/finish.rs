@@ -11,6 +11,9 @@ use super::{Shared, lock};
 use crate::tree::{Metadata, Outcome, Report};
 use crate::{Error, Operation, Result};
 
+/// Set-id and sticky bits.
+const SPECIAL: u32 = 0o7000;
+
 impl Shared {
     /// Does all that is left, ends the threads, and reports.
     pub(in crate::tree) fn finish(self: &Arc<Shared>) -> Report {
@@ -58,6 +61,9 @@ impl Shared {
 
     /// Permissions, deepest first, since they may close the folder; and all that the root has.
     fn finish_folder(&self, lane: &mut Lane, folder: &Arc<Folder>, metadata: Metadata) -> Result<()> {
+        if self.has_its_mode(folder, metadata) {
+            return Ok(());
+        }
         let failed = |cause| Error::new(Operation::SetMetadata, folder.shown(), cause);
         let is_root = folder.parent.is_none();
         let parent = lane.folder(folder.parent.as_ref().unwrap_or(folder))?.dir;
@@ -79,6 +85,16 @@ impl Shared {
         Ok(())
     }
 
+    /// Whether the folder needs no look because it has the permissions that [`folder_mode`](Self::folder_mode) would choose: this
+    /// run made it with them, added nothing, and the mode has no bit that only a later call sets.
+    fn has_its_mode(&self, folder: &Folder, metadata: Metadata) -> bool {
+        let has = |mode| mode & 0o700 == 0o700 && mode & SPECIAL == 0 && folder.made_with.load(Relaxed) == mode;
+        folder.parent.is_some()
+            && !folder.was_there.load(Relaxed)
+            && !self.options.exact_permissions
+            && metadata.mode.is_none_or(has)
+    }
+
     /// The permissions of a folder that has some and is to have `mode`.
     ///
     /// A new folder has what the system made of `mode`, with the owner's rights added and by the umask, a default ACL and the
@@ -86,7 +102,6 @@ impl Shared {
     /// permissions, since an entry in it came first, it gets `mode` less the umask. A folder that was there gets `mode`, and
     /// keeps its set-id and sticky bits: they are the rules of whoever set them.
     fn folder_mode(&self, has: u32, mode: u32, folder: &Folder) -> u32 {
-        const SPECIAL: u32 = 0o7000;
         /// No call that makes a folder sets it: it is the folder's above.
         const SETGID: u32 = 0o2000;
         if folder.was_there.load(Relaxed) {

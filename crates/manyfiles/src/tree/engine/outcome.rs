@@ -21,12 +21,34 @@ pub(super) struct Outcome {
     /// Whether any entry is not where it was meant to be: only then are the others looked up.
     any_astray: AtomicBool,
     astray: Mutex<HashMap<(FolderId, OsString), Astray>>,
-    /// Keys of the paths that this run has written, if the last entry of a path is to win.
+    /// If the last entry of a path is to win.
     written: Option<Mutex<Written>>,
     keys: Keys,
 }
 
-type Written = HashSet<u64, BuildHasherDefault<Identity>>;
+/// Keys of the paths that this run has written. Nobody asks for them until a name is taken, so they are gathered in a list first.
+#[derive(Debug, Default)]
+struct Written {
+    latest: Vec<u64>,
+    known: HashSet<u64, BuildHasherDefault<Identity>>,
+}
+
+impl Written {
+    /// How many keys are listed at most: the list takes 8 bytes for each, so that growing it never moves much.
+    const LISTED: usize = 64 << 10;
+
+    fn add(&mut self, key: u64) {
+        if self.latest.len() == Written::LISTED {
+            self.known.extend(self.latest.drain(..));
+        }
+        self.latest.push(key);
+    }
+
+    fn has(&mut self, key: u64) -> bool {
+        self.known.extend(self.latest.drain(..));
+        self.known.contains(&key)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Told {
@@ -86,7 +108,7 @@ impl Outcome {
 
     /// Whether what has the name is of this run, so that a later entry takes its place.
     pub(super) fn is_written(&self, folder: &Folder, name: &OsStr) -> bool {
-        self.written.as_ref().is_some_and(|written| lock(written).contains(&folder.key_of(&self.keys, name)))
+        self.written.as_ref().is_some_and(|written| lock(written).has(folder.key_of(&self.keys, name)))
     }
 
     /// The name that an entry of this name got, if a later one is to take its place there.
@@ -137,7 +159,8 @@ impl Outcome {
     /// An entry of this name arrived.
     pub(super) fn is_there(&self, folder: &Folder, name: &OsStr) {
         if let Some(written) = &self.written {
-            lock(written).insert(folder.key_of(&self.keys, name));
+            let key = folder.key_of(&self.keys, name);
+            lock(written).add(key);
         }
         if self.any_astray.load(Relaxed) {
             let mut astray = lock(&self.astray);
