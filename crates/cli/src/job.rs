@@ -55,6 +55,8 @@ pub struct Read {
     pub sockets: Vec<PathBuf>,
     /// Entries that belong to others in the source, and not in the copy.
     pub other_owners: u64,
+    /// Entries that have attributes or access control lists in the source, and not in the copy.
+    pub with_attributes: u64,
 }
 
 impl Read {
@@ -76,6 +78,15 @@ pub struct Source {
     pub path: PathBuf,
     /// Why it could not be read, or not to its end.
     pub error: Option<String>,
+    /// What is strange about it, though all of it was read.
+    pub warning: Option<String>,
+}
+
+impl Source {
+    /// One that was read to its end.
+    pub fn whole(path: &Path) -> Source {
+        Source { path: path.to_path_buf(), error: None, warning: None }
+    }
 }
 
 /// Why a job cannot begin, a line each.

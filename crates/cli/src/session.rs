@@ -59,10 +59,15 @@ impl Session {
     /// Says at once what went wrong with a source, unless that is only because the job was stopped.
     pub fn cannot_read(&self, path: &Path, error: String) -> Source {
         if self.stop.is_set() {
-            return Source { path: path.to_path_buf(), error: None };
+            return Source::whole(path);
         }
         self.screen.say(&error);
-        Source { path: path.to_path_buf(), error: Some(error) }
+        Source { error: Some(error), ..Source::whole(path) }
+    }
+
+    /// Says at once what is strange about a source, if anything is.
+    pub fn warn(&self, warning: Option<&str>) {
+        self.screen.say_all(warning);
     }
 
     /// Names each entry, if asked to.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use manyfiles_archive::{Entry, Input, InputProgress, Kind as ArchiveKind, Limits, Unpacker};
+use manyfiles_archive::{Entry, Input, InputProgress, Kind as ArchiveKind, Limits, Summary, Unpacker};
 
 use crate::args;
 use crate::dry_run::{self, Is, Plan};
@@ -12,6 +12,7 @@ use crate::filter::Filter;
 use crate::job::{CannotBegin, Job, Read, Source, Words};
 use crate::session::Session;
 use crate::stop::{Interruptible, Stop};
+use crate::sys;
 use crate::terminal::{AboutEntry, InputRead};
 
 pub const WORDS: Words = Words { command: "unpack", done: "unpacked", sources: "archives" };
@@ -69,6 +70,7 @@ impl Unpack {
             .special_files(options.special_files)
             .ownership(options.same_owner)
             .set_id(options.set_id)
+            .ignore_zeros(self.args.ignore_zeros)
             .progress(self.progress.clone());
         if options.jobs > 0 {
             unpacker = unpacker.threads(options.jobs);
@@ -97,7 +99,7 @@ impl Job for Unpack {
     }
 
     fn keeps_permissions(&self) -> bool {
-        crate::sys::is_privileged()
+        sys::is_privileged()
     }
 
     fn input_read(&self) -> Box<dyn Fn() -> InputRead + Send> {
@@ -116,22 +118,29 @@ impl Job for Unpack {
 
     fn write(&self, session: &Session) -> Read {
         let unpacker = self.unpacker(session.namer());
+        let mut with_attributes = 0;
         let unpack = |archive: &Archive| {
             let unpacked = match archive.open(session.stop()) {
                 Ok(input) => unpacker.unpack(input, session.tree()).map_err(|error| archive.cannot(error.kind())),
                 Err(error) => Err(archive.cannot(error)),
             };
             match unpacked {
-                Ok(_) => Source { path: archive.path.clone(), error: None },
+                Ok(summary) => {
+                    with_attributes += summary.with_attributes;
+                    let warning = archive.warning(&summary);
+                    session.warn(warning.as_deref());
+                    Source { warning, ..Source::whole(&archive.path) }
+                }
                 Err(error) => session.cannot_read(&archive.path, error),
             }
         };
         let sources = self.archives.iter().take_while(|_| !session.stop().is_set()).map(unpack).collect();
-        Read { sources, unmatched: self.filter.unmatched(), ..Read::default() }
+        Read { sources, unmatched: self.filter.unmatched(), with_attributes, ..Read::default() }
     }
 
     fn list(&self, plan: &mut Plan) -> Read {
         let unpacker = self.unpacker(None::<fn(&Path)>);
+        let mut with_attributes = 0;
         let list = |archive: &Archive| {
             let listed = match archive.open(&Stop::default()) {
                 Ok(input) => {
@@ -139,10 +148,17 @@ impl Job for Unpack {
                 }
                 Err(error) => Err(archive.cannot(error)),
             };
-            Source { path: archive.path.clone(), error: listed.err() }
+            let source = Source::whole(&archive.path);
+            match listed {
+                Ok(summary) => {
+                    with_attributes += summary.with_attributes;
+                    Source { warning: archive.warning(&summary), ..source }
+                }
+                Err(error) => Source { error: Some(error), ..source },
+            }
         };
         let sources = self.archives.iter().map(list).collect();
-        Read { sources, unmatched: self.filter.unmatched(), ..Read::default() }
+        Read { sources, unmatched: self.filter.unmatched(), with_attributes, ..Read::default() }
     }
 }
 
@@ -191,10 +207,15 @@ impl Archive {
     fn open(&self, stop: &Stop) -> std::io::Result<Input> {
         let stream = match (is_stdin(&self.path), self.size) {
             (true, _) => Interruptible::stdin(stop.clone())?,
-            (false, None) => Interruptible::new(File::open(&self.path)?, stop.clone()),
+            (false, None) => Interruptible::new(sys::open_to_read(&self.path)?, stop.clone()),
             (false, Some(_)) => return Ok(Input::File(self.path.clone())),
         };
         Ok(Input::Stream(Box::new(stream)))
+    }
+
+    /// That something followed the archive and was not read.
+    fn warning(&self, summary: &Summary) -> Option<String> {
+        summary.trailing.map(|trailing| self.cannot(format_args!("warning: {trailing}")))
     }
 
     fn cannot(&self, why: impl std::fmt::Display) -> String {

@@ -244,3 +244,42 @@ fn a_listing_that_nobody_reads_on_ends() {
     let ran = shell(temp.path(), "{ $M unpack a.tar --dry-run; echo \"status $?\" >&2; } | head -n 1");
     assert_eq!(ran.err, "status 0\n", "without the summary, which comes when all is listed");
 }
+
+/// The open of a FIFO waits for a writer. The first Ctrl-C used to vanish in that wait.
+#[test]
+fn a_fifo_that_nobody_writes_to_is_no_reason_to_ignore_ctrl_c() {
+    let temp = tempdir().unwrap();
+    assert!(Command::new("mkfifo").arg(temp.path().join("pipe")).status().unwrap().success());
+    for args in [&["unpack", "pipe", "-C", "out"][..], &["explain", "pipe"]] {
+        let child = Command::new(BINARY)
+            .args(args)
+            .current_dir(temp.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It listens once it has its thread for signals; before that the signal ends it as it ends every program.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        send(&child, Signal::INT);
+        let output = child.wait_with_output().unwrap();
+        let ended = output.status.code() == Some(130)
+            || std::os::unix::process::ExitStatusExt::signal(&output.status) == Some(2);
+        assert!(ended, "{args:?}: {output:?}");
+    }
+}
+
+#[test]
+fn a_fifo_is_read_when_somebody_writes_to_it_later() {
+    let temp = tempdir().unwrap();
+    assert!(Command::new("mkfifo").arg(temp.path().join("pipe")).status().unwrap().success());
+    let child = Command::new(BINARY)
+        .args(["unpack", "pipe", "-C", "out"])
+        .current_dir(temp.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::fs::write(temp.path().join("pipe"), Tar::new().file("late", "1").bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read(temp.path().join("out/late")).unwrap(), b"1");
+}

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::process::{Command, Stdio};
 
-use common::{Tar, manyfiles, manyfiles_reading, names, read, shell};
+use common::{Tar, manyfiles, manyfiles_reading, names, read, shell, write};
 use manyfiles_testkit::{Need, Op, SlowMount, skip_unless};
 use tempfile::tempdir;
 
@@ -269,4 +269,36 @@ fn a_slow_pipe_is_unpacked_as_it_comes() {
     drop(stdin);
     assert!(child.wait().unwrap().success());
     assert_eq!(read(temp.path().join("out/site/img/raw/a.jpg")), "raw");
+}
+
+#[test]
+fn tars_that_were_joined_are_named_and_read_on_request() {
+    let temp = tempdir().unwrap();
+    let joined = [Tar::new().file("one", "1").bytes(), Tar::new().file("two", "2").bytes()].concat();
+    write(temp.path().join("joined.tar"), joined);
+    let ran = manyfiles(temp.path(), &["unpack", "joined.tar", "-C", "first", "--json"])
+        .code(0)
+        .says("joined.tar: warning: another tar follows")
+        .says("--ignore-zeros");
+    assert!(ran.json()["archives"][0]["warning"].as_str().unwrap().contains("another tar follows"));
+    assert_eq!(names(&temp.path().join("first")), ["one"]);
+    manyfiles(temp.path(), &["unpack", "joined.tar", "--dry-run"]).code(0).says("warning: another tar follows");
+    manyfiles(temp.path(), &["unpack", "joined.tar", "-C", "both", "--ignore-zeros"]).code(0).does_not_say("warning");
+    assert_eq!(names(&temp.path().join("both")), ["one", "two"]);
+}
+
+#[test]
+fn attributes_that_are_not_kept_are_counted() {
+    let temp = tempdir().unwrap();
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append_pax_extensions([("SCHILY.xattr.user.note", &b"x"[..])]).unwrap();
+    let mut header = tar::Header::new_ustar();
+    header.set_size(1);
+    header.set_mode(0o644);
+    builder.append_data(&mut header, "noted", &b"1"[..]).unwrap();
+    write(temp.path().join("a.tar"), builder.into_inner().unwrap());
+    let ran = manyfiles(temp.path(), &["unpack", "a.tar", "-C", "out", "--json"])
+        .code(0)
+        .says("1 entry has extended attributes or access control lists in the source, which were not kept");
+    assert_eq!(ran.json()["with_attributes"], 1);
 }

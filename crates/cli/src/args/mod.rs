@@ -59,6 +59,10 @@ pub struct Unpack {
     #[command(flatten)]
     pub options: Options,
 
+    /// Read on behind the end of a tar: tars that were joined (`cat a.tar b.tar`), whatever zeros are between
+    #[arg(long)]
+    pub ignore_zeros: bool,
+
     /// Stop at an archive that has more entries than this ('none': no limit)
     #[arg(long, value_name = "N", default_value_t = Count(Limits::default().entries), help_heading = "Limits, for each archive")]
     pub max_entries: Count,

@@ -83,7 +83,7 @@ impl Copy {
         let mut stopped = stopped;
         let sources = self.target.sources.iter().map(|placed| match stopped.take_if(|at| at.path == placed.source) {
             Some(source) => source,
-            None => Source { path: placed.source.clone(), error: None },
+            None => Source::whole(&placed.source),
         });
         Read { sources: sources.collect(), unmatched: self.filter.unmatched(), ..Read::default() }
     }
@@ -155,7 +155,7 @@ impl Job for Copy {
             }
             ControlFlow::Continue(())
         });
-        self.read(stopped.map(|(path, why)| Source { path, error: Some(why) }))
+        self.read(stopped.map(|(path, why)| Source { error: Some(why), ..Source::whole(&path) }))
     }
 }
 

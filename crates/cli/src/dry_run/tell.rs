@@ -30,7 +30,7 @@ pub fn dry_run(job: &dyn Job, options: &Options) -> ExitCode {
     };
     listing.flush();
     let screen = Screen::default();
-    screen.say_all(read.sources.iter().filter_map(|source| source.error.as_ref()));
+    screen.say_all(read.sources.iter().filter_map(|source| source.error.as_ref().or(source.warning.as_ref())));
     screen.say_all(nothing_matches(&read));
     if !options.quiet {
         screen.say(tally.summary(job));

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::job::CannotBegin;
 use crate::stop::{Interruptible, Stop};
+use crate::sys;
 
 /// A trace that could be opened.
 pub struct Source {
@@ -25,7 +26,7 @@ impl Source {
         }
         let name = path.display().to_string();
         let cannot = |error| CannotBegin::because(format_args!("{name}: cannot read it: {error}"));
-        let file = File::open(path).map_err(cannot)?;
+        let file = sys::open_to_read(path).map_err(cannot)?;
         if file.metadata().map_err(cannot)?.is_dir() {
             return Err(CannotBegin::because(format_args!(
                 "{name}: this is a folder, not a trace; give a file that strace, perf trace or Process Monitor wrote"

@@ -40,6 +40,7 @@ pub fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     object.insert("failures".into(), report.failures.iter().map(failure).collect());
     object.insert("sockets".into(), outcome.read.sockets.iter().map(|socket| one_path(socket)).collect());
     object.insert("other_owners".into(), outcome.read.other_owners.into());
+    object.insert("with_attributes".into(), outcome.read.with_attributes.into());
     object.insert("unmatched".into(), outcome.read.wrong_patterns().into());
     object.insert("signal".into(), outcome.signal.into());
     object.insert("seconds".into(), seconds(outcome.elapsed));
@@ -81,6 +82,7 @@ pub fn sources(sources: &[Source]) -> Value {
         let mut object = Map::new();
         path(&mut object, "path", &source.path);
         object.insert("error".into(), source.error.clone().into());
+        object.insert("warning".into(), source.warning.clone().into());
         Value::from(object)
     });
     sources.collect()

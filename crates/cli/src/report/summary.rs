@@ -15,10 +15,11 @@ pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
     match outcome.read.sources.iter().filter(|source| source.error.is_some()).count() {
         0 => {}
         n => lines.push(format!(
-            "{} of {} {} could not be read to the end, as said above; what came before stays",
+            "{} of {} {} could not be read to the end, as said above{}",
             count(n as u64),
             count(outcome.read.sources.len() as u64),
-            outcome.words.sources
+            outcome.words.sources,
+            if written(outcome) == 0 { "" } else { "; what came before stays" },
         )),
     }
     if report.skipped > 0 {
@@ -40,6 +41,7 @@ pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
             if outcome.read.other_owners == 1 { "is" } else { "are" },
         ));
     }
+    lines.extend(attributes(outcome.read.with_attributes));
     match (report.failures.len() as u64, outcome.each_is_named) {
         (0, _) => {}
         (failed, true) => lines.push(format!("{} failed or refused, each named above", count(failed))),
@@ -52,6 +54,13 @@ pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
         lines.push(how_the_time_was_spent(outcome));
     }
     lines
+}
+
+/// `3 entries have extended attributes or access control lists in the source, which were not kept`
+fn attributes(entries_with: u64) -> Option<String> {
+    let have = if entries_with == 1 { "has" } else { "have" };
+    let what = "extended attributes or access control lists in the source, which were not kept";
+    (entries_with > 0).then(|| format!("{} {have} {what}", entries(entries_with)))
 }
 
 /// `2 sockets skipped (a, b): …`

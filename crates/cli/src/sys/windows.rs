@@ -26,6 +26,11 @@ pub fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Resul
     .map_err(io::Error::other)
 }
 
+/// Opens a file to be read.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
 /// What may keep its reader waiting: a pipe, a terminal. A thread reads it, since no wait for input ends by itself here.
 #[derive(Clone)]
 pub struct Input(Arc<Mutex<Pending>>);

@@ -5,7 +5,7 @@ mod trace;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -44,6 +44,16 @@ fn is_ignored(signal: i32) -> bool {
     asked == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
+/// Opens a file to be read. A FIFO is not waited for until somebody writes to it: `Input` waits for what is written.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    // Elsewhere a FIFO without a writer may look like one at its end.
+    if cfg!(target_os = "linux") && std::fs::metadata(path)?.file_type().is_fifo() {
+        options.custom_flags(libc::O_NONBLOCK);
+    }
+    options.read(true).open(path)
+}
+
 /// What may keep its reader waiting: a pipe, a terminal.
 pub struct Input(File);
 
@@ -62,7 +72,10 @@ impl Input {
         let time = Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos() as _ };
         match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&time)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => Ok(None),
-            Ok(_) => self.0.read(buffer).map(Some),
+            Ok(_) => match self.0.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+                read => read.map(Some),
+            },
             Err(error) => Err(error.into()),
         }
     }
