@@ -29,21 +29,29 @@ mod appender;
 mod asynchronous;
 mod batch;
 mod files;
+mod follow;
 mod frame;
 mod group;
+mod note;
+mod opening;
 mod options;
+mod progress;
+mod reader;
 mod receipt;
 mod records;
 mod scan;
+mod series;
 mod state;
 mod storage;
 mod sync;
+mod writing;
 
 #[cfg(test)]
 mod tests;
 
 pub use appender::{Appender, Recovery};
 pub use asynchronous::{Durable, Written};
-pub use options::Options;
-pub use receipt::{Receipt, State};
+pub use follow::Follow;
+pub use options::{OnDamage, Options};
+pub use receipt::{Position, Receipt, State};
 pub use records::{Damage, Records};

@@ -32,6 +32,19 @@ pub struct Options {
     pub(super) rotate_bytes: Option<u64>,
     pub(super) rotate_age: Option<Duration>,
     pub(super) max_delay: Option<Duration>,
+    pub(super) on_damage: OnDamage,
+}
+
+/// What opening does when bytes of a framed log were durable once and are not what they were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OnDamage {
+    /// Opening fails with a [`Damage`](super::Damage) (`InvalidData`), and nothing is changed.
+    #[default]
+    Refuse,
+    /// Appending goes on behind what is whole. Nothing damaged is touched, so that [`Records`](super::Records) tells of it at every
+    /// reading, in its place.
+    GoOn,
 }
 
 /// Larger writes are no faster (docs/measurements.md, "Records into one file").
@@ -39,7 +52,14 @@ const CAPACITY: usize = 256 << 10;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { capacity: CAPACITY, framed: false, rotate_bytes: None, rotate_age: None, max_delay: None }
+        Options {
+            capacity: CAPACITY,
+            framed: false,
+            rotate_bytes: None,
+            rotate_age: None,
+            max_delay: None,
+            on_damage: OnDamage::default(),
+        }
     }
 }
 
@@ -97,6 +117,13 @@ impl Options {
     #[must_use]
     pub fn max_delay(mut self, delay: Duration) -> Options {
         self.max_delay = Some(delay);
+        self
+    }
+
+    /// What opening does where a framed log is damaged. Default: [`Refuse`](OnDamage::Refuse).
+    #[must_use]
+    pub fn on_damage(mut self, on_damage: OnDamage) -> Options {
+        self.on_damage = on_damage;
         self
     }
 

@@ -4,9 +4,9 @@
 #[cfg(not(loom))]
 mod disk;
 #[cfg(not(loom))]
-mod failures;
+mod ends;
 #[cfg(not(loom))]
-mod power_cuts;
+mod failures;
 #[cfg(not(loom))]
 mod syncs;
 
