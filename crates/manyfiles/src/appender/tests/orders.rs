@@ -14,7 +14,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
 use crate::appender::storage::{ReadAt, Storage, StoredFile};
-use crate::appender::{Appender, Options, Receipt};
+use crate::appender::{Appender, Options, Receipt, State};
 
 /// Files of which only the bytes are known, those of all files one behind the other.
 #[derive(Clone)]
@@ -65,8 +65,8 @@ impl Storage for Scene {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        self.open(path)
+    fn open_to_read(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
+        Err(io::ErrorKind::NotFound.into())
     }
 
     fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
@@ -74,7 +74,7 @@ impl Storage for Scene {
     }
 
     fn remove(&self, _: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::NotFound.into())
+        Ok(())
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
@@ -360,6 +360,55 @@ fn a_failed_sync_of_a_file_that_is_left_is_not_covered_up_by_one_of_the_next() {
         }
         told.join().unwrap();
         appender.sync().unwrap_err();
+    });
+}
+
+#[test]
+fn a_write_that_ends_after_a_sync_has_failed_makes_nothing_written() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        scene.0.lock().unwrap().failing_sync = Some(1);
+        let first = appender.append(&[1]).unwrap();
+        let second = {
+            let appender = Arc::clone(&appender);
+            thread::spawn(move || match appender.append(&[2]) {
+                Ok(receipt) => receipt.wait_written().map(|()| receipt).ok(),
+                Err(_) => None,
+            })
+        };
+        appender.sync().unwrap_err();
+        assert_eq!(first.state(), State::Failed);
+        let second = second.join().unwrap();
+        // Whatever ended since: there is no success after the failure.
+        assert_eq!(first.state(), State::Failed);
+        appender.flush().unwrap_err();
+        if let Some(second) = second {
+            assert_eq!(second.state(), State::Failed);
+        }
+    });
+}
+
+#[test]
+fn a_write_that_fails_while_another_syncs_ends_both_for_good() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        let first = appender.append(&[1]).unwrap();
+        first.wait_written().unwrap();
+        let other = {
+            let appender = Arc::clone(&appender);
+            thread::spawn(move || appender.sync().is_ok())
+        };
+        let second = appender.append(&[2]);
+        scene.0.lock().unwrap().failing_write = true;
+        let has_failed = second.is_ok_and(|second| second.wait_written().is_err());
+        let now = first.state();
+        let synced = other.join().unwrap();
+        if has_failed {
+            assert_eq!(first.state(), now, "what was told once the appender had failed stays so");
+            assert!(!synced || scene.is_durable(1));
+        }
     });
 }
 
