@@ -142,9 +142,8 @@ pub(super) fn recover(storage: &dyn Storage, series: &Series, file: &dyn StoredF
     // Its name may be no more durable than what it is to mend.
     sync_folder(storage, series)?;
     write_again(&*old, &tail, file, path)?;
-    // Gone for good before anything is appended: it must not be written once more over that.
+    // Whoever opens the file syncs the folder before anything is appended: this must not be written once more over that.
     storage.remove(&tail).map_err(|cause| Error::new(Operation::Remove, &*tail, cause))?;
-    sync_folder(storage, series)?;
     old.close().map_err(|cause| Error::new(Operation::Close, tail, cause))
 }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::appender::storage::{ReadAt, Storage, StoredFile};
@@ -72,6 +72,32 @@ pub type Remains = BTreeMap<PathBuf, Vec<u8>>;
 #[derive(Clone, Default)]
 pub struct Disk(Arc<Mutex<Inner>>);
 
+/// Holds up syncs until it is opened.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<(Mutex<(bool, u64)>, Condvar)>);
+
+impl Gate {
+    /// Returns when a sync has been held up.
+    pub fn wait_until_one_is_held(&self) {
+        let (state, changed) = &*self.0;
+        drop(changed.wait_while(state.lock().unwrap(), |(_, held)| *held == 0).unwrap());
+    }
+
+    pub fn open(&self) {
+        let (state, changed) = &*self.0;
+        state.lock().unwrap().0 = true;
+        changed.notify_all();
+    }
+
+    fn pass(&self) {
+        let (state, changed) = &*self.0;
+        let mut state = state.lock().unwrap();
+        state.1 += 1;
+        changed.notify_all();
+        drop(changed.wait_while(state, |(is_open, _)| !*is_open).unwrap());
+    }
+}
+
 #[derive(Default)]
 struct Inner {
     names: BTreeMap<PathBuf, usize>,
@@ -91,6 +117,7 @@ struct Inner {
     /// It has stopped: calls do nothing and fail.
     is_over: bool,
     random: Random,
+    gate: Option<Gate>,
     remains: Option<Remains>,
 }
 
@@ -141,6 +168,11 @@ impl Disk {
         }
         inner.durable_names = inner.names.clone();
         Disk(Arc::new(Mutex::new(inner)))
+    }
+
+    /// Holds up every sync that begins from now on, until the gate is opened.
+    pub fn hold_syncs(&self) -> Gate {
+        self.lock().gate.get_or_insert_default().clone()
     }
 
     /// Chance, for what failed syncs and stops leave.
@@ -513,9 +545,10 @@ impl StoredFile for OpenFile {
         assert!(content.syncing.is_none(), "one sync at a time");
         let changes = std::mem::take(&mut content.since);
         content.syncing = Some((content.now.clone(), changes));
+        let gate = inner.gate.clone();
         drop(inner);
         // Others write meanwhile: that is not part of this sync.
-        std::thread::yield_now();
+        gate.map_or_else(std::thread::yield_now, |gate| gate.pass());
         let mut inner = self.disk.lock();
         // Who is killed within a sync hears nothing of it.
         let stopped = inner.step();

@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// How a life ends. The table of promises has a row for each.
+/// How a life ends. The table in docs/appender.md has a row for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum End {
     Closed,

@@ -9,6 +9,8 @@ mod ends;
 mod failures;
 #[cfg(not(loom))]
 mod syncs;
+#[cfg(not(loom))]
+mod tasks;
 
 #[cfg(loom)]
 mod orders;
