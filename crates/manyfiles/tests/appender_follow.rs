@@ -106,6 +106,34 @@ fn positions_stay_when_an_unclean_end_makes_a_new_file() {
 }
 
 #[test]
+fn what_a_checkpoint_made_needless_goes_and_nothing_else() {
+    let (temp, path) = place();
+    let appender = rotated().open(&path).unwrap();
+    let mut positions = Vec::new();
+    for n in 0..60 {
+        positions.push(appender.append(&record(n)).unwrap().position().unwrap());
+    }
+    appender.sync().unwrap();
+    let files = || fs::read_dir(temp.path()).unwrap().count() as u64;
+    for (n, position) in positions.iter().enumerate() {
+        let before = files();
+        assert_eq!(appender.remove_before(*position).unwrap(), before - files());
+        assert_eq!(Records::from(&path, *position).unwrap().next().unwrap().unwrap(), record(n));
+        let left: Vec<Vec<u8>> = Records::open(&path).unwrap().map(|record| record.unwrap()).collect();
+        assert!(left.len() >= 60 - n && left.len() < 60 - n + 12, "{n}: {} are left", left.len());
+        assert_eq!(left.last().unwrap(), &record(59));
+    }
+    appender.remove_before(Position(u64::MAX)).unwrap();
+    assert_eq!(files(), 1, "the file that is written to stays");
+    appender.append_durable(&record(60)).unwrap();
+    appender.close().unwrap();
+    let again = rotated().open(&path).unwrap();
+    assert_eq!(again.append(&record(61)).unwrap().position().unwrap().cmp(&positions[59]), std::cmp::Ordering::Greater);
+    let plain = Appender::open(temp.path().join("plain")).unwrap();
+    assert_eq!(plain.remove_before(Position(1)).unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
 fn a_position_whose_file_is_gone_is_an_error() {
     let (temp, path) = place();
     let appender = rotated().open(&path).unwrap();

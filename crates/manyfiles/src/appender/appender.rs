@@ -106,6 +106,31 @@ impl Appender {
         self.group.wait_durable(self.group.appended())
     }
 
+    /// Removes the files of a framed log that have no record at or behind this position: what a checkpoint has made needless. Returns how
+    /// many that were. The file that is written to stays; how much goes at once is how often files are
+    /// [begun](super::Options::rotate_bytes).
+    ///
+    /// The oldest goes first, durably, before the next: a crash leaves no gap. Fails with the first that cannot be removed, which
+    /// changes nothing for records. Without framing there are no positions: `InvalidInput`.
+    ///
+    /// ```
+    /// # let temp = tempfile::tempdir()?;
+    /// # let path = temp.path().join("wal");
+    /// use manyfiles::appender::{Appender, Records};
+    ///
+    /// let wal = Appender::options().framed(true).rotate_bytes(1_000).open(&path)?;
+    /// let receipts = (0..100).map(|n| wal.append(format!("change {n}").as_bytes())).collect::<Result<Vec<_>, _>>()?;
+    /// wal.sync()?;
+    /// // All changes up to number 50 are where they belong.
+    /// let checkpoint = receipts[50].position().expect("it is framed");
+    /// assert!(wal.remove_before(checkpoint)? > 0);
+    /// assert_eq!(Records::from(&path, checkpoint)?.next().expect("there is one")?, b"change 50");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remove_before(&self, position: Position) -> Result<u64> {
+        self.group.with_files(|files| files.remove_before(position.0))
+    }
+
     /// Makes every record durable and closes the file. Receipts stay good.
     ///
     /// Fails with the first failure that there was, of this call or before it.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::frame::{self, FRAME, HEADER, Header, MARK};
 use super::note::Note;
+use super::reader::open_file;
 use super::scan::{Found, Scanner};
 use super::series::Series;
 use super::storage::{Storage, StoredFile};
@@ -144,6 +145,27 @@ impl Files {
     pub(super) fn sync_folder(&self) -> Result<()> {
         let folder = self.series.folder();
         self.storage.sync_folder(folder).map_err(|cause| Error::new(Operation::Sync, folder, cause))
+    }
+
+    /// Removes the files that end before a position of the log.
+    pub(super) fn remove_before(&self, position: u64) -> Result<u64> {
+        if !self.framed {
+            let cause = io::Error::new(io::ErrorKind::InvalidInput, "without frames a log has no positions");
+            return Err(self.error(Operation::Remove, cause));
+        }
+        let numbers = self.series.numbers(&*self.storage)?;
+        let mut removed = 0;
+        for pair in numbers.windows(2).take_while(|pair| pair[1] <= self.number) {
+            let next = open_file(&*self.storage, &self.series, pair[1])?;
+            if next.is_none_or(|next| next.header.base > position) {
+                break;
+            }
+            let path = self.series.path(pair[0]);
+            self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
+            self.sync_folder()?;
+            removed += 1;
+        }
+        Ok(removed)
     }
 
     /// Closes the file, once. What is in it is durable, up to `end`, where a mark goes if something was written.

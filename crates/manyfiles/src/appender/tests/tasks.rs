@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ fn a_waker_may_ask_the_receipt_when_it_is_woken_or_dropped() {
         for _ in 0..3 {
             let waker = Waker::from(Arc::new(Asks(asked.clone())));
             let mut future = pin!(asked.durable());
-            while let Poll::Pending = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
                 thread::yield_now();
             }
         }
