@@ -283,6 +283,24 @@ fn what_is_not_there_and_what_is_no_file_of_records_are_errors() {
 }
 
 #[test]
+fn an_empty_file_is_begun_and_one_behind_others_is_refused_and_left_alone() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    fs::write(&path, "").unwrap();
+    let appender = Appender::options().framed(true).open(&path).unwrap();
+    appender.append(b"first").unwrap();
+    appender.close().unwrap();
+    assert_eq!(read(&path).0, [b"first"]);
+    let behind = temp.path().join("records.000001");
+    fs::write(&behind, "").unwrap();
+    let error = Appender::options().framed(true).open(&path).unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::InvalidData, Some(&*behind)));
+    assert_eq!(fs::read(&behind).unwrap(), b"");
+    fs::remove_file(&behind).unwrap();
+    drop(Appender::options().framed(true).open(&path).unwrap());
+}
+
+#[test]
 fn an_appender_s_file_can_be_read_while_it_is_at_work() {
     let temp = folder();
     let path = temp.path().join("records");

@@ -90,7 +90,8 @@ fn open_next(series: Series, storage: Arc<dyn Storage>) -> Result<(Files, Beginn
 
 fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, salt: u32) -> Result<(Files, Beginning)> {
     let first = Header { salt, ..Header::default() };
-    let Some(&last) = series.numbers(&*storage)?.last() else {
+    let numbers = series.numbers(&*storage)?;
+    let Some(&last) = numbers.last() else {
         let number = u64::from(options.rotates());
         let mut files = Files::new(storage, series, true, number);
         files.begin(number, first, None, false)?;
@@ -104,8 +105,13 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
             return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, damage)));
         }
         Start::Header(header, _) => header,
+        // A file gets its name when it has a header on the disk, so no appender ever wrote to one without.
+        Start::Unfinished if numbers.len() > 1 => {
+            let message =
+                "it is empty, and no appender leaves a file so behind others; the log can be opened without it";
+            return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, message)));
+        }
         Start::Unfinished => {
-            // A file gets its name when it has a header on the disk, so nothing was ever written to this one by an appender.
             file.close().map_err(|cause| files.error(Operation::Close, cause))?;
             files.begin(last, first, None, true)?;
             return Ok((files, new(Some(first))));
