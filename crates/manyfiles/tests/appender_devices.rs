@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -130,11 +131,23 @@ fn one_life(test: &str, way: u64, life: usize, path: &Path, random: &mut Random)
         .spawn()
         .unwrap();
     let mut pipe = child.stderr.take().unwrap();
+    let (sender, first_answer) = channel();
     let answers = thread::spawn(move || {
-        let mut said = Vec::new();
+        let mut said = vec![0; 4];
+        let first = pipe.read_exact(&mut said);
+        drop(sender);
+        if first.is_err() {
+            return Vec::new();
+        }
         pipe.read_to_end(&mut said).map(|_| said).unwrap()
     });
-    thread::sleep(Duration::from_micros(5_000 + random.below(40_000) as u64));
+    // Most are killed soon after the first answer, some whenever.
+    if random.percent(75) {
+        // It hangs up when there is one.
+        let hung_up: Result<(), _> = first_answer.recv_timeout(Duration::from_secs(60));
+        assert_eq!(hung_up, Err(RecvTimeoutError::Disconnected));
+    }
+    thread::sleep(Duration::from_micros(random.below(30_000) as u64));
     child.kill().unwrap();
     child.wait().unwrap();
     let said = answers.join().unwrap();
