@@ -121,10 +121,10 @@ impl Appender {
     /// let wal = Appender::options().framed(true).rotate_bytes(1_000).open(&path)?;
     /// let receipts = (0..100).map(|n| wal.append(format!("change {n}").as_bytes())).collect::<Result<Vec<_>, _>>()?;
     /// wal.sync()?;
-    /// // All changes up to number 50 are where they belong.
-    /// let checkpoint = receipts[50].position().expect("it is framed");
+    /// // All changes before number 80 are where they belong.
+    /// let checkpoint = receipts[80].position().expect("it is framed");
     /// assert!(wal.remove_before(checkpoint)? > 0);
-    /// assert_eq!(Records::from(&path, checkpoint)?.next().expect("there is one")?, b"change 50");
+    /// assert_eq!(Records::from(&path, checkpoint)?.next().expect("there is one")?, b"change 80");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn remove_before(&self, position: Position) -> Result<u64> {
