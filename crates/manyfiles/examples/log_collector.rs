@@ -27,10 +27,10 @@ fn main() -> Result<()> {
     let mut args = std::env::args_os().skip(1);
     let file = args.next().ok_or("usage: log_collector FILE [ADDRESS]")?;
     let file = Path::new(&file);
-    // What a crash tore is cut off here; everything that was answered is there.
+    // What a crash tore is set aside here; everything that was answered is there.
     let appender = Appender::options().framed(true).rotate_bytes(1 << 20).open(file)?;
     let recovery = appender.recovery();
-    println!("{} lines in the newest file, {} bytes of a torn one cut off", recovery.records, recovery.torn_bytes);
+    println!("{} lines in the newest file, {} bytes of a torn one set aside", recovery.records, recovery.torn_bytes);
 
     match args.next() {
         Some(address) => {

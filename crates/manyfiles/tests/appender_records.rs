@@ -6,9 +6,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use manyfiles::Error;
-use manyfiles::appender::{Appender, Damage, Records};
+use manyfiles::appender::{Appender, Damage, OnDamage, Records};
 
-const HEADER: usize = 16;
+const HEADER: usize = 96;
 const GROUPS: usize = 12;
 
 /// Groups of three records each, every group synced. Returns the records, the file as it was before the closing, the length of the
@@ -41,11 +41,23 @@ fn make(path: &Path) -> Made {
             records.push(record);
         }
         appender.sync().unwrap();
-        ends.push(fs::metadata(path).unwrap().len() as usize);
+        // Not the file's length, which has room for more.
+        let mut written = Records::open(path).unwrap();
+        assert_eq!(written.by_ref().count(), records.len());
+        ends.push(HEADER + written.position().0 as usize);
     }
-    let open = fs::read(path).unwrap();
+    let mut open = fs::read(path).unwrap();
+    open.truncate(ends[GROUPS - 1]);
     appender.close().unwrap();
     Made { records, open, ends, closed: fs::read(path).unwrap() }
+}
+
+/// A log that is this one file.
+fn lay(path: &Path, bytes: &[u8]) {
+    for entry in fs::read_dir(path.parent().unwrap()).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    fs::write(path, bytes).unwrap();
 }
 
 fn read(path: &Path) -> (Vec<Vec<u8>>, Vec<Error>, u64) {
@@ -76,33 +88,70 @@ fn every_wrong_byte_in_a_closed_file_is_reported_and_the_rest_is_read() {
     let made = make(&path);
     let last_mark = made.closed.len() - 16;
     for at in (0..made.closed.len()).step_by(STEP) {
-        for wrong in [1, 0x80, 0xFF] {
+        for wrong in [2, 0x80, 0xFF] {
             let mut bytes = made.closed.clone();
             bytes[at] ^= wrong;
-            fs::write(&path, &bytes).unwrap();
+            lay(&path, &bytes);
             let opened = Appender::options().framed(true).open(&path);
-            if at < HEADER {
-                assert_eq!(Records::open(&path).unwrap_err().kind(), ErrorKind::InvalidData, "byte {at}");
-                assert_eq!(opened.unwrap_err().kind(), ErrorKind::InvalidData, "byte {at}");
-            } else if at >= last_mark {
+            if at >= last_mark {
                 // The mark at the end guards what is before it, and nothing guards the mark: nothing is lost with it.
                 drop(opened.unwrap());
-                fs::write(&path, &bytes).unwrap();
+                lay(&path, &bytes);
                 let (records, errors, torn) = read(&path);
-                assert!(records == made.records && errors.is_empty() && torn == 16, "byte {at}");
+                assert!(records == made.records && errors.is_empty() && torn > 0, "byte {at}");
                 continue;
-            } else {
-                let (records, errors, torn) = read(&path);
-                assert_eq!((errors.len(), torn), (1, 0), "byte {at}");
-                let Damage { offset, bytes, .. } = damage(&errors[0]);
-                assert!((offset..offset + bytes).contains(&(at as u64)), "byte {at} is not in {bytes} at {offset}");
-                assert!(is_subsequence(&records, &made.records), "byte {at}");
-                assert!(made.records.len() - records.len() <= 3, "byte {at} took more than a group with it");
-                let error = opened.unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::InvalidData, "byte {at}: {error}");
-                assert_eq!(damage(&error).offset, offset);
             }
+            let (records, errors, torn) = read(&path);
+            assert_eq!((errors.len(), torn), (1, 0), "byte {at}");
+            let Damage { offset, bytes: stretch, .. } = damage(&errors[0]);
+            assert!((offset..offset + stretch).contains(&(at as u64)), "byte {at} is not in {stretch} at {offset}");
+            assert!(is_subsequence(&records, &made.records), "byte {at}");
+            // There are two copies of the header.
+            let most = if at < HEADER { 0 } else { 3 };
+            assert!(made.records.len() - records.len() <= most, "byte {at} took more than a group with it");
+            let error = opened.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidData, "byte {at}: {error}");
+            assert_eq!(damage(&error).offset, offset);
             assert!(fs::read(&path).unwrap() == bytes, "nothing is changed where there is damage");
+        }
+    }
+}
+
+#[test]
+fn a_header_with_both_copies_wrong_is_nobody_s() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let mut bytes = make(&path).closed;
+    bytes[10] ^= 1;
+    bytes[HEADER / 2 + 20] ^= 1;
+    lay(&path, &bytes);
+    assert_eq!(Records::open(&path).unwrap_err().kind(), ErrorKind::InvalidData);
+    let opened = Appender::options().framed(true).open(&path);
+    assert_eq!(opened.unwrap_err().kind(), ErrorKind::InvalidData);
+    assert!(fs::read(&path).unwrap() == bytes, "nothing is changed");
+}
+
+#[test]
+fn going_on_behind_damage_touches_nothing_and_every_reading_tells_of_it() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let made = make(&path);
+    for (original, files) in [(&made.closed, 1), (&made.open, 2)] {
+        for at in (0..made.ends[GROUPS - 2]).step_by(13 * STEP) {
+            let mut bytes = original.clone();
+            bytes[at] ^= 0x20;
+            lay(&path, &bytes);
+            let options = Appender::options().framed(true).on_damage(OnDamage::GoOn);
+            let appender = options.open(&path).unwrap();
+            appender.append_durable(b"behind").unwrap();
+            appender.close().unwrap();
+            let (records, errors, torn) = read(&path);
+            assert_eq!((errors.len(), torn), (1, 0), "byte {at}");
+            assert_eq!(records.last().unwrap(), b"behind");
+            let before = records.split_last().unwrap().1;
+            assert!(is_subsequence(before, &made.records) && made.records.len() - before.len() <= 3, "byte {at}");
+            assert_eq!(fs::read_dir(temp.path()).unwrap().count(), files, "byte {at}");
+            assert!(fs::read(&path).unwrap().starts_with(&bytes), "byte {at}");
         }
     }
 }
@@ -133,12 +182,13 @@ fn a_file_cut_anywhere_gives_its_whole_records_and_is_gone_on_with() {
     let path = temp.path().join("records");
     let made = make(&path);
     for len in (0..=made.open.len()).step_by(STEP) {
-        fs::write(&path, &made.open[..len]).unwrap();
+        lay(&path, &made.open[..len]);
         let (records, errors, torn) = read(&path);
         assert!(errors.is_empty() && made.records.starts_with(&records), "cut at {len}");
         let whole = made.ends.iter().filter(|end| **end <= len).count() * 3;
         assert!(records.len() >= whole, "cut at {len}");
         let appender = Appender::options().framed(true).open(&path).unwrap();
+        assert!(fs::read(&path).unwrap() == made.open[..len] || len < HEADER, "what is torn is set aside");
         let recovery = appender.recovery();
         assert_eq!(recovery.records, records.len() as u64);
         if len >= HEADER {
@@ -154,12 +204,17 @@ fn a_file_cut_anywhere_gives_its_whole_records_and_is_gone_on_with() {
 }
 
 #[test]
-fn a_hole_at_the_end_is_torn_and_one_before_it_is_damage() {
+fn a_hole_before_the_end_of_a_torn_tail_is_part_of_it_and_one_before_it_is_damage() {
     let temp = folder();
     let path = temp.path().join("records");
     let made = make(&path);
     let mut longer = made.open.clone();
     longer.resize(longer.len() + 10_000, 0);
+    fs::write(&path, &longer).unwrap();
+    let (records, errors, torn) = read(&path);
+    assert!(records == made.records && errors.is_empty());
+    assert_eq!(torn, 0, "zeros are room for more");
+    *longer.last_mut().unwrap() = 1;
     fs::write(&path, &longer).unwrap();
     let (records, errors, torn) = read(&path);
     assert!(records == made.records && errors.is_empty());
@@ -179,13 +234,14 @@ fn records_that_hold_files_of_records_are_no_records_of_their_own() {
     let inner = make(&path).closed;
     fs::remove_file(&path).unwrap();
     let appender = Appender::options().framed(true).open(&path).unwrap();
-    appender.append_durable(b"first").unwrap();
+    // Nothing is synced, so that no room is made behind it.
+    appender.append(b"first").unwrap();
     appender.append(&inner).unwrap().wait_written().unwrap();
     let bytes = fs::read(&path).unwrap();
     drop(appender);
     // The end of the record is missing; what it holds has marks that would make damage of that.
     for missing in [1, 16, 200] {
-        fs::write(&path, &bytes[..bytes.len() - missing]).unwrap();
+        lay(&path, &bytes[..bytes.len() - missing]);
         let (records, errors, torn) = read(&path);
         assert_eq!((records.len(), errors.len()), (1, 0), "{missing}");
         assert!(torn as usize > inner.len() - missing);
@@ -196,7 +252,7 @@ fn records_that_hold_files_of_records_are_no_records_of_their_own() {
 fn a_torn_tail_before_the_last_file_is_damage_and_a_missing_file_an_error() {
     let temp = folder();
     let path = temp.path().join("records");
-    let options = Appender::options().framed(true).rotate_bytes(120);
+    let options = Appender::options().framed(true).rotate_bytes(300);
     let appender = options.open(&path).unwrap();
     for n in 0..12 {
         appender.append(format!("record {n:02} {}", ".".repeat(20)).as_bytes()).unwrap();
@@ -224,6 +280,24 @@ fn what_is_not_there_and_what_is_no_file_of_records_are_errors() {
     assert!(Records::open(temp.path()).is_err(), "a folder");
     fs::write(&path, "text, and enough of it to be no header").unwrap();
     assert_eq!(Records::open(&path).unwrap_err().kind(), ErrorKind::InvalidData);
+}
+
+#[test]
+fn an_empty_file_is_begun_and_one_behind_others_is_refused_and_left_alone() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    fs::write(&path, "").unwrap();
+    let appender = Appender::options().framed(true).open(&path).unwrap();
+    appender.append(b"first").unwrap();
+    appender.close().unwrap();
+    assert_eq!(read(&path).0, [b"first"]);
+    let behind = temp.path().join("records.000001");
+    fs::write(&behind, "").unwrap();
+    let error = Appender::options().framed(true).open(&path).unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::InvalidData, Some(&*behind)));
+    assert_eq!(fs::read(&behind).unwrap(), b"");
+    fs::remove_file(&behind).unwrap();
+    drop(Appender::options().framed(true).open(&path).unwrap());
 }
 
 #[test]

@@ -15,6 +15,8 @@
 mod cc;
 mod corpus;
 #[cfg(target_os = "linux")]
+mod device;
+#[cfg(target_os = "linux")]
 mod disk;
 #[cfg(target_os = "linux")]
 mod limit;
@@ -31,6 +33,8 @@ mod sys;
 mod tree;
 
 pub use corpus::Corpus;
+#[cfg(target_os = "linux")]
+pub use device::Device;
 #[cfg(target_os = "linux")]
 pub use disk::{Disk, DiskOptions};
 #[cfg(target_os = "linux")]

@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::files::Files;
 use super::group::Group;
+use super::opening;
 use super::options::Options;
-use super::receipt::Receipt;
+use super::receipt::{Position, Receipt};
 use super::state::State;
 use super::storage::Storage;
 use crate::Result;
@@ -50,7 +50,8 @@ pub struct Appender {
 pub struct Recovery {
     /// Whole records in the file. (Where files are rotated: in the last one.)
     pub records: u64,
-    /// How many bytes were cut off behind them: what a crash left of records that nobody was told are durable.
+    /// How many bytes are behind them that are none: what a crash left of records that nobody was told are durable. They stay in
+    /// their file, set aside, and appending goes on in the next one.
     pub torn_bytes: u64,
 }
 
@@ -68,9 +69,9 @@ impl Appender {
     pub(super) fn new(path: &Path, options: Options, storage: Arc<dyn Storage>) -> Result<Appender> {
         // Keyed at random: no two files have the same salt but by chance.
         let salt = RandomState::new().hash_one(path) as u32;
-        let (files, beginning) = Files::open(path, &options, Arc::clone(&storage), salt)?;
+        let (files, beginning) = opening::open(path, &options, Arc::clone(&storage), salt)?;
         let begun = storage.now();
-        let state = State::new(beginning.salt, beginning.end, begun, beginning.age);
+        let state = State::new(beginning.header, beginning.end, begun, beginning.age);
         let group = Arc::new(Group::new(state, files, options, storage));
         Ok(Appender { group, path: path.to_owned(), recovery: beginning.recovery, is_closed: false })
     }
@@ -85,8 +86,9 @@ impl Appender {
     /// Fails if an earlier write, sync or close failed, or this write. A record too long for framing is refused
     /// (`InvalidInput`), and nothing else happens.
     pub fn append(&self, record: &[u8]) -> Result<Receipt> {
-        let record = self.group.append(record)?;
-        Ok(Receipt { group: Arc::clone(&self.group), record })
+        let taken = self.group.append(record)?;
+        let position = taken.position.map(Position);
+        Ok(Receipt { group: Arc::clone(&self.group), record: taken.number, position })
     }
 
     /// [`append`](Appender::append) and [`wait_durable`](Receipt::wait_durable).
@@ -102,6 +104,31 @@ impl Appender {
     /// Returns when every record appended so far is durable.
     pub fn sync(&self) -> Result<()> {
         self.group.wait_durable(self.group.appended())
+    }
+
+    /// Removes the files of a framed log that have no record at or behind this position: what a checkpoint has made needless. Returns how
+    /// many that were. The file that is written to stays; how much goes at once is how often files are
+    /// [begun](super::Options::rotate_bytes).
+    ///
+    /// The oldest goes first, durably, before the next: a crash leaves no gap. Fails with the first that cannot be removed, which
+    /// changes nothing for records. Without framing there are no positions: `InvalidInput`.
+    ///
+    /// ```
+    /// # let temp = tempfile::tempdir()?;
+    /// # let path = temp.path().join("wal");
+    /// use manyfiles::appender::{Appender, Records};
+    ///
+    /// let wal = Appender::options().framed(true).rotate_bytes(1_000).open(&path)?;
+    /// let receipts = (0..100).map(|n| wal.append(format!("change {n}").as_bytes())).collect::<Result<Vec<_>, _>>()?;
+    /// wal.sync()?;
+    /// // All changes before number 80 are where they belong.
+    /// let checkpoint = receipts[80].position().expect("it is framed");
+    /// assert!(wal.remove_before(checkpoint)? > 0);
+    /// assert_eq!(Records::from(&path, checkpoint)?.next().expect("there is one")?, b"change 80");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remove_before(&self, position: Position) -> Result<u64> {
+        self.group.with_files(|files| files.remove_before(position.0))
     }
 
     /// Makes every record durable and closes the file. Receipts stay good.
@@ -143,10 +170,10 @@ impl fmt::Debug for Appender {
         let state = self.group.lock();
         f.debug_struct("Appender")
             .field("path", &self.path)
-            .field("appended", &state.appended)
-            .field("written", &state.written)
-            .field("durable", &state.durable)
-            .field("failure", &state.failure)
+            .field("appended", &state.progress.appended())
+            .field("written", &state.progress.written())
+            .field("durable", &state.progress.durable())
+            .field("failure", &state.progress.failure())
             .finish_non_exhaustive()
     }
 }

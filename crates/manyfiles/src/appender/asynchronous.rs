@@ -1,7 +1,11 @@
 //! Futures of a receipt, for any runtime: they need no reactor, only to be polled when they say so.
+//!
+//! Executors' code (a waker's clone, wake and drop) may panic and may call back, so none of it runs under a lock, and a panic in it
+//! ends nothing but itself.
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::PoisonError;
@@ -21,7 +25,7 @@ const IDLE: Duration = Duration::from_millis(100);
 #[cfg(loom)]
 const IDLE: Duration = Duration::ZERO;
 
-/// The helper waits, writes and syncs.
+/// A helper waits, writes and syncs.
 const STACK: usize = 128 << 10;
 
 /// Tasks that wait, by record.
@@ -49,19 +53,18 @@ impl Wakers {
     }
 
     /// What to wait for so that all these have what they wait for.
-    fn most(&self) -> Option<(Goal, u64)> {
-        // Those that need no sync first: they need not wait for one.
-        let written = self.written.last_key_value().map(|(key, _)| (Goal::Written, key.0));
-        written.or_else(|| self.durable.last_key_value().map(|(key, _)| (Goal::Durable, key.0)))
+    fn most(&mut self, goal: Goal) -> Option<u64> {
+        self.of(goal).last_key_value().map(|(key, _)| key.0)
     }
 }
 
 impl State {
     /// Those who wait for nothing any more.
     pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
-        let everybody = self.failure.is_some();
+        let everybody = self.progress.has_failed();
+        let (written, durable) = (self.progress.written(), self.progress.durable());
         let mut ready = Vec::new();
-        for (waiting, done) in [(&mut self.wakers.written, self.written), (&mut self.wakers.durable, self.durable)] {
+        for (waiting, done) in [(&mut self.wakers.written, written), (&mut self.wakers.durable, durable)] {
             if waiting.first_key_value().is_none_or(|(key, _)| key.0 > done && !everybody) {
                 continue;
             }
@@ -71,8 +74,21 @@ impl State {
         ready
     }
 
-    fn is_reached(&self, goal: Goal, record: u64) -> bool {
-        record <= if goal == Goal::Written { self.written } else { self.durable }
+    /// What a task is told that waits for this.
+    fn told(&mut self, goal: Goal, record: u64) -> Option<Result<()>> {
+        let is_reached = match goal {
+            Goal::Written => self.progress.is_written(record),
+            Goal::Durable => self.progress.is_durable(record),
+        };
+        if is_reached { Some(Ok(())) } else { self.progress.tell().map(Err) }
+    }
+}
+
+/// Wakes tasks. Their executors' code runs here, so no lock is held. A panic in it is their own: it is printed as any other, and
+/// those who share the syncs go on.
+pub(super) fn wake(wakers: Vec<Waker>) {
+    for waker in wakers {
+        drop(catch_unwind(AssertUnwindSafe(|| waker.wake())));
     }
 }
 
@@ -87,31 +103,36 @@ struct Waiting {
 
 impl Waiting {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
-        let Receipt { group, record } = &self.receipt;
-        let mut state = group.lock();
-        if state.is_reached(self.goal, *record) {
-            return Poll::Ready(Ok(()));
+        let (group, record, goal) = (&self.receipt.group, self.receipt.record, self.goal);
+        if let Some(told) = group.lock().told(goal, record) {
+            return Poll::Ready(told);
         }
-        if let Some(failure) = state.failure() {
-            return Poll::Ready(Err(failure));
+        // An executor's code, as is what drops it.
+        let mut waker = Some(context.waker().clone());
+        let mut state = group.lock();
+        if let Some(told) = state.told(goal, record) {
+            drop(state);
+            return Poll::Ready(told);
         }
         let id = *self.id.get_or_insert_with(|| {
             state.wakers.next += 1;
-            if self.goal == Goal::Durable {
-                group.arrives(&mut state, *record);
+            if goal == Goal::Durable {
+                group.arrives(&mut state, record);
             }
             state.wakers.next
         });
-        let replaced = state.wakers.of(self.goal).insert((*record, id), context.waker().clone());
-        let starts = !std::mem::replace(&mut state.helper, true);
+        let replaced = waker.take().and_then(|waker| state.wakers.of(goal).insert((record, id), waker));
+        let starts = !std::mem::replace(&mut state.helpers[goal as usize], true);
         drop(state);
-        drop(replaced); // an executor's code
+        drop(replaced);
         if !starts {
-            group.tasks.notify_one();
-        } else if !start_helper(group) {
-            // No thread: then this one does it, and blocks.
-            let result = help(self.goal, group, *record);
-            return Poll::Ready(result);
+            group.tasks[goal as usize].notify_one();
+        } else if !start_helper(group, goal) {
+            // No thread: then this one does what the helper would, for everybody who counts on one, and blocks.
+            work(group, goal, Duration::ZERO);
+            if let Some(told) = group.lock().told(goal, record) {
+                return Poll::Ready(told);
+            }
         }
         Poll::Pending
     }
@@ -126,42 +147,43 @@ impl Drop for Waiting {
     }
 }
 
-fn start_helper(group: &Arc<Group>) -> bool {
+fn start_helper(group: &Arc<Group>, goal: Goal) -> bool {
     let helper = Arc::clone(group);
-    let started = Builder::new().name("manyfiles-append".into()).stack_size(STACK).spawn(move || work(&helper));
-    if started.is_err() {
-        group.lock().helper = false;
-    }
-    started.is_ok()
+    let builder = Builder::new().name("manyfiles-append".into()).stack_size(STACK);
+    builder.spawn(move || work(&helper, goal, IDLE)).is_ok()
 }
 
-/// Waits on behalf of tasks, as any other thread would.
-fn work(group: &Group) {
+/// Waits on behalf of tasks, as any other thread would. There is one for each goal, so that who waits for a write never waits for a
+/// sync. Ends when no task has come for a while.
+fn work(group: &Group, goal: Goal, idle: Duration) {
     let mut state = group.lock();
     loop {
-        if let Some((goal, record)) = state.wakers.most() {
+        if let Some(record) = state.wakers.most(goal) {
             drop(state);
             // A failure has woken the tasks, and each of them will see it.
-            help(goal, group, record).unwrap_or(());
+            match goal {
+                Goal::Written => group.wait_written(record),
+                Goal::Durable => group.wait_durable(record),
+            }
+            .unwrap_or(());
+            // Those who came just now may wait for what was reached before, or failed.
+            let mut now = group.lock();
+            let wakers = now.take_wakers();
+            drop(now);
+            wake(wakers);
             state = group.lock();
-        } else if IDLE.is_zero() {
+        } else if idle.is_zero() {
             break;
         } else {
-            let (guard, timeout) = group.tasks.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            let waited = group.tasks[goal as usize].wait_timeout(state, idle);
+            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = guard;
-            if timeout.timed_out() && state.wakers.most().is_none() {
+            if timeout.timed_out() && state.wakers.most(goal).is_none() {
                 break;
             }
         }
     }
-    state.helper = false;
-}
-
-fn help(goal: Goal, group: &Group, record: u64) -> Result<()> {
-    match goal {
-        Goal::Written => group.wait_written(record),
-        Goal::Durable => group.wait_durable(record),
-    }
+    state.helpers[goal as usize] = false;
 }
 
 /// The future that [`Receipt::durable`] returns.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::frame;
+use super::frame::{self, Header};
 
 /// Bytes of records, one behind the other, in pieces that each go to one place in one file with one call.
 #[derive(Debug, Default)]
@@ -18,12 +18,21 @@ pub(super) struct Piece {
     start: usize,
     /// Where in the file it goes.
     pub(super) offset: u64,
-    /// The salt of a new file that is to be begun first.
-    pub(super) new_file: Option<u32>,
+    /// A new file that is to be begun first.
+    pub(super) new_file: Option<NewFile>,
     /// The number of its last record.
     pub(super) last: u64,
     /// The file's salt, where room is left for a mark at the piece's beginning.
     mark: Option<u32>,
+}
+
+/// A file that is to be begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewFile {
+    /// Means nothing without framing.
+    pub(super) header: Header,
+    /// Where the one before it ends.
+    pub(super) old_end: u64,
 }
 
 impl Batch {
@@ -36,7 +45,7 @@ impl Batch {
     }
 
     /// Begins a piece. With a salt, it begins with a mark.
-    pub(super) fn begin(&mut self, offset: u64, new_file: Option<u32>, mark: Option<u32>) {
+    pub(super) fn begin(&mut self, offset: u64, new_file: Option<NewFile>, mark: Option<u32>) {
         self.pieces.push(Piece { start: self.bytes.len(), offset, new_file, last: 0, mark });
         if mark.is_some() {
             self.bytes.extend_from_slice(&[0; frame::MARK]);

@@ -1,179 +1,131 @@
 //! [`Files`]: the file that is written to, and the next ones.
 
-use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::appender::Recovery;
-use super::frame::{self, HEADER};
-use super::options::Options;
-use super::scan::{Break, Found, Scanner, Start};
+use super::frame::{self, FRAME, HEADER, Header, MARK};
+use super::note::Note;
+use super::reader::open_file;
+use super::scan::{Found, Scanner};
+use super::series::Series;
 use super::storage::{Storage, StoredFile};
 use crate::{Error, Operation, Result};
 
 /// The file that is written to.
 pub(super) struct Files {
-    storage: Arc<dyn Storage>,
-    /// The path without a number, and the file's number, where files are rotated.
-    numbered: Option<(PathBuf, u64)>,
-    path: PathBuf,
-    framed: bool,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) series: Series,
+    pub(super) number: u64,
+    pub(super) path: PathBuf,
+    pub(super) framed: bool,
     /// `None` when it is closed.
-    file: Option<Box<dyn StoredFile>>,
+    pub(super) file: Option<Box<dyn StoredFile>>,
+    /// Says that a file without frames is open.
+    pub(super) note: Option<Note>,
+    /// Up to here there are zeros for the next records. One thread at a time writes.
+    room_end: AtomicU64,
 }
 
-/// Where appending goes on.
-pub(super) struct Beginning {
-    pub(super) salt: Option<u32>,
-    pub(super) end: u64,
-    pub(super) age: Duration,
-    pub(super) recovery: Recovery,
+/// Part of an unclean file that is written again in the next one.
+pub(super) struct Tail<'a> {
+    pub(super) file: &'a dyn StoredFile,
+    pub(super) path: &'a Path,
+    pub(super) header: Header,
+    pub(super) len: u64,
+    /// The records from here, which is where the old file ends, to there.
+    pub(super) from: u64,
+    pub(super) to: u64,
 }
+
+/// How much room is made at once for records that follow: a sync of bytes that are in a file already needs no entry in the
+/// file system's journal (docs/measurements.md, "Durable records").
+const ROOM: usize = if cfg!(test) { 3_000 } else { 256 << 10 };
+/// Larger writes make no room: what their syncs take is the time for their own bytes.
+const LARGE_WRITE: usize = 16 << 10;
+
+static ZEROS: [u8; ROOM] = [0; ROOM];
 
 impl Files {
-    /// Opens the file, or makes it; see [`Options::open`].
-    pub(super) fn open(
-        path: &Path,
-        options: &Options,
-        storage: Arc<dyn Storage>,
-        salt: u32,
-    ) -> Result<(Files, Beginning)> {
-        let error = |cause| Error::new(Operation::Open, path, cause);
-        // Rotating must find the folder whatever the process does with its working directory.
-        let path = std::path::absolute(path).map_err(error)?;
-        let numbered = match options.rotates() {
-            true => Some((path.clone(), highest(&*storage, &path)?.unwrap_or(1))),
-            false => None,
-        };
-        let path = numbered.as_ref().map_or(path, |(base, number)| numbered_path(base, *number));
-        let mut files = Files { storage, numbered, path, framed: options.framed, file: None };
-        let (file, is_new) = files.open_or_create()?;
-        files.file = Some(file);
-        let beginning = if is_new { files.begin(salt)? } else { files.go_on(salt)? };
-        // If it was there already: whoever made it may have been killed before doing this.
-        files.sync_folder()?;
-        Ok((files, beginning))
+    pub(super) fn new(storage: Arc<dyn Storage>, series: Series, framed: bool, number: u64) -> Files {
+        let path = series.path(number);
+        Files { storage, series, number, path, framed, file: None, note: None, room_end: AtomicU64::new(0) }
     }
 
-    fn open_or_create(&self) -> Result<(Box<dyn StoredFile>, bool)> {
-        match self.storage.open(&self.path) {
-            Ok(file) => {
-                if let Some((base, number)) = &self.numbered
-                    && highest(&*self.storage, base)? != Some(*number)
-                {
-                    let cause =
-                        io::Error::new(io::ErrorKind::ResourceBusy, "another appender has just begun a new file");
-                    return Err(self.error(Operation::Open, cause));
-                }
-                Ok((file, false))
+    /// Makes the first file of a log, or the next one, and makes it durable: with a whole header, and with the tail of the file
+    /// before it. It has its name when all that is on the disk, not before.
+    ///
+    /// `over` says that a file of this number is there in which nothing was ever written.
+    pub(super) fn begin(&mut self, number: u64, header: Header, tail: Option<&Tail<'_>>, over: bool) -> Result<()> {
+        let path = self.series.path(number);
+        let storage = Arc::clone(&self.storage);
+        if self.framed {
+            let temporary = self.series.beside(".new");
+            let file = create_anew(&*storage, &temporary)?;
+            let remove = |error: Error| {
+                // What is left of it is removed by whoever needs the name next.
+                storage.remove(&temporary).unwrap_or(());
+                error
+            };
+            fill(&*file, &temporary, header, tail).map_err(remove)?;
+            if self.series.numbers(&*storage)?.last().is_some_and(|&last| last > number || last == number && !over) {
+                return Err(remove(busy(&path)));
             }
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                let made = self.storage.create(&self.path);
-                made.map(|file| (file, true)).map_err(|cause| self.error(Operation::Create, cause))
-            }
-            Err(cause) => Err(self.error(Operation::Open, cause)),
-        }
-    }
-
-    /// Writes what a new file begins with, and makes that durable: a file with records in it has a whole header.
-    fn begin(&self, salt: u32) -> Result<Beginning> {
-        let end = if self.framed {
-            self.write(&frame::header(salt), 0)?;
-            HEADER as u64
+            let renamed = storage.rename(&temporary, &path);
+            renamed.map_err(|cause| remove(Error::new(Operation::Rename, &*path, cause)))?;
+            self.file = Some(file);
         } else {
-            0
-        };
-        self.sync()?;
-        let salt = self.framed.then_some(salt);
-        Ok(Beginning { salt, end, age: Duration::ZERO, recovery: Recovery::default() })
-    }
-
-    /// Finds the end of a file that was there, and repairs it.
-    fn go_on(&self, salt: u32) -> Result<Beginning> {
-        let file = self.file(Operation::Open)?;
-        let open = |cause| self.error(Operation::Open, cause);
-        let read = |cause| self.error(Operation::Read, cause);
-        let len = file.len().map_err(open)?;
-        let age = file.age().map_err(open)?;
-        if !self.framed {
-            return Ok(Beginning { salt: None, end: len, age, recovery: Recovery::default() });
+            let file = storage.create(&path).map_err(|cause| Error::new(Operation::Create, &*path, cause))?;
+            file.sync().map_err(|cause| Error::new(Operation::Sync, &*path, cause))?;
+            self.file = Some(file);
         }
-        let salt = match Scanner::start(file, len).map_err(read)? {
-            Start::Salt(salt) => salt,
-            Start::Unfinished => {
-                file.set_len(0).map_err(|cause| self.error(Operation::Write, cause))?;
-                return self.begin(salt);
-            }
-            Start::Foreign => {
-                let message = "it does not begin as a file of framed records does; nothing was changed";
-                return Err(open(io::Error::new(io::ErrorKind::InvalidData, message)));
-            }
-        };
-        let mut scanner = Scanner::new(salt, len);
-        let mut records = 0;
-        loop {
-            match scanner.next(file).map_err(read)? {
-                Found::Record(_) => records += 1,
-                Found::End => break,
-                Found::Broken => match scanner.explain(file).map_err(read)? {
-                    Break::Torn => break,
-                    Break::Damaged { until } => {
-                        let damage = super::Damage { offset: scanner.position(), bytes: until - scanner.position() };
-                        return Err(open(io::Error::new(io::ErrorKind::InvalidData, damage)));
-                    }
-                },
-            }
-        }
-        let end = scanner.position();
-        if end < len {
-            // Durable before anything is appended: what was cut off must not come back behind it.
-            file.set_len(end).map_err(|cause| self.error(Operation::Write, cause))?;
-            self.sync()?;
-        }
-        Ok(Beginning { salt: Some(salt), end, age, recovery: Recovery { records, torn_bytes: len - end } })
+        (self.number, self.path) = (number, path);
+        self.room_end.store(0, Ordering::Relaxed);
+        self.sync_folder()
     }
 
     /// Leaves the file, which must be durable, for a new one.
-    pub(super) fn rotate(&mut self, salt: u32) -> Result<()> {
-        let (base, number) = self.numbered.as_mut().expect("only files with numbers are rotated");
-        let path = numbered_path(base, *number + 1);
+    pub(super) fn rotate(&mut self, header: Header, end: u64) -> Result<()> {
+        self.trim(end);
         // While the old one is open nobody else takes it for the last one.
-        let file = self.storage.create(&path).map_err(|cause| Error::new(Operation::Create, &*path, cause))?;
-        *number += 1;
-        let old_path = std::mem::replace(&mut self.path, path);
-        let old = self.file.replace(file);
-        self.begin(salt)?;
-        self.sync_folder()?;
-        old.map_or(Ok(()), |old| old.close()).map_err(|cause| Error::new(Operation::Close, old_path, cause))
+        let (old, old_path) = (self.file.take(), self.path.clone());
+        let begun = self.begin(self.number + 1, header, None, false);
+        let closed = old.map_or(Ok(()), |old| old.close());
+        begun?;
+        closed.map_err(|cause| Error::new(Operation::Close, old_path, cause))
     }
 
     /// Writes all of it. On failure the file is cut back to where it ended before.
-    pub(super) fn write(&self, mut bytes: &[u8], mut offset: u64) -> Result<()> {
-        let begin = offset;
-        while !bytes.is_empty() {
-            let written = match self.file(Operation::Write)?.write_at(bytes, offset) {
-                Ok(0) => Err(io::ErrorKind::WriteZero.into()),
-                other => other,
-            };
-            match written {
-                Ok(n) => {
-                    bytes = &bytes[n..];
-                    offset += n as u64;
-                }
-                Err(cause) => {
-                    self.cut_back(begin);
-                    return Err(self.error(Operation::Write, cause));
-                }
-            }
-        }
-        Ok(())
+    pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let file = self.file(Operation::Write)?;
+        write_all(file, &self.path, bytes, offset).inspect_err(|_| self.cut_back(offset))
     }
 
-    /// Half a record must not stay. Where it can't be cut off either, the first error says more; a framed file is repaired when it
-    /// is opened next.
+    /// Puts zeros behind `end`, if it is beyond those that are there, unless the file would be longer than `most`. The write of
+    /// `len` bytes before has succeeded; without room the next one does as well, so a failure here is none.
+    pub(super) fn make_room(&self, end: u64, len: usize, most: u64) {
+        if !self.framed || len > LARGE_WRITE || end < self.room_end.load(Ordering::Relaxed) {
+            return;
+        }
+        let Some(file) = &self.file else { return };
+        let room = most.saturating_sub(end).min(ROOM as u64);
+        let made = file.write_at(&ZEROS[..room as usize], end).unwrap_or(0) as u64;
+        // On a full disk this is tried again when as much has been written as there should be room for.
+        self.room_end.store(end + if made < room { room } else { made }, Ordering::Relaxed);
+    }
+
+    /// Gives back the room behind `end`. Where that fails, zeros are left, which mean nothing.
+    fn trim(&self, end: u64) {
+        if self.room_end.load(Ordering::Relaxed) > end {
+            self.cut_back(end);
+        }
+    }
+
+    /// Half a record must not stay. Where it can't be cut off either, the first error says more; a framed file is left for the next
+    /// one when it is opened again.
     pub(super) fn cut_back(&self, len: u64) {
+        self.room_end.store(0, Ordering::Relaxed);
         if let Some(file) = &self.file {
             file.set_len(len).unwrap_or(());
         }
@@ -183,13 +135,68 @@ impl Files {
         self.file(Operation::Sync)?.sync().map_err(|cause| self.error(Operation::Sync, cause))
     }
 
-    fn sync_folder(&self) -> Result<()> {
-        let folder = folder_of(&self.path);
+    /// Keeps that a file without frames is durable up to here, for whoever opens it after an unclean end.
+    pub(super) fn synced(&self, end: u64) {
+        if let Some(note) = &self.note {
+            note.synced(end);
+        }
+    }
+
+    pub(super) fn sync_folder(&self) -> Result<()> {
+        let folder = self.series.folder();
         self.storage.sync_folder(folder).map_err(|cause| Error::new(Operation::Sync, folder, cause))
     }
 
-    /// Closes the file, once.
-    pub(super) fn close(&mut self) -> Result<()> {
+    /// Removes the files that end before a position of the log.
+    pub(super) fn remove_before(&self, position: u64) -> Result<u64> {
+        if !self.framed {
+            let cause = io::Error::new(io::ErrorKind::InvalidInput, "without frames a log has no positions");
+            return Err(self.error(Operation::Remove, cause));
+        }
+        let numbers = self.series.numbers(&*self.storage)?;
+        let mut removed = 0;
+        for pair in numbers.windows(2).take_while(|pair| pair[1] <= self.number) {
+            let next = open_file(&*self.storage, &self.series, pair[1])?;
+            if next.is_none_or(|next| next.header.base > position) {
+                break;
+            }
+            let path = self.series.path(pair[0]);
+            self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
+            self.sync_folder()?;
+            removed += 1;
+        }
+        Ok(removed)
+    }
+
+    /// Closes the file, once. What is in it is durable, up to `end`, where a mark goes if something was written.
+    pub(super) fn close(&mut self, mark: Option<Closing>) -> Result<()> {
+        let marked = match mark {
+            Some(Closing { salt, end }) => {
+                self.trim(end);
+                // In two steps: a mark that the next one sees in the page cache may have missed the disk. One that was made a
+                // closed one in its place has not.
+                let (marks, at) = frame::end_marks(salt, end);
+                self.write(&marks, end)
+                    .and_then(|()| self.sync())
+                    .and_then(|()| self.write(&frame::closed_mark(salt, at), at))
+            }
+            None => Ok(()),
+        };
+        let closed = self.close_handle();
+        let noted = match self.note.take() {
+            Some(note) if marked.is_ok() && closed.is_ok() => note.remove(&*self.storage),
+            _ => Ok(()),
+        };
+        marked.and(closed).and(noted)
+    }
+
+    /// Closes the file as it is: the next one to open it finds that it was not closed in order.
+    pub(super) fn abandon(&mut self) -> Result<()> {
+        self.note = None;
+        self.close_handle()
+    }
+
+    fn close_handle(&mut self) -> Result<()> {
         self.file.take().map_or(Ok(()), |file| file.close()).map_err(|cause| self.error(Operation::Close, cause))
     }
 
@@ -204,44 +211,97 @@ impl Files {
         self.file.as_deref().ok_or_else(closed)
     }
 
-    fn error(&self, operation: Operation, cause: io::Error) -> Error {
+    pub(super) fn error(&self, operation: Operation, cause: io::Error) -> Error {
         Error::new(operation, &*self.path, cause)
     }
 }
 
-/// `events` and 3: `events.000003`.
-pub(super) fn numbered_path(base: &Path, number: u64) -> PathBuf {
-    let mut path = OsString::from(base);
-    path.push(format!(".{number:06}"));
-    path.into()
+/// Where a framed file ends that is closed in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closing {
+    pub(super) salt: u32,
+    pub(super) end: u64,
 }
 
-/// Of `events.000003`: 3, if `base` is `events`.
-pub(super) fn number_of(name: &OsStr, base: &OsStr) -> Option<u64> {
-    let number = name.as_encoded_bytes().strip_prefix(base.as_encoded_bytes())?.strip_prefix(b".")?;
-    let is_ours = number.len() >= 6 && number.iter().all(u8::is_ascii_digit);
-    let number = std::str::from_utf8(number).ok()?.parse().ok()?;
-    (is_ours && number > 0).then_some(number)
+/// Another appender was faster.
+pub(super) fn busy(path: &Path) -> Error {
+    let cause = io::Error::new(io::ErrorKind::ResourceBusy, "another appender has just begun a new file");
+    Error::new(Operation::Open, path, cause)
 }
 
-/// The folder that has the file.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+/// Makes a file at a path where one may have been left that nobody needs.
+pub(super) fn create_anew(storage: &dyn Storage, path: &Path) -> Result<Box<dyn StoredFile>> {
+    let error = |cause| Error::new(Operation::Create, path, cause);
+    match storage.create(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+            // Refused while another appender is at it.
+            let left = match storage.open(path) {
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(busy(path)),
+                other => other.map_err(error)?,
+            };
+            if !left.is_at(path).map_err(error)? {
+                return Err(busy(path));
+            }
+            storage.remove(path).map_err(error)?;
+            left.close().map_err(error)?;
+            storage.create(path).map_err(error)
+        }
+        other => other.map_err(error),
     }
 }
 
-/// The highest number that files of this base have.
-fn highest(storage: &dyn Storage, base: &Path) -> Result<Option<u64>> {
-    let folder = folder_of(base);
-    let name = base.file_name().ok_or_else(|| {
-        Error::new(Operation::Open, base, io::Error::new(io::ErrorKind::InvalidInput, "a file's path ends in its name"))
-    })?;
-    let names = storage.list(folder).map_err(|cause| Error::new(Operation::Open, folder, cause))?;
-    if names.iter().any(|other| other == name) {
-        let message = "there is something of that name already, and rotated files have a number behind it";
-        return Err(Error::new(Operation::Create, base, io::Error::new(io::ErrorKind::AlreadyExists, message)));
+pub(super) fn write_all(file: &dyn StoredFile, path: &Path, mut bytes: &[u8], mut offset: u64) -> Result<()> {
+    while !bytes.is_empty() {
+        let written = match file.write_at(bytes, offset) {
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+            other => other,
+        };
+        let n = written.map_err(|cause| Error::new(Operation::Write, path, cause))?;
+        bytes = &bytes[n..];
+        offset += n as u64;
     }
-    Ok(names.iter().filter_map(|other| number_of(other, name)).max())
+    Ok(())
+}
+
+/// Writes what a file begins with, and makes that durable.
+fn fill(file: &dyn StoredFile, path: &Path, header: Header, tail: Option<&Tail<'_>>) -> Result<()> {
+    write_all(file, path, &header.bytes(), 0)?;
+    if let Some(tail) = tail {
+        copy_frames(file, path, header, tail)?;
+    }
+    file.sync().map_err(|cause| Error::new(Operation::Sync, path, cause))
+}
+
+/// Writes the tail's records with frames of their new place, each at the same distance from the first as before, so that positions
+/// of the log stay what they are. Marks between them become marks that say nothing.
+fn copy_frames(file: &dyn StoredFile, path: &Path, header: Header, tail: &Tail<'_>) -> Result<()> {
+    const ENOUGH: usize = 256 << 10;
+    let mut scanner = Scanner::new(tail.header, tail.len);
+    scanner.go_to(tail.from);
+    let (mut bytes, mut written) = (Vec::new(), HEADER as u64);
+    let moved = |at: u64| at - tail.from + HEADER as u64;
+    let mut at = tail.from;
+    while at < tail.to {
+        let next = scanner.next(tail.file).map_err(|cause| Error::new(Operation::Read, tail.path, cause))?;
+        let Found::Record(record) = next else {
+            let cause = io::Error::new(io::ErrorKind::InvalidData, "it changes while it is read");
+            return Err(Error::new(Operation::Read, tail.path, cause));
+        };
+        let length = record.len();
+        let content = record.to_vec();
+        let begin = scanner.position() - (FRAME + length) as u64;
+        while at < begin {
+            bytes.extend_from_slice(&frame::mark(header.salt, moved(at), HEADER as u64));
+            at += MARK as u64;
+        }
+        bytes.extend_from_slice(&frame::frame(header.salt, moved(at), length as u32, frame::sum(&content)));
+        bytes.extend_from_slice(&content);
+        at = scanner.position();
+        if bytes.len() >= ENOUGH || at >= tail.to {
+            write_all(file, path, &bytes, written)?;
+            written += bytes.len() as u64;
+            bytes.clear();
+        }
+    }
+    Ok(())
 }

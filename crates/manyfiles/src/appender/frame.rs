@@ -1,10 +1,13 @@
 //! What surrounds records in a framed file.
 //!
 //! ```text
-//! file    header (record | mark)*
-//! header  magic: 8 bytes, salt: u32, CRC-32C of these 12 bytes: u32
+//! file    header (record | mark)* closed? room?
+//! header  the same 48 bytes twice: magic: 8 bytes, salt: u32, the previous file's salt: u32, base: u64,
+//!         where the previous file ends: u64, inherited: u64, zeros: u32, CRC-32C of these 44 bytes: u32
 //! record  length: u32, check: u32, its bytes
 //! mark    0xFFFF_FFFF: u32, check: u32, durable: u64
+//! closed  0xFFFF_FFFE: u32, check: u32, durable: u64
+//! room    zeros
 //! ```
 //!
 //! Numbers are little-endian. A check is the CRC-32C of the content's CRC-32C, the length, the place in the file and the file's
@@ -14,35 +17,108 @@
 //! A mark says up to where the file was durable when the mark was written. A frame that is broken before that place was once
 //! whole on the disk: it is damaged. One behind all marks is what a crash may leave: a torn tail. Nothing but marks can tell
 //! the two apart, because a disk may write later blocks first.
+//!
+//! A closed mark says the same, and that the mark itself was durable before it was made a closed one. What the page cache shows
+//! of any other end may never reach the disk.
+
+use super::records::Damage;
 
 /// The header's length.
-pub(super) const HEADER: usize = 16;
+pub(super) const HEADER: usize = 2 * COPY;
+/// The length of each of its copies.
+const COPY: usize = 48;
 /// What is added to each record.
 pub(super) const FRAME: usize = 8;
 /// A mark's length.
 pub(super) const MARK: usize = 16;
-/// The longest record that a frame holds: the next length means a mark.
-pub(super) const MAX_RECORD: u64 = MARK_LENGTH as u64 - 1;
+/// The longest record that a frame holds: greater lengths mean marks.
+pub(super) const MAX_RECORD: u64 = CLOSED_LENGTH as u64 - 1;
 
 /// The length that stands for a mark.
-pub(super) const MARK_LENGTH: u32 = u32::MAX;
+const MARK_LENGTH: u32 = u32::MAX;
+/// The length that stands for a closed mark.
+const CLOSED_LENGTH: u32 = u32::MAX - 1;
 
-const MAGIC: [u8; 8] = *b"mfrecs\x00\x01";
+const MAGIC: [u8; 8] = *b"mfrecs\x00\x02";
 
-/// The bytes that a file begins with.
-pub(super) fn header(salt: u32) -> [u8; HEADER] {
-    let mut header = [0; HEADER];
-    header[..8].copy_from_slice(&MAGIC);
-    header[8..12].copy_from_slice(&salt.to_le_bytes());
-    let sum = crc32c::crc32c(&header[..12]);
-    header[12..].copy_from_slice(&sum.to_le_bytes());
-    header
+/// What a file says of itself at its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Part of every check in this file.
+    pub(super) salt: u32,
+    /// The log's position of the first byte behind the header.
+    pub(super) base: u64,
+    /// The file that comes before this one.
+    pub(super) previous: Option<Previous>,
+    /// How many bytes behind the header repeat what is in the previous file behind its end.
+    pub(super) inherited: u64,
 }
 
-/// The salt of the file that begins so, if it is a file of records.
-pub(super) fn salt_of(header: &[u8; HEADER]) -> Option<u32> {
-    let salt = number(&header[8..12]);
-    (*header == self::header(salt)).then_some(salt)
+/// What a file knows of the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Previous {
+    pub(super) salt: u32,
+    /// All of it was durable before this place. What comes behind it there is not part of the log.
+    pub(super) end: u64,
+}
+
+impl Header {
+    pub(super) fn bytes(&self) -> [u8; HEADER] {
+        let Previous { salt, end } = self.previous.unwrap_or(Previous { salt: 0, end: 0 });
+        let mut copy = [0; COPY];
+        copy[..8].copy_from_slice(&MAGIC);
+        copy[8..12].copy_from_slice(&self.salt.to_le_bytes());
+        copy[12..16].copy_from_slice(&salt.to_le_bytes());
+        copy[16..24].copy_from_slice(&self.base.to_le_bytes());
+        copy[24..32].copy_from_slice(&end.to_le_bytes());
+        copy[32..40].copy_from_slice(&self.inherited.to_le_bytes());
+        let sum = crc32c::crc32c(&copy[..44]);
+        copy[44..].copy_from_slice(&sum.to_le_bytes());
+        let mut header = [0; HEADER];
+        header[..COPY].copy_from_slice(&copy);
+        header[COPY..].copy_from_slice(&copy);
+        header
+    }
+
+    /// What these bytes say, if one of the two copies is whole.
+    pub(super) fn parse(bytes: &[u8; HEADER]) -> Option<Header> {
+        bytes.chunks(COPY).find_map(|copy| {
+            let long = |at: usize| u64::from_le_bytes(copy[at..at + 8].try_into().expect("eight bytes"));
+            let end = long(24);
+            let previous = (end > 0).then(|| Previous { salt: number(&copy[12..16]), end });
+            let header = Header { salt: number(&copy[8..12]), base: long(16), previous, inherited: long(32) };
+            (header.bytes()[..COPY] == *copy).then_some(header)
+        })
+    }
+
+    /// The copy of the header that is not what the other one is, if there is one.
+    pub(super) fn damaged_copy(&self, bytes: &[u8]) -> Option<Damage> {
+        let wrong = bytes.chunks(COPY).position(|copy| *copy != self.bytes()[..COPY])?;
+        Some(Damage { offset: (wrong * COPY) as u64, bytes: COPY as u64 })
+    }
+
+    /// Where the part of the file ends that was durable before the file had its name.
+    pub(super) fn begin(&self) -> u64 {
+        HEADER as u64 + self.inherited
+    }
+
+    /// The log's position of a place in this file.
+    pub(super) fn position(&self, offset: u64) -> u64 {
+        self.base + offset.saturating_sub(HEADER as u64)
+    }
+
+    /// The place in this file of a position of the log that is not before it.
+    pub(super) fn offset(&self, position: u64) -> u64 {
+        position.saturating_sub(self.base).saturating_add(HEADER as u64)
+    }
+
+    /// The header of the file that comes behind the place `end` of this one.
+    pub(super) fn next(&self, salt: u32, end: u64) -> Header {
+        // Any that its predecessor does not have will do.
+        let salt = if salt == self.salt { salt.wrapping_add(1) } else { salt };
+        let previous = Some(Previous { salt: self.salt, end });
+        Header { salt, base: self.position(end), previous, inherited: 0 }
+    }
 }
 
 /// Whether a file that holds this and nothing else may be one whose making was cut short: nothing had been written to it.
@@ -65,22 +141,59 @@ pub(super) fn frame(salt: u32, offset: u64, length: u32, sum: u32) -> [u8; FRAME
     frame
 }
 
+/// Whether a frame of this length is a mark.
+pub(super) fn is_mark(length: u32) -> bool {
+    length >= CLOSED_LENGTH
+}
+
 /// A whole mark.
 pub(super) fn mark(salt: u32, offset: u64, durable: u64) -> [u8; MARK] {
+    mark_of(MARK_LENGTH, salt, offset, durable)
+}
+
+/// The mark that a file ends with before it is closed, and its place. It lies in one sector, so that writing a closed one in its
+/// place happens or not: where it would not, another mark goes before it.
+pub(super) fn end_marks(salt: u32, end: u64) -> (Vec<u8>, u64) {
+    const SECTOR: u64 = 512;
+    let mut marks = Vec::new();
+    let mut at = end;
+    if at % SECTOR > SECTOR - MARK as u64 {
+        marks.extend_from_slice(&mark(salt, at, end));
+        at += MARK as u64;
+    }
+    marks.extend_from_slice(&mark(salt, at, end));
+    (marks, at)
+}
+
+/// What a durable mark at the end of a file is made into when nothing can go wrong any more.
+pub(super) fn closed_mark(salt: u32, offset: u64) -> [u8; MARK] {
+    mark_of(CLOSED_LENGTH, salt, offset, offset)
+}
+
+fn mark_of(length: u32, salt: u32, offset: u64, durable: u64) -> [u8; MARK] {
     let durable = durable.to_le_bytes();
     let mut mark = [0; MARK];
-    mark[..FRAME].copy_from_slice(&frame(salt, offset, MARK_LENGTH, sum(&durable)));
+    mark[..FRAME].copy_from_slice(&frame(salt, offset, length, sum(&durable)));
     mark[FRAME..].copy_from_slice(&durable);
     mark
 }
 
-/// What the mark says that these bytes are, if they are one.
-pub(super) fn parse_mark(salt: u32, offset: u64, bytes: &[u8; MARK]) -> Option<u64> {
-    if number(&bytes[..4]) != MARK_LENGTH {
+/// What a mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) durable: u64,
+    pub(super) closed: bool,
+}
+
+/// What these bytes say, if they are a mark.
+pub(super) fn parse_mark(salt: u32, offset: u64, bytes: &[u8; MARK]) -> Option<Mark> {
+    let length = number(&bytes[..4]);
+    if !is_mark(length) {
         return None;
     }
     let durable = u64::from_le_bytes(bytes[FRAME..].try_into().expect("it has 8 bytes"));
-    (*bytes == mark(salt, offset, durable) && durable <= offset).then_some(durable)
+    let is_whole = *bytes == mark_of(length, salt, offset, durable) && durable <= offset;
+    is_whole.then_some(Mark { durable, closed: length == CLOSED_LENGTH })
 }
 
 /// A frame's length and check.
@@ -106,9 +219,12 @@ fn number(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
+    const SOME: Header =
+        Header { salt: 0xDEAD_BEEF, base: 1 << 40, previous: Some(Previous { salt: 7, end: 12_345 }), inherited: 678 };
+
     #[test]
     fn zeros_are_neither_a_header_nor_a_record_nor_a_mark() {
-        assert_eq!(salt_of(&[0; HEADER]), None);
+        assert_eq!(Header::parse(&[0; HEADER]), None);
         for salt in 0..2_000 {
             let offset = u64::from(salt) * 37;
             assert_ne!(check(salt, offset, 0, sum(b"")), 0);
@@ -122,31 +238,57 @@ mod tests {
         let here = frame(7, 100, 7, sum);
         assert_ne!(here, frame(7, 101, 7, sum));
         assert_ne!(here, frame(8, 100, 7, sum));
-        let mark = mark(7, 100, 50);
-        assert_eq!(parse_mark(7, 100, &mark), Some(50));
-        assert_eq!(parse_mark(7, 99, &mark), None);
-        assert_eq!(parse_mark(6, 100, &mark), None);
+        let open = mark(7, 100, 50);
+        assert_eq!(parse_mark(7, 100, &open), Some(Mark { durable: 50, closed: false }));
+        assert_eq!(parse_mark(7, 100, &closed_mark(7, 100)), Some(Mark { durable: 100, closed: true }));
+        assert_eq!(parse_mark(7, 99, &open), None);
+        assert_eq!(parse_mark(6, 100, &open), None);
     }
 
     #[test]
-    fn a_header_with_one_wrong_bit_is_none() {
-        let header = header(0xDEAD_BEEF);
-        assert_eq!(salt_of(&header), Some(0xDEAD_BEEF));
-        for bit in 0..HEADER * 8 {
-            let mut wrong = header;
-            wrong[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(salt_of(&wrong), None, "bit {bit}");
+    fn a_header_outlives_one_wrong_bit_and_not_one_in_each_copy() {
+        for header in [SOME, Header { salt: 1, ..Header::default() }] {
+            assert_eq!(Header::parse(&header.bytes()), Some(header));
+            for bit in 0..HEADER * 8 {
+                let mut wrong = header.bytes();
+                wrong[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(Header::parse(&wrong), Some(header), "bit {bit}");
+                wrong[(bit / 8 + COPY) % HEADER] ^= 0x10;
+                assert_eq!(Header::parse(&wrong), None, "bit {bit}");
+            }
         }
     }
 
     #[test]
     fn half_a_header_is_told_from_somebody_s_short_text() {
         for len in 0..HEADER {
-            assert!(is_unfinished_header(&header(5)[..len]), "{len}");
+            assert!(is_unfinished_header(&SOME.bytes()[..len]), "{len}");
             assert!(is_unfinished_header(&vec![0; len]), "{len}");
         }
         assert!(is_unfinished_header(&[0; HEADER]));
         assert!(!is_unfinished_header(b"hello"));
         assert!(!is_unfinished_header(&[0; HEADER + 1]));
+    }
+
+    #[test]
+    fn the_last_mark_lies_in_one_sector() {
+        for end in 1_000..2_100 {
+            let (marks, at) = end_marks(9, end);
+            assert_eq!(at + MARK as u64, end + marks.len() as u64);
+            assert_eq!(at / 512, (at + MARK as u64 - 1) / 512, "{end}");
+            for (n, mark) in marks.chunks(MARK).enumerate() {
+                let mark = parse_mark(9, end + (n * MARK) as u64, mark.try_into().unwrap());
+                assert_eq!(mark, Some(Mark { durable: end, closed: false }));
+            }
+        }
+    }
+
+    #[test]
+    fn positions_go_on_from_file_to_file() {
+        let first = Header { salt: 3, ..Header::default() };
+        let next = first.next(3, 500);
+        assert_ne!(next.salt, first.salt);
+        assert_eq!(next.position(HEADER as u64), first.position(500));
+        assert_eq!(next.offset(next.position(777)), 777);
     }
 }

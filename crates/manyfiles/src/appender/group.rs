@@ -4,18 +4,20 @@
 //! for those who are expected, writes what is buffered, syncs, tells all whose records that covers, and wakes one of those who
 //! came meanwhile, who leads next. [`State`] says what the roles are; here they are handed over.
 //!
+//! What is written and durable is [`Progress`](super::progress::Progress), under the lock of [`State`] as all else. Who changes it lets
+//! go of the lock and then wakes: no code of a user (wakers, executors) ever runs under it.
+//!
 //! Locks: whoever holds `files` may take `state`, never the other way round. The lock of `files` is shared by those who write and
 //! sync, and had alone by whoever changes the file, which so waits for a sync in flight.
 
 use std::sync::{Arc, PoisonError};
-use std::task::Waker;
 use std::time::Duration;
 
-use super::batch::{Batch, Piece};
-use super::files::Files;
+use super::asynchronous::wake;
+use super::files::{Closing, Files};
 use super::frame;
 use super::options::Options;
-use super::state::{Place, Room, State};
+use super::state::{Room, State, Taken};
 use super::storage::Storage;
 use super::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use crate::{Error, Operation, Result};
@@ -29,10 +31,10 @@ pub(super) struct Group {
     groups: [Condvar; 2],
     /// Those whom the leader waits for are there.
     gathered: Condvar,
-    /// The helper has something to do.
-    pub(super) tasks: Condvar,
-    files: RwLock<Files>,
-    options: Options,
+    /// The helper for writes, or that for syncs, has something to do.
+    pub(super) tasks: [Condvar; 2],
+    pub(super) files: RwLock<Files>,
+    pub(super) options: Options,
     storage: Arc<dyn Storage>,
 }
 
@@ -45,7 +47,7 @@ impl Group {
             turn: Condvar::new(),
             groups: [Condvar::new(), Condvar::new()],
             gathered: Condvar::new(),
-            tasks: Condvar::new(),
+            tasks: [Condvar::new(), Condvar::new()],
             files: RwLock::new(files),
             options,
             storage,
@@ -57,42 +59,43 @@ impl Group {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with_files<R>(&self, f: impl FnOnce(&Files) -> R) -> R {
+    pub(super) fn with_files<R>(&self, f: impl FnOnce(&Files) -> R) -> R {
         f(&self.files.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     // What threads come with.
 
-    /// Takes a record and returns its number.
-    pub(super) fn append(&self, record: &[u8]) -> Result<u64> {
-        self.take(record).map(|(number, _)| number)
+    /// Takes a record.
+    pub(super) fn append(&self, record: &[u8]) -> Result<Taken> {
+        self.take(record).map(|(taken, _)| taken)
     }
 
     /// Takes a record and returns when it is durable.
     pub(super) fn append_durable(&self, record: &[u8]) -> Result<()> {
-        let (number, state) = self.take(record)?;
-        self.wait_durable_with(number, state)
+        let (taken, state) = self.take(record)?;
+        self.wait_durable_with(taken.number, state)
     }
 
-    fn take(&self, record: &[u8]) -> Result<(u64, Guard<'_>)> {
+    fn take(&self, record: &[u8]) -> Result<(Taken, Guard<'_>)> {
         let sum = if self.options.framed { self.checked_sum(record)? } else { 0 };
         let now = || self.storage.now();
         let mut state = self.lock();
         loop {
-            if let Some(failure) = state.failure() {
+            if let Some(failure) = state.progress.tell() {
                 return Err(failure);
             }
             match state.append(record, sum, &self.options, now) {
-                Room::Taken(number) => return Ok((number, state)),
+                Room::Taken(taken) => return Ok((taken, state)),
                 Room::Full if state.may_write() => {
                     state.writing = true;
-                    state = self.write(state, &[]);
+                    state = self.write(state, &[], false);
                 }
                 Room::Large if state.may_write() => {
                     state.writing = true;
-                    let number = state.append_large(record.len(), sum, &self.options, now);
-                    state = self.write(state, record);
-                    return if state.written >= number { Ok((number, state)) } else { Err(told(&mut state)) };
+                    let taken = state.append_large(record.len(), sum, &self.options, now);
+                    state = self.write(state, record, false);
+                    let is_written = state.progress.is_written(taken.number);
+                    return if is_written { Ok((taken, state)) } else { Err(told(&mut state)) };
                 }
                 Room::Full | Room::Large => state = self.wait_turn(state),
             }
@@ -113,25 +116,25 @@ impl Group {
 
     /// How many records there are.
     pub(super) fn appended(&self) -> u64 {
-        self.lock().appended
+        self.lock().progress.appended()
     }
 
     /// Whether somebody has been told of a failure.
     pub(super) fn is_told(&self) -> bool {
-        self.lock().told
+        self.lock().progress.is_told()
     }
 
     /// Returns when this record is with the system.
     pub(super) fn wait_written(&self, record: u64) -> Result<()> {
         let mut state = self.lock();
         loop {
-            if state.written >= record {
+            if state.progress.is_written(record) {
                 return Ok(());
-            } else if let Some(failure) = state.failure() {
+            } else if let Some(failure) = state.progress.tell() {
                 return Err(failure);
             } else if state.may_write() {
                 state.writing = true;
-                state = self.write(state, &[]);
+                state = self.write(state, &[], false);
             } else {
                 state = self.wait_turn(state);
             }
@@ -146,10 +149,10 @@ impl Group {
     fn wait_durable_with<'a>(&'a self, record: u64, mut state: Guard<'a>) -> Result<()> {
         let mut has_arrived = false;
         loop {
-            if state.durable >= record {
+            if state.progress.is_durable(record) {
                 return Ok(());
             }
-            if let Some(failure) = state.failure() {
+            if let Some(failure) = state.progress.tell() {
                 return Err(failure);
             }
             if !has_arrived {
@@ -180,7 +183,7 @@ impl Group {
 
     // Sleep, and waking.
 
-    fn wait_turn<'a>(&self, mut state: Guard<'a>) -> Guard<'a> {
+    pub(super) fn wait_turn<'a>(&self, mut state: Guard<'a>) -> Guard<'a> {
         state.sleepers.turn += 1;
         state = self.turn.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.sleepers.turn -= 1;
@@ -196,7 +199,7 @@ impl Group {
     }
 
     /// Those who wait for a write look again.
-    fn wake_turn(&self, state: &State) {
+    pub(super) fn wake_turn(&self, state: &State) {
         if state.sleepers.turn > 0 {
             self.turn.notify_all();
         }
@@ -214,40 +217,46 @@ impl Group {
             state = self.wait_turn(state);
         }
         state.reserved = false;
-        if state.failure.is_some() {
+        if state.progress.has_failed() {
             return self.steps_down(state);
         }
-        state.closed = state.appended;
+        state.closed = state.progress.appended();
         state.groups += 1;
         state.gathering.close();
         if state.batch.is_empty() {
             self.wake_turn(&state); // for those whom `reserved` kept from writing
         } else {
             state.writing = true;
-            state = self.write(state, &[]);
-            if state.failure.is_some() {
-                return self.steps_down(state);
-            }
+            state = self.write(state, &[], true);
         }
-        // Nobody has written since: these are all the records of the group.
-        let (record, place) = (state.written, state.written_place);
-        // A new file may have made the old one durable, and have no record yet.
-        if state.durable < record {
-            drop(state);
-            let begun = self.storage.now();
-            // Known before the files are free: else somebody who begins a new file meanwhile would sync the old one again, and
-            // a second sync is not told of what the first one lost.
-            let failed =
-                self.with_files(|files| files.sync().inspect_err(|error| self.lock().fail(error.clone())).is_err());
-            let took = self.storage.now().saturating_sub(begun);
-            if failed {
-                self.wake_everybody();
-                return self.steps_down(self.lock());
-            }
-            state = self.lock();
-            state.is_durable(record, place);
-            state.gathering.synced(took);
+        // Nobody has written since: these are all the records of the group. (A new file may have made the old one durable, and
+        // have no record yet.)
+        if state.progress.has_failed() || state.progress.durable() == state.progress.written() {
+            return self.steps_down(state);
         }
+        let covered = state.progress.covered();
+        drop(state);
+        let begun = self.storage.now();
+        // Known before the files are free: else somebody who begins a new file meanwhile would sync the old one again, and
+        // a second sync is not told of what the first one lost.
+        let synced = self.with_files(|files| match files.sync() {
+            Ok(()) => {
+                files.synced(covered.offset());
+                true
+            }
+            Err(error) => {
+                self.lock().progress.fails(error);
+                false
+            }
+        });
+        let took = self.storage.now().saturating_sub(begun);
+        if !synced {
+            self.wake_everybody();
+            return self.steps_down(self.lock());
+        }
+        state = self.lock();
+        state.progress.synced(covered);
+        state.gathering.synced(took);
         self.steps_down(state)
     }
 
@@ -281,7 +290,7 @@ impl Group {
         let begun = self.storage.now();
         let missing = state.gathering.expected - state.gathering.arrived;
         state.gathering.sleeping = true;
-        while !state.gathering.is_complete() && state.failure.is_none() {
+        while !state.gathering.is_complete() && !state.progress.has_failed() {
             let left = patience.saturating_sub(self.storage.now().saturating_sub(begun));
             if left == Duration::ZERO {
                 break;
@@ -293,83 +302,13 @@ impl Group {
         state
     }
 
-    /// The writer's work: hands what is buffered to the system, and behind it the rest of a record that is not copied.
-    fn write<'a>(&'a self, mut state: Guard<'a>, rest: &[u8]) -> Guard<'a> {
-        let mut batch = state.take_batch();
-        drop(state);
-        self.write_batch(&batch, rest);
-        batch.clear(self.options.capacity);
-        let mut state = self.lock();
-        state.spare = batch;
-        state.writing = false;
-        self.wake_turn(&state);
-        state
-    }
-
-    fn write_batch(&self, batch: &Batch, rest: &[u8]) {
-        let mut pieces = batch.pieces().peekable();
-        while let Some((piece, bytes)) = pieces.next() {
-            let rest = if pieces.peek().is_none() { rest } else { &[] };
-            let result = match piece.new_file {
-                Some(salt) => self.rotate(salt),
-                None => Ok(()),
-            };
-            if let Err(error) = result.and_then(|()| self.write_piece(piece, bytes, rest)) {
-                return self.fail(error);
-            }
-            let mut state = self.lock();
-            state.written = piece.last;
-            state.written_place.offset = piece.offset + (bytes.len() + rest.len()) as u64;
-            let wakers = state.take_wakers();
-            drop(state);
-            wake(wakers);
-        }
-    }
-
-    fn write_piece(&self, piece: &Piece, bytes: &[u8], rest: &[u8]) -> Result<()> {
-        self.with_files(|files| {
-            files.write(bytes, piece.offset)?;
-            // The record whose beginning is in `bytes` must not stay there without its rest.
-            files.write(rest, piece.offset + bytes.len() as u64).inspect_err(|_| files.cut_back(piece.offset))
-        })
-    }
-
-    /// Begins a new file when the old one is durable.
-    fn rotate(&self, salt: u32) -> Result<()> {
-        // Waits until a sync in flight is done.
-        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.lock();
-        if let Some(failure) = &state.failure {
-            return Err(failure.clone());
-        }
-        let (record, place) = (state.written, state.written_place);
-        if state.durable_place != place {
-            drop(state);
-            // As the leader's: known before the files are free.
-            files.sync().inspect_err(|error| self.lock().fail(error.clone()))?;
-            state = self.lock();
-        }
-        state.is_durable(record, place);
-        drop(state);
-        let rotated = files.rotate(salt);
-        drop(files);
-        if rotated.is_ok() {
-            let mut state = self.lock();
-            let next =
-                Place { file: place.file + 1, offset: if self.options.framed { frame::HEADER as u64 } else { 0 } };
-            (state.written_place, state.durable_place) = (next, next);
-        }
-        self.wake_everybody();
-        rotated
-    }
-
-    fn fail(&self, error: Error) {
-        self.lock().fail(error);
+    pub(super) fn fail(&self, error: Error) {
+        self.lock().progress.fails(error);
         self.wake_everybody();
     }
 
     /// Lets everybody look at what there is.
-    fn wake_everybody(&self) {
+    pub(super) fn wake_everybody(&self) {
         let wakers = self.lock().take_wakers();
         self.turn.notify_all();
         self.groups.iter().for_each(Condvar::notify_all);
@@ -382,27 +321,22 @@ impl Group {
     /// Makes all durable and closes the file, after which there is nothing to wait for.
     pub(super) fn close(&self) -> Result<()> {
         let synced = self.wait_durable(self.appended());
-        let mut state = self.lock();
-        let mark = if synced.is_ok() && state.appended > 0 { state.last_mark() } else { None };
+        let state = self.lock();
+        let has_records = state.progress.appended() > 0;
+        let (salt, end) = state.closing();
         drop(state);
         let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        // A file that ends in a mark was whole.
-        let marked = match mark {
-            Some((offset, mark)) => files.write(&mark, offset).and_then(|()| files.sync()),
-            None => Ok(()),
+        let closed = match &synced {
+            // A file that ends in a mark was whole. Where nothing was appended it ends as it did.
+            Ok(()) => files.close(salt.filter(|_| has_records).map(|salt| Closing { salt, end })),
+            Err(_) => files.abandon(),
         };
-        let closed = files.close();
         drop(files);
-        synced.and(marked).and(closed).inspect_err(|error| self.fail(error.clone()))
+        synced.and(closed).inspect_err(|error| self.fail(error.clone()))
     }
 }
 
 /// The failure that there must be.
 fn told(state: &mut State) -> Error {
-    state.failure().expect("a write that did not happen has failed")
-}
-
-/// Wakes tasks. Their executors' code runs here, so no lock is held.
-fn wake(wakers: Vec<Waker>) {
-    wakers.into_iter().for_each(Waker::wake);
+    state.progress.tell().expect("a write that did not happen has failed")
 }

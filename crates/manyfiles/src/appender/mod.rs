@@ -19,7 +19,10 @@
 //! - **Bounded.** Two buffers of [`capacity`](Options::capacity) bytes, however many threads append. Who finds them full waits.
 //! - **In order.** Records of one thread are in the file in the order in which it appended them, and a record is whole or not there.
 //! - **Framed, if asked for** ([`framed`](Options::framed)): length and checksum around each record, so that what a crash tore is
-//!   found and cut off, and what the disk forgot is found and reported.
+//!   found and set aside, and what the disk forgot is found and reported. Records then have [positions](Position) to read on from, and
+//!   [`Records::follow`] waits for those that come.
+//! - **An unclean end means a new beginning.** After a kill or a failed sync nothing that is only seen in the page cache counts as
+//!   durable: [opening](Options::open) goes on in a next file, or writes the doubtful end again.
 //! - **Rotated, if asked for**: a new file each so many bytes or so often, durable before anything in it is acknowledged.
 
 #![deny(unsafe_code)]
@@ -29,21 +32,29 @@ mod appender;
 mod asynchronous;
 mod batch;
 mod files;
+mod follow;
 mod frame;
 mod group;
+mod note;
+mod opening;
 mod options;
+mod progress;
+mod reader;
 mod receipt;
 mod records;
 mod scan;
+mod series;
 mod state;
 mod storage;
 mod sync;
+mod writing;
 
 #[cfg(test)]
 mod tests;
 
 pub use appender::{Appender, Recovery};
 pub use asynchronous::{Durable, Written};
-pub use options::Options;
-pub use receipt::{Receipt, State};
+pub use follow::Follow;
+pub use options::{OnDamage, Options};
+pub use receipt::{Position, Receipt, State};
 pub use records::{Damage, Records};

@@ -30,7 +30,15 @@ use crate::Result;
 pub struct Receipt {
     pub(super) group: Arc<Group>,
     pub(super) record: u64,
+    pub(super) position: Option<Position>,
 }
+
+/// A place between records in a framed log: where a record begins, or where the next one will. Later ones are greater, and a
+/// place stays what it is however the log is rotated, opened again or shortened at its beginning.
+///
+/// As a number it can be kept elsewhere, in a checkpoint say. Only those mean something that came from the same log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Position(pub u64);
 
 /// How far a record has come. [What each one means](super) after a crash is in the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,13 +98,19 @@ impl Receipt {
         Durable::new(self.clone())
     }
 
+    /// Where the record begins in the log: [`Records::from`](super::Records::from) reads from there. `None` without
+    /// [framing](super::Options::framed).
+    pub fn position(&self) -> Option<Position> {
+        self.position
+    }
+
     /// How far the record has come, without waiting.
     pub fn state(&self) -> State {
         let state = self.group.lock();
         match () {
-            () if state.durable >= self.record => State::Durable,
-            () if state.written >= self.record => State::Written,
-            () if state.failure.is_some() => State::Failed,
+            () if state.progress.is_durable(self.record) => State::Durable,
+            () if state.progress.is_written(self.record) => State::Written,
+            () if state.progress.has_failed() => State::Failed,
             () => State::Buffered,
         }
     }

@@ -1,16 +1,21 @@
 //! [`Records`]: reads framed records back.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::iter::FusedIterator;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
-use super::files::{folder_of, number_of, numbered_path};
-use super::scan::{Break, Found, Scanner, Start};
+use super::follow::Follow;
+use super::reader::{Current, Item, open_file};
+use super::receipt::Position;
+use super::series::Series;
+use super::storage::{FileSystem, Storage};
 use crate::{Error, Operation, Result};
 
-/// The records of a framed file, or of all files that rotation made, in the order in which they were appended.
+/// The records of a framed log, in the order in which they were appended: of the file and of those with a number that rotation made,
+/// or an appender that found an unclean end.
 ///
 /// Every record that was acknowledged as durable is among them; so is every one that was acknowledged as written, unless the
 /// machine crashed. What a crash tore off the end is left out, and [`torn_bytes`](Records::torn_bytes) says how much that was.
@@ -19,7 +24,8 @@ use crate::{Error, Operation, Result};
 /// cause is a [`Damage`]; what follows it is read on. The two can be told apart up to the last sync but one, and in a file that
 /// was closed in order or left for the next one, up to its end. A damaged record in the last group before a crash counts as torn.
 ///
-/// An appender may be at work in the file: then these are the records that were there when it was opened.
+/// An appender may be at work in the log: then these are the records that were there when it was opened.
+/// [`follow`](Records::follow) waits for those that come.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -39,22 +45,19 @@ use crate::{Error, Operation, Result};
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Records {
+    storage: Arc<dyn Storage>,
+    series: Series,
     /// Files that come after the one that is read.
-    files: std::vec::IntoIter<PathBuf>,
+    numbers: VecDeque<u64>,
     current: Option<Current>,
     /// Errors about files, before what is in them.
-    pending: Option<Error>,
+    pending: VecDeque<Error>,
     torn_bytes: u64,
-}
-
-#[derive(Debug)]
-struct Current {
-    path: PathBuf,
-    file: File,
-    len: u64,
-    scanner: Scanner,
+    /// Where the next record begins.
+    position: u64,
+    /// Where the last one began.
+    record: Option<u64>,
 }
 
 /// Bytes in a file of records that were durable once and are not what they were. The cause of an [`Error`].
@@ -81,20 +84,57 @@ impl fmt::Display for Damage {
 impl std::error::Error for Damage {}
 
 impl Records {
-    /// Opens the file at `path`; if there is none, the files of that name with a number that
-    /// [rotation](super::Options::rotate_bytes) makes.
+    /// Opens the log at `path`: the file of that name, and those of that name with a number.
     ///
-    /// Fails if there is neither, or the file is none of framed records.
+    /// Fails if there is none of them, or the first one is no file of framed records.
     pub fn open(path: impl AsRef<Path>) -> Result<Records> {
-        let path = path.as_ref();
-        let (files, gap) = match std::fs::symlink_metadata(path) {
-            Ok(_) => (vec![path.to_owned()], None),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => numbered(path, cause)?,
-            Err(cause) => return Err(Error::new(Operation::Open, path, cause)),
+        Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), None)
+    }
+
+    /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is before it
+    /// is not looked at.
+    ///
+    /// Fails as [`open`](Records::open), and if the file that had the place was removed (`NotFound`).
+    ///
+    /// ```
+    /// # let temp = tempfile::tempdir()?;
+    /// # let path = temp.path().join("orders");
+    /// use manyfiles::appender::{Appender, Records};
+    ///
+    /// let appender = Appender::options().framed(true).open(&path)?;
+    /// appender.append(b"before the checkpoint")?;
+    /// let behind = appender.append(b"behind it")?;
+    /// appender.sync()?;
+    /// let checkpoint = behind.position().expect("it is framed");
+    ///
+    /// let mut records = Records::from(&path, checkpoint)?;
+    /// assert_eq!(records.next().expect("there is one")?, b"behind it");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from(path: impl AsRef<Path>, position: Position) -> Result<Records> {
+        Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), Some(position))
+    }
+
+    pub(super) fn open_in(storage: Arc<dyn Storage>, path: &Path, from: Option<Position>) -> Result<Records> {
+        let series = Series::new(path)?;
+        let numbers: VecDeque<u64> = series.numbers(&*storage)?.into();
+        if numbers.is_empty() {
+            return Err(Error::new(Operation::Open, path, io::ErrorKind::NotFound.into()));
+        }
+        let mut records = Records {
+            storage,
+            series,
+            numbers,
+            current: None,
+            pending: VecDeque::new(),
+            torn_bytes: 0,
+            position: 0,
+            record: None,
         };
-        let mut records = Records { files: files.into_iter(), current: None, pending: None, torn_bytes: 0 };
-        records.open_next()?;
-        records.pending = gap;
+        if let Some(Position(position)) = from {
+            records.pass_files_before(position)?;
+        }
+        records.open_next(from.map(|Position(position)| position))?;
         Ok(records)
     }
 
@@ -103,36 +143,164 @@ impl Records {
         self.torn_bytes
     }
 
-    /// Goes to the next file. `None` if there is none.
-    fn open_next(&mut self) -> Result<()> {
-        self.current = None;
-        let Some(path) = self.files.next() else { return Ok(()) };
-        let opened = File::open(&path).and_then(|file| Ok((file.metadata()?, file)));
-        let (metadata, file) = opened.map_err(|cause| Error::new(Operation::Open, &*path, cause))?;
-        if !metadata.is_file() {
-            let cause = io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
-            return Err(Error::new(Operation::Open, path, cause));
+    /// Where to read on behind the record that was returned last: the place for [`from`](Records::from) next time.
+    pub fn position(&self) -> Position {
+        Position(self.position)
+    }
+
+    /// Where the record begins that was returned last: what its [receipt](super::Receipt::position) says.
+    pub fn record_position(&self) -> Option<Position> {
+        self.record.map(Position)
+    }
+
+    /// Waits for records that are appended later, by whatever program, across rotation.
+    pub fn follow(self) -> Follow {
+        Follow::new(self)
+    }
+
+    /// Removes the numbers of files that end before a position.
+    fn pass_files_before(&mut self, position: u64) -> Result<()> {
+        let mut first = None;
+        while let Some(&number) = self.numbers.back() {
+            let Some(next) = open_file(&*self.storage, &self.series, number)? else {
+                self.numbers.pop_back();
+                continue; // nothing was ever written to it
+            };
+            if next.header.base <= position {
+                first = Some(number);
+                break;
+            }
+            self.numbers.pop_back();
         }
-        let len = metadata.len();
-        let start = Scanner::start(&file, len).map_err(|cause| Error::new(Operation::Read, &*path, cause))?;
-        match start {
-            Start::Salt(salt) => {
-                self.current = Some(Current { path, file, len, scanner: Scanner::new(salt, len) });
-                Ok(())
+        let Some(first) = first else {
+            let cause = io::Error::new(io::ErrorKind::NotFound, "the file is gone that had the records from there");
+            return Err(Error::new(Operation::Open, self.series.base(), cause));
+        };
+        let all = self.series.numbers(&*self.storage)?;
+        self.numbers = all.into_iter().filter(|&number| number >= first).collect();
+        Ok(())
+    }
+
+    /// Goes to the next file, and in it to a position of the log or to its beginning. There is none if `current` is `None` then.
+    pub(super) fn open_next(&mut self, from: Option<u64>) -> Result<()> {
+        let before = self.current.take();
+        let Some(number) = self.numbers.pop_front() else { return Ok(()) };
+        if let Some(before) = &before
+            && before.number + 1 != number
+        {
+            let path = self.series.path(before.number + 1);
+            let message = "it is missing, between files that are there";
+            let cause = io::Error::new(io::ErrorKind::NotFound, message);
+            self.pending.push_back(Error::new(Operation::Open, path, cause));
+        }
+        let Some(next) = open_file(&*self.storage, &self.series, number)? else {
+            if self.numbers.is_empty() {
+                return Ok(());
             }
-            Start::Unfinished if self.is_last() => {
-                self.torn_bytes = len;
-                Ok(())
+            let cause =
+                io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does");
+            return Err(Error::new(Operation::Open, self.series.path(number), cause));
+        };
+        if let Some(damage) = next.damage {
+            self.pending.push_back(next.error(io::Error::new(io::ErrorKind::InvalidData, damage)));
+        }
+        let mut from = from;
+        if let Some(before) = before {
+            let goes_on = before.number + 1 == number
+                && next.header.previous.is_some_and(|previous| previous.salt == before.header().salt);
+            if !goes_on && before.number + 1 == number {
+                let message = "it does not go on where the file before it ends";
+                self.pending.push_back(next.error(io::Error::new(io::ErrorKind::InvalidData, message)));
             }
-            Start::Unfinished | Start::Foreign => {
-                let message = "it does not begin as a file of framed records does";
-                Err(Error::new(Operation::Open, path, io::Error::new(io::ErrorKind::InvalidData, message)))
+            // What a reader has seen of the file before is not read again; what has vanished since, nobody repeats.
+            from = from.filter(|_| goes_on).map(|from| from.min(next.header.position(next.header.begin())));
+        }
+        let mut current = Current::new(next, from);
+        // Where this one ends, the next one says.
+        if let Some(&number) = self.numbers.front()
+            && let Ok(Some(next)) = open_file(&*self.storage, &self.series, number)
+        {
+            current.is_followed_by(&next);
+        }
+        self.position = current.position();
+        self.current = Some(current);
+        Ok(())
+    }
+
+    /// What is next, as far as the log was when it was opened; with `follows`, as it is now. `None` if there is nothing.
+    pub(super) fn read(&mut self, follows: bool) -> Option<Result<Vec<u8>>> {
+        loop {
+            if let Some(error) = self.pending.pop_front() {
+                return Some(Err(error));
+            }
+            let is_last = self.numbers.is_empty();
+            let Some(current) = &mut self.current else {
+                if is_last {
+                    return None;
+                }
+                match self.open_next(None) {
+                    Ok(()) => continue,
+                    Err(error) => return Some(Err(error)),
+                }
+            };
+            let item = current.next(is_last);
+            self.position = current.position();
+            match item {
+                Ok(Item::Record(record)) => {
+                    self.record = Some(current.record_position());
+                    return Some(Ok(record));
+                }
+                Ok(Item::Damage(error)) => return Some(Err(error)),
+                Ok(Item::End { .. }) if follows && is_last => match self.find_next() {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(error) => return Some(Err(error)),
+                },
+                Ok(Item::End { torn_bytes }) => {
+                    self.torn_bytes += torn_bytes;
+                    if is_last {
+                        self.current = None;
+                    } else if let Err(error) = self.open_next(follows.then_some(self.position)) {
+                        return Some(Err(error));
+                    }
+                }
+                Err(cause) => {
+                    let error = current.error(cause);
+                    // A disk that cannot be read here may be read elsewhere, in another file.
+                    if !follows {
+                        self.current = None;
+                    }
+                    return Some(Err(error));
+                }
             }
         }
     }
 
-    fn is_last(&self) -> bool {
-        self.files.as_slice().is_empty()
+    /// At the end of the last file that is known: whether there is more now, in it or in a next one.
+    fn find_next(&mut self) -> Result<bool> {
+        let Some(current) = &mut self.current else { return Ok(false) };
+        let number = current.number;
+        // In this order: what the file has before the next one is there is read before that.
+        let next = open_file(&*self.storage, &self.series, number + 1)?;
+        let has_grown = current.look_again().map_err(|cause| current.error(cause))?;
+        if let Some(next) = next {
+            current.is_followed_by(&next);
+            self.numbers.push_back(number + 1);
+            return Ok(true);
+        }
+        Ok(has_grown)
+    }
+
+    /// Looks whether files were removed that were still to be read: then the next one that is there is read.
+    pub(super) fn find_gap(&mut self) -> Result<()> {
+        if let Some(current) = &self.current {
+            let behind = current.number + 1;
+            let all = self.series.numbers(&*self.storage)?;
+            if !all.contains(&behind) {
+                self.numbers.extend(all.into_iter().filter(|&number| number > behind));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -140,83 +308,18 @@ impl Iterator for Records {
     type Item = Result<Vec<u8>>;
 
     fn next(&mut self) -> Option<Result<Vec<u8>>> {
-        if let Some(error) = self.pending.take() {
-            return Some(Err(error));
-        }
-        loop {
-            let is_last = self.is_last();
-            let Some(current) = &mut self.current else {
-                if is_last {
-                    return None;
-                }
-                match self.open_next() {
-                    Ok(()) => continue,
-                    Err(error) => return Some(Err(error)),
-                }
-            };
-            match current.next(is_last) {
-                Ok(Item::Record(record)) => return Some(Ok(record)),
-                Ok(Item::Damage(error)) => return Some(Err(error)),
-                Ok(Item::End { torn_bytes }) => {
-                    self.torn_bytes += torn_bytes;
-                    self.current = None;
-                }
-                Err(cause) => {
-                    let error = Error::new(Operation::Read, &*current.path, cause);
-                    // A disk that cannot be read here may be read elsewhere, in another file.
-                    self.current = None;
-                    return Some(Err(error));
-                }
-            }
-        }
+        self.read(false)
     }
 }
 
 impl FusedIterator for Records {}
 
-enum Item {
-    Record(Vec<u8>),
-    Damage(Error),
-    End { torn_bytes: u64 },
-}
-
-impl Current {
-    fn next(&mut self, is_last: bool) -> io::Result<Item> {
-        match self.scanner.next(&self.file)? {
-            Found::Record(record) => return Ok(Item::Record(record.to_vec())),
-            Found::End => return Ok(Item::End { torn_bytes: 0 }),
-            Found::Broken => {}
-        }
-        let offset = self.scanner.position();
-        let until = match self.scanner.explain(&self.file)? {
-            Break::Damaged { until } => until,
-            // A file was durable to its end before the next one was made.
-            Break::Torn if !is_last => self.len,
-            Break::Torn => return Ok(Item::End { torn_bytes: self.len - offset }),
-        };
-        self.scanner.go_to(until);
-        let damage = Damage { offset, bytes: until - offset };
-        Ok(Item::Damage(Error::new(Operation::Read, &*self.path, io::Error::new(io::ErrorKind::InvalidData, damage))))
+impl fmt::Debug for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Records")
+            .field("base", &self.series.base())
+            .field("position", &self.position)
+            .field("torn_bytes", &self.torn_bytes)
+            .finish_non_exhaustive()
     }
-}
-
-/// The files with a number, in order, and an error if one is missing between them. `not_found` is the error if there is none.
-fn numbered(base: &Path, not_found: io::Error) -> Result<(Vec<PathBuf>, Option<Error>)> {
-    let (folder, Some(name)) = (folder_of(base), base.file_name()) else {
-        return Err(Error::new(Operation::Open, base, not_found));
-    };
-    let mut numbers = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|cause| Error::new(Operation::Open, folder, cause))? {
-        let entry = entry.map_err(|cause| Error::new(Operation::Open, folder, cause))?;
-        numbers.extend(number_of(&entry.file_name(), name));
-    }
-    numbers.sort_unstable();
-    if numbers.is_empty() {
-        return Err(Error::new(Operation::Open, base, not_found));
-    }
-    let gap = numbers.windows(2).find(|pair| pair[1] != pair[0] + 1).map(|pair| {
-        let message = "it is missing, between files that are there";
-        Error::new(Operation::Open, numbered_path(base, pair[0] + 1), io::Error::new(io::ErrorKind::NotFound, message))
-    });
-    Ok((numbers.into_iter().map(|number| numbered_path(base, number)).collect(), gap))
 }

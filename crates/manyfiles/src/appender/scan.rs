@@ -2,17 +2,24 @@
 
 use std::io;
 
-use super::frame::{self, FRAME, HEADER, MARK, MARK_LENGTH};
+use super::frame::{self, FRAME, HEADER, Header, MARK, Mark};
+use super::records::Damage;
 use super::storage::ReadAt;
 
 /// Reads frames one after the other.
 #[derive(Debug)]
 pub(super) struct Scanner {
-    salt: u32,
-    /// The file's length when it was opened.
+    header: Header,
+    /// The file's length when it was looked at last.
     len: u64,
     /// Where the next frame is.
     at: u64,
+    /// Everything before this place was durable once: the most that a mark says that was passed.
+    durable: u64,
+    /// Behind the last record that was passed.
+    records_end: u64,
+    /// Behind a closed mark that was passed.
+    closed_end: u64,
     /// Bytes of the file, from `buffer_at` on.
     buffer: Vec<u8>,
     buffer_at: u64,
@@ -31,17 +38,27 @@ pub(super) enum Found<'a> {
 /// What a broken frame is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Break {
-    /// The last group of records, which never became durable as far as the file tells.
-    Torn,
+    /// The last group of records, which never became durable as far as the file tells. Behind this place are only zeros:
+    /// room for records, or what a crash made of some.
+    Torn { until: u64 },
     /// Bytes that were durable once. Frames go on at this place.
     Damaged { until: u64 },
+}
+
+/// What is behind a broken frame.
+enum Beyond {
+    /// A mark at this place that says that the frame was durable.
+    Mark(u64),
+    NoMark {
+        zeros_from: u64,
+    },
 }
 
 /// What a file begins with.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// A header.
-    Salt(u32),
+    /// A header, of which one copy may be damaged.
+    Header(Header, Option<Damage>),
     /// Less than a header: nothing has been appended yet.
     Unfinished,
     /// Something else.
@@ -53,8 +70,11 @@ const CHUNK: usize = 256 << 10;
 
 impl Scanner {
     /// Begins behind the header.
-    pub(super) fn new(salt: u32, len: u64) -> Scanner {
-        Scanner { salt, len, at: HEADER as u64, buffer: Vec::new(), buffer_at: 0 }
+    pub(super) fn new(header: Header, len: u64) -> Scanner {
+        let at = HEADER as u64;
+        let (buffer, buffer_at) = (Vec::new(), at);
+        let durable = header.begin();
+        Scanner { header, len, at, durable, records_end: at, closed_end: 0, buffer, buffer_at }
     }
 
     /// Looks at the first bytes of a file.
@@ -68,11 +88,15 @@ impl Scanner {
                 n => has += n,
             }
         }
-        Ok(match first[..HEADER].try_into().ok().and_then(frame::salt_of) {
-            Some(salt) if len >= HEADER as u64 => Start::Salt(salt),
+        Ok(match first.first_chunk().and_then(Header::parse) {
+            Some(header) if len >= HEADER as u64 => Start::Header(header, header.damaged_copy(&first[..HEADER])),
             _ if frame::is_unfinished_header(&first[..has]) => Start::Unfinished,
             _ => Start::Foreign,
         })
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
     }
 
     /// Where the next frame is; after [`Found::Broken`], where that is.
@@ -85,24 +109,52 @@ impl Scanner {
         self.at = at;
     }
 
+    /// Up to where the marks say that the file was durable.
+    pub(super) fn durable(&self) -> u64 {
+        self.durable
+    }
+
+    /// Behind the last record that was passed; behind the header if there was none.
+    pub(super) fn records_end(&self) -> u64 {
+        self.records_end
+    }
+
+    /// Whether the file ends here, and was closed in order or has had nothing written to it.
+    pub(super) fn is_clean_end(&self) -> bool {
+        self.at == self.len && (self.closed_end == self.at || self.at == self.header.begin())
+    }
+
+    /// The file may have grown. What was read beyond `at` is read again.
+    pub(super) fn look_again(&mut self, len: u64) {
+        self.len = len;
+        self.buffer.truncate(self.at.saturating_sub(self.buffer_at) as usize);
+    }
+
     /// The next record.
     pub(super) fn next(&mut self, file: &(impl ReadAt + ?Sized)) -> io::Result<Found<'_>> {
+        let salt = self.header.salt;
         let length = loop {
             if self.at == self.len {
                 return Ok(Found::End);
             }
             let Some(bytes) = self.peek::<FRAME>(file)? else { return Ok(Found::Broken) };
             let (length, check) = frame::parse(&bytes);
-            if length == MARK_LENGTH {
+            if frame::is_mark(length) {
                 let mark = self.peek::<MARK>(file)?;
-                if mark.and_then(|mark| frame::parse_mark(self.salt, self.at, &mark)).is_none() {
+                let Some(Mark { durable, closed }) = mark.and_then(|mark| frame::parse_mark(salt, self.at, &mark))
+                else {
                     return Ok(Found::Broken);
-                }
+                };
                 self.at += MARK as u64;
+                self.durable = self.durable.max(durable);
+                if closed {
+                    // It was durable, as a mark, before it was made a closed one.
+                    (self.durable, self.closed_end) = (self.at, self.at);
+                }
                 continue;
             }
             match self.sum(file, length)? {
-                Some(sum) if frame::check(self.salt, self.at, length, sum) == check => break length as usize,
+                Some(sum) if frame::check(salt, self.at, length, sum) == check => break length as usize,
                 _ => return Ok(Found::Broken),
             }
         };
@@ -112,6 +164,7 @@ impl Scanner {
         }
         let start = (self.at - self.buffer_at) as usize + FRAME;
         self.at += total as u64;
+        self.records_end = self.at;
         Ok(Found::Record(&self.buffer[start..start + length]))
     }
 
@@ -120,27 +173,45 @@ impl Scanner {
         let broken = self.at;
         let found = self.find_mark_beyond(file, broken);
         self.at = broken;
-        let Some(mark) = found? else { return Ok(Break::Torn) };
+        let mark = match found? {
+            Beyond::Mark(mark) => mark,
+            Beyond::NoMark { zeros_from } => return Ok(Break::Torn { until: zeros_from }),
+        };
         let next = self.next_by_length(file, mark);
         self.at = broken;
         Ok(Break::Damaged { until: next?.unwrap_or(mark) })
     }
 
-    /// The first mark behind `place` that says `place` was durable.
-    fn find_mark_beyond(&mut self, file: &(impl ReadAt + ?Sized), place: u64) -> io::Result<Option<u64>> {
-        self.at = place + 1;
+    /// The first mark behind `place` that says `place` was durable; if there is none, where the zeros at the end begin.
+    fn find_mark_beyond(&mut self, file: &(impl ReadAt + ?Sized), place: u64) -> io::Result<Beyond> {
+        let mut zeros_from = place;
+        self.at = place;
         loop {
             let has = self.fill(file, CHUNK)?;
-            if has < MARK {
-                return Ok(None);
-            }
             let from = (self.at - self.buffer_at) as usize;
-            for (n, bytes) in self.buffer[from..from + has].windows(MARK).enumerate() {
-                let at = self.at + n as u64;
-                let bytes = bytes.first_chunk().expect("windows have this size");
-                if bytes[0] == 0xFF && frame::parse_mark(self.salt, at, bytes).is_some_and(|durable| durable > place) {
-                    return Ok(Some(at));
+            let bytes = &self.buffer[from..from + has];
+            let last = bytes.iter().rposition(|&byte| byte != 0);
+            let Some(last) = last else {
+                if has < CHUNK {
+                    return Ok(Beyond::NoMark { zeros_from });
                 }
+                self.at += (has - MARK + 1) as u64;
+                continue;
+            };
+            zeros_from = zeros_from.max(self.at + last as u64 + 1);
+            for (n, bytes) in bytes.windows(MARK).enumerate() {
+                let at = self.at + n as u64;
+                // Nearly every place is passed over here.
+                if bytes[0] < 0xFE || bytes[1..4] != [0xFF; 3] || at == place {
+                    continue;
+                }
+                let bytes = bytes.first_chunk().expect("windows have this size");
+                if frame::parse_mark(self.header.salt, at, bytes).is_some_and(|mark| mark.durable > place) {
+                    return Ok(Beyond::Mark(at));
+                }
+            }
+            if has < CHUNK {
+                return Ok(Beyond::NoMark { zeros_from });
             }
             // A mark may begin in the last bytes of these.
             self.at += (has - MARK + 1) as u64;
@@ -151,7 +222,7 @@ impl Scanner {
     fn next_by_length(&mut self, file: &(impl ReadAt + ?Sized), limit: u64) -> io::Result<Option<u64>> {
         let Some(bytes) = self.peek::<FRAME>(file)? else { return Ok(None) };
         let (length, _) = frame::parse(&bytes);
-        let total = if length == MARK_LENGTH { MARK as u64 } else { FRAME as u64 + u64::from(length) };
+        let total = if frame::is_mark(length) { MARK as u64 } else { FRAME as u64 + u64::from(length) };
         let next = self.at + total;
         if next >= limit {
             return Ok(None);

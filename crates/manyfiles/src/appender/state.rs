@@ -1,7 +1,6 @@
 //! What all threads share under one lock, as plain data: records that wait, how far the others have come, who does what.
 //!
-//! Records are counted from 1 in the order in which they were appended. `appended`, `written` and `durable` say how many are that
-//! far: `durable <= written <= appended`.
+//! How far records have come is [`Progress`].
 //!
 //! Two roles go from thread to thread. The **writer** takes what is buffered and hands it to the system. The **leader** closes the
 //! group of those who wait to be durable, writes what of theirs is still buffered, and syncs. Each role has one holder at most.
@@ -9,18 +8,10 @@
 use std::time::Duration;
 
 use super::asynchronous::Wakers;
-use super::batch::Batch;
-use super::frame;
+use super::batch::{Batch, NewFile};
+use super::frame::{self, HEADER, Header};
 use super::options::Options;
-use crate::{Error, Operation};
-
-/// Where a place in a file is: bytes of it that are written, or durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Files are counted as they are begun.
-    pub(super) file: u64,
-    pub(super) offset: u64,
-}
+use super::progress::Progress;
 
 pub(super) struct State {
     // Records.
@@ -28,21 +19,16 @@ pub(super) struct State {
     pub(super) batch: Batch,
     /// An empty batch that has its memory already, while nobody writes.
     pub(super) spare: Batch,
-    pub(super) appended: u64,
-    pub(super) written: u64,
-    pub(super) durable: u64,
+    pub(super) progress: Progress,
 
     // Files.
-    /// The salt of the file that the next record goes to; `None` without framing.
-    salt: Option<u32>,
+    /// What the file says at its beginning that the next record goes to; `None` without framing.
+    header: Option<Header>,
     /// Where the next record goes.
     end: u64,
     /// When the file was begun that it goes to, and its age then.
     begun: Duration,
     age: Duration,
-    /// How far the file that is written to has come.
-    pub(super) written_place: Place,
-    pub(super) durable_place: Place,
 
     // Roles.
     /// Somebody writes.
@@ -59,13 +45,16 @@ pub(super) struct State {
     pub(super) sleepers: Sleepers,
 
     pub(super) wakers: Wakers,
-    /// A thread waits on behalf of tasks.
-    pub(super) helper: bool,
+    /// Threads that wait on behalf of tasks: for writes, and for syncs.
+    pub(super) helpers: [bool; 2],
+}
 
-    // The end.
-    pub(super) failure: Option<Error>,
-    /// Somebody has been told of the failure.
-    pub(super) told: bool,
+/// A record that was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) number: u64,
+    /// Where it begins in the log; `None` without framing.
+    pub(super) position: Option<u64>,
 }
 
 /// How many threads sleep where, so that nobody is woken, which is a system call, where nobody sleeps.
@@ -96,8 +85,8 @@ pub(super) struct Gathering {
 
 /// What an append finds.
 pub(super) enum Room {
-    /// The record is in the batch, with this number.
-    Taken(u64),
+    /// The record is in the batch.
+    Taken(Taken),
     /// The batch is full.
     Full,
     /// The record is too large to be copied: the caller writes it.
@@ -105,21 +94,16 @@ pub(super) enum Room {
 }
 
 impl State {
-    /// Begins behind what is in the file already.
-    pub(super) fn new(salt: Option<u32>, end: u64, begun: Duration, age: Duration) -> State {
-        let place = Place { file: 0, offset: end };
+    /// Begins behind what is in the file already, which is durable.
+    pub(super) fn new(header: Option<Header>, end: u64, begun: Duration, age: Duration) -> State {
         State {
             batch: Batch::default(),
             spare: Batch::default(),
-            appended: 0,
-            written: 0,
-            durable: 0,
-            salt,
+            progress: Progress::new(end),
+            header,
             end,
             begun,
             age,
-            written_place: place,
-            durable_place: place,
             writing: false,
             reserved: false,
             leading: false,
@@ -128,9 +112,7 @@ impl State {
             gathering: Gathering::default(),
             sleepers: Sleepers::default(),
             wakers: Wakers::default(),
-            helper: false,
-            failure: None,
-            told: false,
+            helpers: [false; 2],
         }
     }
 
@@ -147,51 +129,59 @@ impl State {
         options: &Options,
         now: impl FnOnce() -> Duration,
     ) -> Room {
-        let overhead = if self.salt.is_some() { frame::FRAME + frame::MARK } else { 0 };
+        let overhead = if self.header.is_some() { frame::FRAME + frame::MARK } else { 0 };
         if record.len() > options.largest_copy() {
             return Room::Large;
         }
         if !self.batch.is_empty() && self.batch.len() + record.len() + overhead > options.capacity {
             return Room::Full;
         }
-        self.begin_piece(record.len(), options, now);
-        if let Some(salt) = self.salt {
-            // Lengths were checked against the largest that fits.
-            self.batch.push(&frame::frame(salt, self.end, record.len() as u32, sum));
-            self.end += frame::FRAME as u64;
-        }
+        let position = self.begin_record(record.len(), sum, options, now);
         self.batch.push(record);
-        self.end += record.len() as u64;
-        Room::Taken(self.ends_piece())
+        Room::Taken(self.end_record(position))
     }
 
-    /// Adds what goes before a record of this length that its caller writes behind the batch. Returns the record's number.
+    /// Adds what goes before a record of this length that its caller writes behind the batch.
     pub(super) fn append_large(
         &mut self,
         length: usize,
         sum: u32,
         options: &Options,
         now: impl FnOnce() -> Duration,
-    ) -> u64 {
+    ) -> Taken {
+        let position = self.begin_record(length, sum, options, now);
+        self.end_record(position)
+    }
+
+    /// Adds the frame, if there are frames. Returns where in the log the record begins.
+    fn begin_record(
+        &mut self,
+        length: usize,
+        sum: u32,
+        options: &Options,
+        now: impl FnOnce() -> Duration,
+    ) -> Option<u64> {
         self.begin_piece(length, options, now);
-        if let Some(salt) = self.salt {
-            self.batch.push(&frame::frame(salt, self.end, length as u32, sum));
+        let position = self.header.map(|header| header.position(self.end));
+        if let Some(header) = self.header {
+            // Lengths were checked against the largest that fits.
+            self.batch.push(&frame::frame(header.salt, self.end, length as u32, sum));
             self.end += frame::FRAME as u64;
         }
         self.end += length as u64;
-        self.ends_piece()
+        position
     }
 
-    fn ends_piece(&mut self) -> u64 {
-        self.appended += 1;
-        self.batch.ends_with(self.appended);
-        self.appended
+    fn end_record(&mut self, position: Option<u64>) -> Taken {
+        let number = self.progress.appends();
+        self.batch.ends_with(number);
+        Taken { number, position }
     }
 
     /// Begins a piece if the record can't go to the newest one: there is none, or a new file is due.
     fn begin_piece(&mut self, length: usize, options: &Options, now: impl FnOnce() -> Duration) {
-        let overhead = if self.salt.is_some() { frame::FRAME + frame::MARK } else { 0 };
-        let first = self.salt.map_or(0, |_| frame::HEADER as u64);
+        let overhead = if self.header.is_some() { frame::FRAME + frame::MARK } else { 0 };
+        let first = self.header.map_or(0, |header| header.begin());
         let after = self.end.saturating_add((length + overhead) as u64);
         let is_large = options.rotate_bytes.is_some_and(|most| after > most);
         // No file is left empty, however large the record.
@@ -205,58 +195,27 @@ impl State {
             }
         }
         if rotate {
-            // Any number that its predecessor did not have will do.
-            self.salt = self.salt.map(|salt| salt.wrapping_mul(0x2C92_77B5).wrapping_add(0xAC56_4B05));
-            self.end = first;
-            self.batch.begin(first, Some(self.salt.unwrap_or_default()), None);
+            let next = |header: Header| header.next(header.salt.wrapping_mul(0x2C92_77B5).wrapping_add(1), self.end);
+            self.header = self.header.map(next);
+            let new_file = NewFile { header: self.header.unwrap_or_default(), old_end: self.end };
+            self.end = self.header.map_or(0, |_| HEADER as u64);
+            self.batch.begin(self.end, Some(new_file), None);
         } else if self.batch.is_empty() {
-            self.batch.begin(self.end, None, self.salt);
-            self.end += self.salt.map_or(0, |_| frame::MARK as u64);
+            let salt = self.header.map(|header| header.salt);
+            self.batch.begin(self.end, None, salt);
+            self.end += salt.map_or(0, |_| frame::MARK as u64);
         }
     }
 
-    /// The mark that a file ends with when it is closed in order, and its place.
-    pub(super) fn last_mark(&mut self) -> Option<(u64, [u8; frame::MARK])> {
-        let offset = self.end;
-        let mark = frame::mark(self.salt?, offset, self.durable_place.offset);
-        self.end += frame::MARK as u64;
-        Some((offset, mark))
+    /// The file's salt, where the file is to end in a mark when it is closed in order, and the place behind the last record.
+    pub(super) fn closing(&self) -> (Option<u32>, u64) {
+        (self.header.map(|header| header.salt), self.end)
     }
 
     /// Takes what is buffered, to be written.
     pub(super) fn take_batch(&mut self) -> Batch {
-        self.batch.set_mark(self.durable_place.offset);
+        self.batch.set_mark(self.progress.durable_offset());
         std::mem::replace(&mut self.batch, std::mem::take(&mut self.spare))
-    }
-
-    /// Everything up to this record and this place is durable, unless a sync failed meanwhile: then only what was durable
-    /// before is.
-    pub(super) fn is_durable(&mut self, record: u64, place: Place) {
-        if self.failure.as_ref().is_some_and(|failure| failure.operation() == Operation::Sync) {
-            return;
-        }
-        self.durable = self.durable.max(record);
-        if place.file == self.written_place.file {
-            self.durable_place = place;
-        }
-    }
-
-    /// The first failure is the one that counts.
-    pub(super) fn fail(&mut self, error: Error) {
-        if self.failure.is_some() {
-            return;
-        }
-        if error.operation() == Operation::Sync {
-            // What was handed to the system may be gone: it forgets what it could not write out.
-            self.written = self.durable;
-        }
-        self.failure = Some(error);
-    }
-
-    /// The failure, for somebody who asks.
-    pub(super) fn failure(&mut self) -> Option<Error> {
-        self.told |= self.failure.is_some();
-        self.failure.clone()
     }
 }
 

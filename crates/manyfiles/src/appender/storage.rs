@@ -14,6 +14,11 @@ pub(super) trait Storage: Send + Sync {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
     /// Makes a file that is not there, for this process alone to write.
     fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
+    /// Opens a file that is there, to read it beside those who write.
+    fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
+    /// Gives a file another name, in the place of whatever has it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     /// The names in a folder.
@@ -26,16 +31,18 @@ pub(super) trait Storage: Send + Sync {
 pub(super) trait ReadAt {
     /// Reads up to as many bytes as `buffer` holds; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    fn len(&self) -> io::Result<u64>;
 }
 
 /// A file to write.
 pub(super) trait StoredFile: ReadAt + Send + Sync {
-    fn len(&self) -> io::Result<u64>;
     /// How long ago it was made, by a clock that people set.
     fn age(&self) -> io::Result<Duration>;
     /// One write; it may fall short.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
     fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Whether this path leads to it.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
     /// Makes durable what is in it.
     fn sync(&self) -> io::Result<()>;
     fn close(self: Box<Self>) -> io::Result<()>;
@@ -57,6 +64,18 @@ impl Storage for FileSystem {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
         regular(sys::open_for_one_writer(path, true)?)
+    }
+
+    fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        regular(File::open(path)?)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
@@ -91,6 +110,10 @@ impl ReadAt for File {
             }
         }
     }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
 }
 
 /// A file from the future was made before the clock was set back: it counts as new.
@@ -102,10 +125,6 @@ fn since(made: SystemTime, now: SystemTime) -> Duration {
 const MOST_AT_ONCE: usize = 1 << 30;
 
 impl StoredFile for File {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
-    }
-
     fn age(&self) -> io::Result<Duration> {
         let metadata = self.metadata()?;
         // Where the file system keeps no birth time, the last change is the best that is known.
@@ -119,6 +138,14 @@ impl StoredFile for File {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         File::set_len(self, len)
+    }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let there = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other?,
+        };
+        Ok(sys::identity_of(self)? == sys::identity_of(&there)?)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -4,11 +4,13 @@
 #[cfg(not(loom))]
 mod disk;
 #[cfg(not(loom))]
+mod ends;
+#[cfg(not(loom))]
 mod failures;
 #[cfg(not(loom))]
-mod power_cuts;
-#[cfg(not(loom))]
 mod syncs;
+#[cfg(not(loom))]
+mod tasks;
 
 #[cfg(loom)]
 mod orders;

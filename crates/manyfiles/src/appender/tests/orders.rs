@@ -14,7 +14,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
 use crate::appender::storage::{ReadAt, Storage, StoredFile};
-use crate::appender::{Appender, Options, Receipt};
+use crate::appender::{Appender, Options, Receipt, State};
 
 /// Files of which only the bytes are known, those of all files one behind the other.
 #[derive(Clone)]
@@ -65,7 +65,22 @@ impl Storage for Scene {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    fn create(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
+    fn open_to_read(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn remove(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        if path.extension().is_some_and(|end| end == "open") {
+            return Ok(Box::new(Note));
+        }
         let mut inner = self.0.lock().unwrap();
         inner.base = inner.written.len();
         Ok(Box::new(self.clone()))
@@ -89,11 +104,15 @@ impl ReadAt for Scene {
     fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
         Ok(0)
     }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(0)
+    }
 }
 
 impl StoredFile for Scene {
-    fn len(&self) -> io::Result<u64> {
-        Ok(0)
+    fn is_at(&self, _: &Path) -> io::Result<bool> {
+        Ok(true)
     }
 
     fn age(&self) -> io::Result<Duration> {
@@ -132,6 +151,45 @@ impl StoredFile for Scene {
         if !inner.lost {
             inner.durable = covered;
         }
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The note beside a file, of which nothing is known.
+struct Note;
+
+impl ReadAt for Note {
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+}
+
+impl StoredFile for Note {
+    fn age(&self) -> io::Result<Duration> {
+        Ok(Duration::ZERO)
+    }
+
+    fn write_at(&self, bytes: &[u8], _: u64) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn is_at(&self, _: &Path) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 
@@ -302,6 +360,55 @@ fn a_failed_sync_of_a_file_that_is_left_is_not_covered_up_by_one_of_the_next() {
         }
         told.join().unwrap();
         appender.sync().unwrap_err();
+    });
+}
+
+#[test]
+fn a_write_that_ends_after_a_sync_has_failed_makes_nothing_written() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        scene.0.lock().unwrap().failing_sync = Some(1);
+        let first = appender.append(&[1]).unwrap();
+        let second = {
+            let appender = Arc::clone(&appender);
+            thread::spawn(move || match appender.append(&[2]) {
+                Ok(receipt) => receipt.wait_written().map(|()| receipt).ok(),
+                Err(_) => None,
+            })
+        };
+        appender.sync().unwrap_err();
+        assert_eq!(first.state(), State::Failed);
+        let second = second.join().unwrap();
+        // Whatever ended since: there is no success after the failure.
+        assert_eq!(first.state(), State::Failed);
+        appender.flush().unwrap_err();
+        if let Some(second) = second {
+            assert_eq!(second.state(), State::Failed);
+        }
+    });
+}
+
+#[test]
+fn a_write_that_fails_while_another_syncs_ends_both_for_good() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options());
+        let first = appender.append(&[1]).unwrap();
+        first.wait_written().unwrap();
+        let other = {
+            let appender = Arc::clone(&appender);
+            thread::spawn(move || appender.sync().is_ok())
+        };
+        let second = appender.append(&[2]);
+        scene.0.lock().unwrap().failing_write = true;
+        let has_failed = second.is_ok_and(|second| second.wait_written().is_err());
+        let now = first.state();
+        let synced = other.join().unwrap();
+        if has_failed {
+            assert_eq!(first.state(), now, "what was told once the appender had failed stays so");
+            assert!(!synced || scene.is_durable(1));
+        }
     });
 }
 

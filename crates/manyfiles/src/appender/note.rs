@@ -1,0 +1,216 @@
+//! [`Note`]: beside a file without frames, while it is open.
+//!
+//! Such a file cannot say whether it was closed in order. A note `events.open` says so: it is there from before the first write until
+//! everything is durable and the file closed. Who finds one knows that the page cache may show what the disk does not have, and up to
+//! where it is known to have it. The note need not be durable: after a power cut there is no page cache that could differ.
+//!
+//! The doubtful bytes are written again, in a way that a crash at any time leaves them in one place at least: they are copied to
+//! `events.tail`, durably, cut off, and written anew. Rewriting without cutting is not enough: after a failed sync, ext4 leaves extents
+//! without content whatever is written to them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::files::{create_anew, write_all};
+use super::series::Series;
+use super::storage::{Storage, StoredFile};
+use crate::{Error, Operation, Result};
+
+pub(super) struct Note {
+    path: PathBuf,
+    file: Box<dyn StoredFile>,
+    /// What it says.
+    said: AtomicU64,
+}
+
+/// The note is brought up to date each so many bytes: so much has to be written again at most.
+const EVERY: u64 = 1 << 20;
+/// What a tail begins with: where it belongs, its length, and a checksum of these.
+const TAIL_HEADER: usize = 20;
+const CHUNK: usize = 256 << 10;
+
+impl Note {
+    /// Says that the file is durable up to `end`, and that it is open.
+    pub(super) fn leave(storage: &dyn Storage, series: &Series, end: u64) -> Result<Note> {
+        let path = note_path(series);
+        let file = match storage.open(&path) {
+            Ok(file) => file,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                storage.create(&path).map_err(|cause| Error::new(Operation::Create, &*path, cause))?
+            }
+            Err(cause) => return Err(Error::new(Operation::Open, path, cause)),
+        };
+        let note = Note { path, file, said: AtomicU64::new(0) };
+        note.say(end)?;
+        Ok(note)
+    }
+
+    fn say(&self, end: u64) -> Result<()> {
+        self.said.store(end, Ordering::Relaxed);
+        write_all(&*self.file, &self.path, &sealed(&end.to_le_bytes()), 0)
+    }
+
+    /// The file is durable up to `end`. Where that cannot be said, what was said before stays true.
+    pub(super) fn synced(&self, end: u64) {
+        if end >= self.said.load(Ordering::Relaxed).saturating_add(EVERY) {
+            self.say(end).unwrap_or(());
+        }
+    }
+
+    /// The file was closed in order.
+    pub(super) fn remove(self, storage: &dyn Storage) -> Result<()> {
+        let Note { path, file, .. } = self;
+        storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, &*path, cause))?;
+        file.close().map_err(|cause| Error::new(Operation::Close, path, cause))
+    }
+}
+
+fn note_path(series: &Series) -> PathBuf {
+    series.beside(".open")
+}
+
+fn tail_path(series: &Series) -> PathBuf {
+    series.beside(".tail")
+}
+
+/// Bytes with their checksum behind them.
+fn sealed(bytes: &[u8]) -> Vec<u8> {
+    [bytes, &crc32c::crc32c(bytes).to_le_bytes()].concat()
+}
+
+fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
+    let (content, sum) = bytes.split_last_chunk::<4>()?;
+    (crc32c::crc32c(content).to_le_bytes() == *sum).then_some(content)
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+}
+
+/// Reads exactly so many bytes; `None` if there are fewer.
+fn read<const N: usize>(file: &dyn StoredFile, path: &Path) -> Result<Option<[u8; N]>> {
+    let mut bytes = [0; N];
+    let has = read_to(file, path, &mut bytes, 0)?;
+    Ok((has == N).then_some(bytes))
+}
+
+fn read_to(file: &dyn StoredFile, path: &Path, bytes: &mut [u8], offset: u64) -> Result<usize> {
+    let mut has = 0;
+    while has < bytes.len() {
+        let read = file.read_at(&mut bytes[has..], offset + has as u64);
+        match read.map_err(|cause| Error::new(Operation::Read, path, cause))? {
+            0 => break,
+            n => has += n,
+        }
+    }
+    Ok(has)
+}
+
+/// Removes what belongs to a file that is not there any more.
+pub(super) fn forget(storage: &dyn Storage, series: &Series) -> Result<()> {
+    for path in [tail_path(series), note_path(series)] {
+        // Asked first: a file system that is read-only refuses to remove even what is not there.
+        match storage.open_to_read(&path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+            other => drop(other),
+        }
+        storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
+    }
+    Ok(())
+}
+
+/// Makes what the page cache shows of the file what the disk has, if it may be anything else.
+pub(super) fn recover(storage: &dyn Storage, series: &Series, file: &dyn StoredFile) -> Result<()> {
+    let (path, tail) = (series.base(), tail_path(series));
+    let old = match storage.open(&tail) {
+        Ok(tail) => Some(tail),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+        Err(cause) => return Err(Error::new(Operation::Open, tail, cause)),
+    };
+    let old = match old {
+        Some(old) => old,
+        None => {
+            let Some(durable) = read_note(storage, series)? else { return Ok(()) };
+            let len = file.len().map_err(|cause| Error::new(Operation::Open, path, cause))?;
+            if len <= durable {
+                return Ok(());
+            }
+            save_tail(storage, series, file, durable..len)?
+        }
+    };
+    // Its name may be no more durable than what it is to mend.
+    sync_folder(storage, series)?;
+    write_again(&*old, &tail, file, path)?;
+    // Whoever opens the file syncs the folder before anything is appended: this must not be written once more over that.
+    storage.remove(&tail).map_err(|cause| Error::new(Operation::Remove, &*tail, cause))?;
+    old.close().map_err(|cause| Error::new(Operation::Close, tail, cause))
+}
+
+/// Up to where the file was durable, if there is a note. One that is torn says nothing of that.
+fn read_note(storage: &dyn Storage, series: &Series) -> Result<Option<u64>> {
+    let path = note_path(series);
+    let note = match storage.open(&path) {
+        Ok(note) => note,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(Error::new(Operation::Open, path, cause)),
+    };
+    let bytes = read::<12>(&*note, &path)?;
+    Ok(Some(bytes.as_ref().and_then(|bytes| unsealed(bytes)).map_or(0, number)))
+}
+
+/// Copies part of the file beside it, durably. The copy has its name when it is whole on the disk.
+fn save_tail(
+    storage: &dyn Storage,
+    series: &Series,
+    file: &dyn StoredFile,
+    part: std::ops::Range<u64>,
+) -> Result<Box<dyn StoredFile>> {
+    let (tail, temporary) = (tail_path(series), series.beside(".tail.new"));
+    let copy = create_anew(storage, &temporary)?;
+    let (mut buffer, mut at) = (vec![0; CHUNK], part.start);
+    while at < part.end {
+        let most = CHUNK.min((part.end - at) as usize);
+        let has = read_to(file, series.base(), &mut buffer[..most], at)?;
+        if has < most {
+            let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "it changes while it is read");
+            return Err(Error::new(Operation::Read, series.base(), cause));
+        }
+        write_all(&*copy, &temporary, &buffer[..has], TAIL_HEADER as u64 + (at - part.start))?;
+        at += has as u64;
+    }
+    let mut header = part.start.to_le_bytes().to_vec();
+    header.extend_from_slice(&(part.end - part.start).to_le_bytes());
+    write_all(&*copy, &temporary, &sealed(&header), 0)?;
+    copy.sync().map_err(|cause| Error::new(Operation::Sync, &*temporary, cause))?;
+    storage.rename(&temporary, &tail).map_err(|cause| Error::new(Operation::Rename, &*tail, cause))?;
+    Ok(copy)
+}
+
+fn sync_folder(storage: &dyn Storage, series: &Series) -> Result<()> {
+    let folder = series.folder();
+    storage.sync_folder(folder).map_err(|cause| Error::new(Operation::Sync, folder, cause))
+}
+
+/// Cuts the file off where the tail begins, and writes the tail behind it.
+fn write_again(tail: &dyn StoredFile, tail_path: &Path, file: &dyn StoredFile, path: &Path) -> Result<()> {
+    let header = read::<TAIL_HEADER>(tail, tail_path)?;
+    let Some(header) = header.as_ref().and_then(|header| unsealed(header)) else {
+        let cause = io::Error::new(io::ErrorKind::InvalidData, "it is damaged, and has the end of the file beside it");
+        return Err(Error::new(Operation::Read, tail_path, cause));
+    };
+    let (begin, len) = (number(&header[..8]), number(&header[8..]));
+    file.set_len(begin).map_err(|cause| Error::new(Operation::Write, path, cause))?;
+    let (mut buffer, mut at) = (vec![0; CHUNK], 0);
+    while at < len {
+        let most = CHUNK.min((len - at) as usize);
+        let has = read_to(tail, tail_path, &mut buffer[..most], TAIL_HEADER as u64 + at)?;
+        if has < most {
+            let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "it is shorter than it says");
+            return Err(Error::new(Operation::Read, tail_path, cause));
+        }
+        write_all(file, path, &buffer[..has], begin + at)?;
+        at += has as u64;
+    }
+    file.sync().map_err(|cause| Error::new(Operation::Sync, path, cause))
+}

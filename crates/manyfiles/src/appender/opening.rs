@@ -1,0 +1,210 @@
+//! Opening: finds out how the last appender ended, and where to go on.
+//!
+//! What the page cache shows is not what the disk has: after a kill not yet, after a failed sync perhaps never, whatever is
+//! written to that file. So an unclean end means a new beginning. A framed log goes on in a next file, which begins with the
+//! records that only the page cache is known to have; the old file is left as it is. A file without frames has a [note](super::note)
+//! beside it while it is open; one that is rotated is left for a next one at every opening.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::appender::Recovery;
+use super::files::{Files, Tail, busy};
+use super::frame::Header;
+use super::note::{self, Note};
+use super::options::{OnDamage, Options};
+use super::records::Damage;
+use super::scan::{Break, Found, Scanner, Start};
+use super::series::Series;
+use super::storage::{Storage, StoredFile};
+use crate::{Error, Operation, Result};
+
+/// Where appending goes on.
+pub(super) struct Beginning {
+    /// `None` without framing.
+    pub(super) header: Option<Header>,
+    pub(super) end: u64,
+    pub(super) age: Duration,
+    pub(super) recovery: Recovery,
+}
+
+/// Opens the log, or makes it; see [`Options::open`].
+pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, salt: u32) -> Result<(Files, Beginning)> {
+    let series = Series::new(path)?;
+    let (mut files, beginning) = if options.framed {
+        open_framed(series, options, storage, salt)?
+    } else if options.rotates() {
+        open_next(series, storage)?
+    } else {
+        open_plain(series, storage)?
+    };
+    // If it was there already: whoever made it may have been killed before doing this.
+    files.sync_folder()?;
+    if !options.framed && !options.rotates() {
+        files.note = Some(Note::leave(&*files.storage, &files.series, beginning.end)?);
+    }
+    Ok((files, beginning))
+}
+
+/// One file without frames.
+fn open_plain(series: Series, storage: Arc<dyn Storage>) -> Result<(Files, Beginning)> {
+    let mut files = Files::new(storage, series, false, 0);
+    match files.storage.open(&files.path) {
+        Ok(file) => {
+            not_moved(&*file, &files.path)?;
+            note::recover(&*files.storage, &files.series, &*file)?;
+            let end = file.len().map_err(|cause| files.error(Operation::Open, cause))?;
+            let age = file.age().map_err(|cause| files.error(Operation::Open, cause))?;
+            files.file = Some(file);
+            Ok((files, Beginning { header: None, end, age, recovery: Recovery::default() }))
+        }
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            note::forget(&*files.storage, &files.series)?;
+            // Before there is anything that it could be about.
+            files.note = Some(Note::leave(&*files.storage, &files.series, 0)?);
+            files.begin(0, Header::default(), None, false)?;
+            files.note = None;
+            Ok((files, new(None)))
+        }
+        Err(cause) => Err(files.error(Operation::Open, cause)),
+    }
+}
+
+/// The next of several files without frames.
+fn open_next(series: Series, storage: Arc<dyn Storage>) -> Result<(Files, Beginning)> {
+    let numbers = series.numbers(&*storage)?;
+    if numbers.first() == Some(&0) {
+        let message = "there is something of that name already, and rotated files have a number behind it";
+        let cause = io::Error::new(io::ErrorKind::AlreadyExists, message);
+        return Err(Error::new(Operation::Create, series.base(), cause));
+    }
+    let last = numbers.last().copied().unwrap_or(0);
+    let mut files = Files::new(storage, series, false, last);
+    let old = if last > 0 { Some(files.lock_last()?) } else { None };
+    files.begin(last + 1, Header::default(), None, false)?;
+    old.map_or(Ok(()), |old| old.close()).map_err(|cause| files.error(Operation::Close, cause))?;
+    Ok((files, new(None)))
+}
+
+fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, salt: u32) -> Result<(Files, Beginning)> {
+    let first = Header { salt, ..Header::default() };
+    let numbers = series.numbers(&*storage)?;
+    let Some(&last) = numbers.last() else {
+        let number = u64::from(options.rotates());
+        let mut files = Files::new(storage, series, true, number);
+        files.begin(number, first, None, false)?;
+        return Ok((files, new(Some(first))));
+    };
+    let mut files = Files::new(storage, series, true, last);
+    let file = files.lock_last()?;
+    let len = file.len().map_err(|cause| files.error(Operation::Open, cause))?;
+    let header = match Scanner::start(&*file, len).map_err(|cause| files.error(Operation::Read, cause))? {
+        Start::Header(_, Some(damage)) if options.on_damage == OnDamage::Refuse => {
+            return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, damage)));
+        }
+        Start::Header(header, _) => header,
+        // A file gets its name when it has a header on the disk, so no appender ever wrote to one without.
+        Start::Unfinished if numbers.len() > 1 => {
+            let message =
+                "it is empty, and no appender leaves a file so behind others; the log can be opened without it";
+            return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, message)));
+        }
+        Start::Unfinished => {
+            file.close().map_err(|cause| files.error(Operation::Close, cause))?;
+            files.begin(last, first, None, true)?;
+            return Ok((files, new(Some(first))));
+        }
+        Start::Foreign => {
+            let message = "it does not begin as a file of framed records does; nothing was changed";
+            return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, message)));
+        }
+    };
+    let found = inspect(&files, &*file, header, len, options.on_damage)?;
+    if found.is_clean {
+        let age = file.age().map_err(|cause| files.error(Operation::Open, cause))?;
+        files.file = Some(file);
+        return Ok((files, Beginning { header: Some(header), end: len, age, recovery: found.recovery }));
+    }
+    let mut next = header.next(salt, found.durable);
+    next.inherited = found.records_end.saturating_sub(found.durable);
+    let old_path = files.path.clone();
+    let tail =
+        Tail { file: &*file, path: &old_path, header, len, from: found.durable, to: found.durable + next.inherited };
+    files.begin(last + 1, next, Some(&tail), false)?;
+    file.close().map_err(|cause| Error::new(Operation::Close, old_path, cause))?;
+    let beginning = Beginning { header: Some(next), end: next.begin(), age: Duration::ZERO, recovery: found.recovery };
+    Ok((files, beginning))
+}
+
+fn new(header: Option<Header>) -> Beginning {
+    let end = header.map_or(0, |header| header.begin());
+    Beginning { header, end, age: Duration::ZERO, recovery: Recovery::default() }
+}
+
+/// What is in the last file.
+struct Inspection {
+    recovery: Recovery,
+    /// It was closed in order, or never written to: the disk has what is shown.
+    is_clean: bool,
+    /// Up to here the disk is known to have it.
+    durable: u64,
+    records_end: u64,
+}
+
+fn inspect(files: &Files, file: &dyn StoredFile, header: Header, len: u64, on_damage: OnDamage) -> Result<Inspection> {
+    let read = |cause| files.error(Operation::Read, cause);
+    let mut scanner = Scanner::new(header, len);
+    let (mut records, mut torn_bytes, mut damaged_until) = (0, 0, 0);
+    loop {
+        match scanner.next(file).map_err(read)? {
+            Found::Record(_) => records += 1,
+            Found::End => break,
+            Found::Broken => match scanner.explain(file).map_err(read)? {
+                Break::Torn { until } => {
+                    torn_bytes = until - scanner.position();
+                    break;
+                }
+                Break::Damaged { until } if on_damage == OnDamage::GoOn => {
+                    damaged_until = until;
+                    scanner.go_to(until);
+                }
+                Break::Damaged { until } => {
+                    let damage = Damage { offset: scanner.position(), bytes: until - scanner.position() };
+                    return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, damage)));
+                }
+            },
+        }
+    }
+    Ok(Inspection {
+        recovery: Recovery { records, torn_bytes },
+        is_clean: scanner.is_clean_end(),
+        durable: scanner.durable().max(damaged_until),
+        records_end: scanner.records_end(),
+    })
+}
+
+impl Files {
+    /// Opens the file that has the highest number, for this appender alone.
+    fn lock_last(&self) -> Result<Box<dyn StoredFile>> {
+        let file = match self.storage.open(&self.path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(busy(&self.path)),
+            other => other.map_err(|cause| self.error(Operation::Open, cause))?,
+        };
+        if self.series.numbers(&*self.storage)?.last() != Some(&self.number) {
+            return Err(busy(&self.path));
+        }
+        not_moved(&*file, &self.path)?;
+        Ok(file)
+    }
+}
+
+/// Whoever had the file before may have moved it, and another may be in its place.
+fn not_moved(file: &dyn StoredFile, path: &Path) -> Result<()> {
+    match file.is_at(path) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(busy(path)),
+        Err(cause) => Err(Error::new(Operation::Open, path, cause)),
+    }
+}

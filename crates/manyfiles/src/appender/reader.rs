@@ -1,0 +1,161 @@
+//! One file of a log, as it is read.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::frame::{FRAME, HEADER, Header};
+use super::records::Damage;
+use super::scan::{Break, Found, Scanner, Start};
+use super::series::Series;
+use super::storage::{Storage, StoredFile};
+use crate::{Error, Operation, Result};
+
+/// A file that was opened.
+pub(super) struct Next {
+    number: u64,
+    path: PathBuf,
+    file: Box<dyn StoredFile>,
+    len: u64,
+    pub(super) header: Header,
+    /// Of one of the header's copies.
+    pub(super) damage: Option<Damage>,
+}
+
+impl Next {
+    pub(super) fn error(&self, cause: io::Error) -> Error {
+        Error::new(Operation::Read, &*self.path, cause)
+    }
+}
+
+/// Opens a file of the log. `None` if it is not there, or nothing was ever written to it.
+pub(super) fn open_file(storage: &dyn Storage, series: &Series, number: u64) -> Result<Option<Next>> {
+    let path = series.path(number);
+    let file = match storage.open_to_read(&path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
+    };
+    let len = file.len().map_err(|cause| Error::new(Operation::Read, &*path, cause))?;
+    match Scanner::start(&*file, len).map_err(|cause| Error::new(Operation::Read, &*path, cause))? {
+        Start::Header(header, damage) => Ok(Some(Next { number, path, file, len, header, damage })),
+        Start::Unfinished => Ok(None),
+        Start::Foreign => {
+            let cause =
+                io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does");
+            Err(Error::new(Operation::Open, path, cause))
+        }
+    }
+}
+
+/// The file that is read.
+pub(super) struct Current {
+    pub(super) number: u64,
+    path: PathBuf,
+    file: Box<dyn StoredFile>,
+    len: u64,
+    scanner: Scanner,
+    /// Where it ends, as the next one says.
+    end: Option<u64>,
+    /// Where the last record began.
+    record: u64,
+}
+
+/// What is next.
+pub(super) enum Item {
+    Record(Vec<u8>),
+    Damage(Error),
+    End { torn_bytes: u64 },
+}
+
+impl Current {
+    /// At its beginning, or at a position of the log. What it repeats of the file before begins at the same position there.
+    pub(super) fn new(next: Next, from: Option<u64>) -> Current {
+        let Next { number, path, file, len, header, .. } = next;
+        let mut scanner = Scanner::new(header, len);
+        if let Some(position) = from {
+            scanner.go_to(header.offset(position));
+        }
+        Current { number, path, file, len, scanner, end: None, record: 0 }
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        self.scanner.header()
+    }
+
+    pub(super) fn error(&self, cause: io::Error) -> Error {
+        Error::new(Operation::Read, &*self.path, cause)
+    }
+
+    /// Where in the log the next record begins.
+    pub(super) fn position(&self) -> u64 {
+        self.header().position(self.scanner.position())
+    }
+
+    /// Where in the log the last record began.
+    pub(super) fn record_position(&self) -> u64 {
+        self.record
+    }
+
+    /// The next file says where this one ends.
+    pub(super) fn is_followed_by(&mut self, next: &Next) {
+        let previous = next.header.previous.filter(|previous| previous.salt == self.header().salt);
+        if let Some(previous) = previous
+            && next.number == self.number + 1
+        {
+            self.end = Some(previous.end.max(HEADER as u64));
+            self.scanner.look_again(previous.end);
+        }
+    }
+
+    /// Whether the file is longer, or its end another, than when it was looked at last.
+    pub(super) fn look_again(&mut self) -> io::Result<bool> {
+        self.len = self.file.len()?;
+        self.scanner.look_again(self.len);
+        let at = self.scanner.position();
+        let found = self.scanner.next(&*self.file);
+        let is_record = matches!(found?, Found::Record(_));
+        if is_record {
+            self.scanner.go_to(at);
+        }
+        Ok(is_record)
+    }
+
+    pub(super) fn next(&mut self, is_last: bool) -> io::Result<Item> {
+        // A reader that was here before the next appender may be behind the end, in what that has repeated.
+        if self.end.is_some_and(|end| self.scanner.position() >= end) {
+            return Ok(Item::End { torn_bytes: 0 });
+        }
+        let mut again = false;
+        loop {
+            match self.scanner.next(&*self.file)? {
+                Found::Record(record) => {
+                    let record = record.to_vec();
+                    let begin = self.scanner.position() - (FRAME + record.len()) as u64;
+                    self.record = self.header().position(begin);
+                    return Ok(Item::Record(record));
+                }
+                Found::End => return Ok(Item::End { torn_bytes: 0 }),
+                Found::Broken => {}
+            }
+            let offset = self.scanner.position();
+            let until = match (self.scanner.explain(&*self.file)?, self.end) {
+                // Somebody may have written here since it was read, and further on, with marks that say so: a second look tells.
+                _ if !again => {
+                    again = true;
+                    self.scanner.look_again(self.end.unwrap_or(self.len));
+                    continue;
+                }
+                (Break::Damaged { until }, _) => until,
+                // All of it was durable before the next one was made.
+                (Break::Torn { .. }, Some(end)) => end,
+                (Break::Torn { until }, None) => {
+                    // Of a file whose next one is missing, nobody knows where it ended.
+                    let torn_bytes = if is_last { until - offset } else { 0 };
+                    return Ok(Item::End { torn_bytes });
+                }
+            };
+            self.scanner.go_to(until);
+            let damage = Damage { offset, bytes: until - offset };
+            return Ok(Item::Damage(self.error(io::Error::new(io::ErrorKind::InvalidData, damage))));
+        }
+    }
+}

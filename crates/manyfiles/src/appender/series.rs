@@ -1,0 +1,92 @@
+//! [`Series`]: the names of a log's files.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::storage::Storage;
+use crate::{Error, Operation, Result};
+
+/// The files of one log: `events` is number 0, `events.000001` number 1, and so on.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    base: PathBuf,
+}
+
+impl Series {
+    /// A relative path is that of the working directory now, whatever the process does with it later.
+    pub(super) fn new(base: &Path) -> Result<Series> {
+        let error = |cause| Error::new(Operation::Open, base, cause);
+        if base.file_name().is_none() {
+            return Err(error(io::Error::new(io::ErrorKind::InvalidInput, "a file's path ends in its name")));
+        }
+        Ok(Series { base: std::path::absolute(base).map_err(error)? })
+    }
+
+    pub(super) fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        folder_of(&self.base)
+    }
+
+    pub(super) fn path(&self, number: u64) -> PathBuf {
+        if number == 0 { self.base.clone() } else { self.beside(&format!(".{number:06}")) }
+    }
+
+    /// The path with something behind it.
+    pub(super) fn beside(&self, end: &str) -> PathBuf {
+        let mut path = OsString::from(&self.base);
+        path.push(end);
+        path.into()
+    }
+
+    /// The numbers of the files that are there, in order.
+    pub(super) fn numbers(&self, storage: &dyn Storage) -> Result<Vec<u64>> {
+        let folder = self.folder();
+        let name = self.base.file_name().expect("it has one");
+        let names = storage.list(folder).map_err(|cause| Error::new(Operation::Open, folder, cause))?;
+        let number = |other: &OsString| if other == name { Some(0) } else { number_of(other, name) };
+        let mut numbers: Vec<u64> = names.iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+}
+
+/// Of `events.000003`: 3, if `base` is `events`.
+fn number_of(name: &OsStr, base: &OsStr) -> Option<u64> {
+    let number = name.as_encoded_bytes().strip_prefix(base.as_encoded_bytes())?.strip_prefix(b".")?;
+    let is_ours = number.len() >= 6 && number.iter().all(u8::is_ascii_digit);
+    let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+    (is_ours && number > 0).then_some(number)
+}
+
+/// The folder that has the file.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_six_digits_or_more_and_nothing_else() {
+        for (name, number) in [
+            ("events.000001", Some(1)),
+            ("events.1000000", Some(1_000_000)),
+            ("events.000000", None),
+            ("events.00001", None),
+            ("events.00000a", None),
+            ("events.new", None),
+            ("events", None),
+            ("other.000001", None),
+        ] {
+            assert_eq!(number_of(OsStr::new(name), OsStr::new("events")), number, "{name}");
+        }
+    }
+}

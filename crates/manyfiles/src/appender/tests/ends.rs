@@ -1,0 +1,387 @@
+//! Ends of every kind, one after the other: killed at any step, the power cut at any step with sectors in any order, a sync that
+//! failed, a disk that was full, a close in order; and the log opened again in between, up to three times.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::disk::{Call, Disk, Fault, Random, Remains, Stop};
+use crate::appender::{Appender, Options, Receipt, Records};
+
+/// Logs of each kind, with three ends each.
+const LOGS: u64 = 1_200;
+const ENDS: u64 = 3;
+const SEED: u64 = 20_261_122;
+
+fn base() -> PathBuf {
+    std::path::absolute("/disk/records").unwrap()
+}
+
+/// What kind of log it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Framed,
+    FramedRotated,
+    Plain,
+    PlainRotated,
+}
+
+impl Kind {
+    fn options(self, random: &mut Random) -> Options {
+        let framed = matches!(self, Kind::Framed | Kind::FramedRotated);
+        let options = Appender::options().framed(framed).capacity([0, 600, 4_096, 256 << 10][random.below(4) as usize]);
+        match self {
+            Kind::FramedRotated | Kind::PlainRotated => options.rotate_bytes(3_000 + random.below(20_000)),
+            _ => options,
+        }
+    }
+}
+
+/// How a life ends. The table in docs/appender.md has a row for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    Closed,
+    Killed,
+    PowerCut,
+    FailedSync,
+    DiskFull,
+}
+
+/// The nth record of a log. Its length stays when it is appended again in another life, its content does not: so what was cut off
+/// and comes back fits, and is found out. Some are empty, some hold zeros, some are longer than a page.
+fn record(n: u64, life: u64, seed: u64) -> Vec<u8> {
+    let mut random = Random(seed ^ n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let len = match random.below(12) {
+        0 => 0,
+        1 => random.below(9_000),
+        _ => random.below(200),
+    };
+    match random.below(8) {
+        0 => vec![0; len as usize],
+        1 => vec![0xFF; len as usize],
+        _ => format!("{life}/{n}:").bytes().cycle().take(len as usize).collect(),
+    }
+}
+
+/// What is known of a log from outside.
+struct Log {
+    kind: Kind,
+    options: Options,
+    disk: Disk,
+    /// The records that are in it, as far as is known, in order: of all lives.
+    records: Vec<Vec<u8>>,
+    /// So many of them were acknowledged as durable, or were read by an appender that could be opened.
+    durable: usize,
+    /// So many of them were acknowledged as written, in this life.
+    written: usize,
+}
+
+impl Log {
+    /// What a program finds that reads it. Nothing in a good log may be an error.
+    fn read(&self, disk: &Disk, story: &str) -> Vec<Vec<u8>> {
+        if !disk.names().iter().any(|name| !name.to_string_lossy().ends_with(".new")) {
+            return Vec::new();
+        }
+        let records = Records::open_in(Arc::new(disk.clone()), &base(), None);
+        let records = records.unwrap_or_else(|error| panic!("{story}: {error}"));
+        records.map(|record| record.unwrap_or_else(|error| panic!("{story}: {error}"))).collect()
+    }
+
+    /// Without frames, nothing tells records apart: all bytes of all files.
+    fn bytes(disk: &Disk) -> Vec<u8> {
+        let tail = base().with_extension("tail");
+        if let Some((tail, _)) = disk.file(&tail) {
+            // An opening was interrupted: the next one writes this again.
+            let begin = u64::from_le_bytes(tail[..8].try_into().unwrap()) as usize;
+            let (file, _) = disk.file(&base()).unwrap();
+            return [&file[..begin.min(file.len())], &tail[20..]].concat();
+        }
+        let is_content = |name: &PathBuf| {
+            let name = name.file_name().unwrap().to_string_lossy().into_owned();
+            name == "records" || name.starts_with("records.0")
+        };
+        disk.names().iter().filter(|name| is_content(name)).flat_map(|name| disk.file(name).unwrap().0).collect()
+    }
+
+    /// Appends, waits for this and that, until the end comes. Returns the error if something failed.
+    fn live(&mut self, life: u64, seed: u64, random: &mut Random) -> Option<crate::Error> {
+        let appender = match Appender::new(&base(), self.options.clone(), Arc::new(self.disk.clone())) {
+            Ok(appender) => appender,
+            Err(error) => return Some(error),
+        };
+        if !self.disk.is_over() && self.kind != Kind::PlainRotated {
+            // What was found there is there to stay: a program may already build on it.
+            self.durable = self.records.len();
+        }
+        self.written = self.records.len();
+        let mut receipts: Vec<(usize, Receipt)> = Vec::new();
+        let most = 5 + random.below(40);
+        for _ in 0..most {
+            match self.step(&appender, &mut receipts, life, seed, random) {
+                Ok(()) if self.disk.is_over() => break,
+                Ok(()) => {}
+                Err(error) => {
+                    // Nobody hears anything else from then on.
+                    if !self.disk.is_over() {
+                        appender.append(b"late").unwrap_err();
+                        appender.flush().unwrap_err();
+                        appender.sync().unwrap_err();
+                    }
+                    if random.one_in(2) || self.disk.is_over() {
+                        std::mem::forget(appender);
+                    } else {
+                        assert_eq!(appender.close().unwrap_err().raw_os_error(), error.raw_os_error());
+                    }
+                    return Some(error);
+                }
+            }
+        }
+        if self.disk.is_over() {
+            std::mem::forget(appender);
+            return None;
+        }
+        let closed = appender.close();
+        if closed.is_ok() && !self.disk.is_over() {
+            self.durable = self.records.len();
+        }
+        closed.err()
+    }
+
+    fn step(
+        &mut self,
+        appender: &Appender,
+        receipts: &mut Vec<(usize, Receipt)>,
+        life: u64,
+        seed: u64,
+        random: &mut Random,
+    ) -> crate::Result<()> {
+        let record = record(self.records.len() as u64, life, seed);
+        let taken = appender.append(&record);
+        // What could not be taken may be there all the same: a large one whose write failed, or was cut short by the end.
+        self.records.push(record);
+        receipts.push((self.records.len(), taken?));
+        let (mut durable, mut written) = (self.durable, self.written);
+        match random.below(10) {
+            0 | 1 => {
+                let (number, receipt) = receipts.swap_remove(random.below(receipts.len() as u64) as usize);
+                receipt.wait_durable()?;
+                durable = durable.max(number);
+            }
+            2 => {
+                receipts[receipts.len() - 1].1.wait_written()?;
+                written = self.records.len();
+            }
+            3 => {
+                appender.sync()?;
+                durable = self.records.len();
+            }
+            _ => {}
+        }
+        // Unless the end came before the answer.
+        if !self.disk.is_over() {
+            (self.durable, self.written) = (durable, written.max(durable));
+        }
+        Ok(())
+    }
+
+    /// Compares with what was promised.
+    fn check(&mut self, end: End, story: &str) {
+        let least = if end == End::PowerCut { self.durable } else { self.durable.max(self.written) };
+        match self.kind {
+            Kind::Framed | Kind::FramedRotated => {
+                let left = self.read(&self.disk, story);
+                let count = left.len();
+                assert!(count >= least, "{story}: {count} records are left, {least} were acknowledged");
+                assert!(self.records.starts_with(&left), "{story}: what is left is not what was appended");
+                self.records = left;
+            }
+            // The first bytes are those of the records; what a crash left behind the acknowledged ones may be anything, and stays.
+            Kind::Plain => {
+                let left = Log::bytes(&self.disk);
+                let expected: Vec<u8> = self.records[..least].concat();
+                assert!(left.starts_with(&expected), "{story}: {} bytes, {} promised", left.len(), expected.len());
+                let durable = self.records[..self.durable].concat().len();
+                self.records = vec![left[..durable].to_vec(), left[durable..].to_vec()];
+                self.durable = 1;
+            }
+            // Every file is left as it is: what was acknowledged is in there, in order.
+            Kind::PlainRotated => {
+                let left = Log::bytes(&self.disk);
+                let mut at = 0;
+                for record in self.records[..least].iter().filter(|record| record.iter().any(|byte| *byte != 0)) {
+                    let found = left[at..].windows(record.len()).position(|window| window == record);
+                    at += found.unwrap_or_else(|| panic!("{story}: a record is gone")) + record.len();
+                }
+                // What was only written stays so in a file that nobody goes on in.
+                self.records.truncate(self.durable);
+            }
+        }
+        (self.durable, self.written) = (self.durable.min(self.records.len()), 0);
+    }
+}
+
+/// Prepares a disk for an end.
+fn prepare(disk: &Disk, end: End, random: &mut Random) {
+    // Some ends come while the log is made, or opened again.
+    let steps = if random.one_in(4) { 12 } else { 100 };
+    match end {
+        End::Closed => {}
+        End::Killed => disk.stop_at(1 + random.below(steps), Stop::Kill),
+        End::PowerCut => disk.stop_at(1 + random.below(steps), Stop::Cut),
+        End::FailedSync => {
+            let call = [Call::Sync, Call::Sync, Call::Sync, Call::SyncFolder][random.below(4) as usize];
+            disk.inject(call, 1 + random.below(12), Fault::Fail { errno: 5, for_good: random.one_in(2) });
+        }
+        End::DiskFull => {
+            let call = [Call::Write, Call::Write, Call::Sync, Call::Create, Call::Rename, Call::SetLen];
+            let (call, nth) = (call[random.below(6) as usize], 1 + random.below(20));
+            if call == Call::Write && random.one_in(2) {
+                // A part still fits.
+                disk.inject(call, nth.max(2) - 1, Fault::Short);
+            }
+            disk.inject(call, nth, Fault::Fail { errno: 28, for_good: true });
+        }
+    }
+}
+
+/// Lives one log to its end. Returns how many ends of each kind there were, and how many records were left and gone.
+fn one_log(kind: Kind, seed: u64) -> (BTreeMap<End, u64>, usize, usize) {
+    let mut random = Random(seed);
+    let options = kind.options(&mut random);
+    let disk = Disk::default();
+    disk.seed(random.clone());
+    let mut log = Log { kind, options, disk, records: Vec::new(), durable: 0, written: 0 };
+    let (mut ends, mut survived, mut gone) = (BTreeMap::new(), 0, 0);
+    let mut so_far = Vec::new();
+    for life in 0..ENDS {
+        let end = [End::Closed, End::Killed, End::Killed, End::PowerCut, End::FailedSync, End::DiskFull]
+            [random.below(6) as usize];
+        so_far.push(end);
+        let story = format!("{kind:?}, seed {seed}, {so_far:?}");
+        prepare(&log.disk, end, &mut random);
+        let before = log.disk.failed();
+        let error = log.live(life, seed, &mut random);
+        if let Some(error) = &error {
+            let told = log.disk.is_over() || log.disk.failed() > before;
+            assert!(told, "{story}: a good log is refused: {error}");
+            assert!(error.path().is_some(), "{story}: {error}");
+        }
+        // A power cut that comes after the last call.
+        let appended = log.records.len();
+        if let Some(remains) = log.disk.remains() {
+            log.disk = Disk::holding(&remains);
+            log.disk.seed(random.clone());
+        }
+        log.disk.next_process();
+        log.check(end, &story);
+        *ends.entry(end).or_insert(0) += 1;
+        (survived, gone) = (survived + log.records.len(), gone + appended.saturating_sub(log.records.len()));
+    }
+    // A life that ends well, and the power goes as soon as it has.
+    let story = format!("{kind:?}, seed {seed}, {so_far:?}, and a life that ends well");
+    let appender = Appender::new(&base(), log.options.clone(), Arc::new(log.disk.clone()));
+    let appender = appender.unwrap_or_else(|error| panic!("{story}: a good log is refused: {error}"));
+    log.records.push(b"the last one".to_vec());
+    appender.append(b"the last one").unwrap();
+    appender.close().unwrap();
+    log.durable = log.records.len();
+    log.disk = Disk::holding(&log.disk.cut(random));
+    log.check(End::PowerCut, &story);
+    if matches!(kind, Kind::Framed | Kind::FramedRotated) {
+        assert_eq!(log.records.len(), log.durable, "{story}");
+    }
+    (ends, survived, gone)
+}
+
+fn many_logs(kind: Kind) {
+    let (mut ends, mut survived, mut gone): (BTreeMap<End, u64>, _, _) = (BTreeMap::new(), 0, 0);
+    // `MANYFILES_SEED=n` lives one log again.
+    let seeds = match std::env::var("MANYFILES_SEED") {
+        Ok(seed) => seed.parse().unwrap()..=seed.parse().unwrap(),
+        Err(_) => SEED..=SEED + LOGS - 1,
+    };
+    for seed in seeds.clone() {
+        let (of_log, left, lost) = one_log(kind, seed);
+        of_log.into_iter().for_each(|(end, count)| *ends.entry(end).or_insert(0) += count);
+        (survived, gone) = (survived + left, gone + lost);
+    }
+    println!(
+        "{kind:?}: {ends:?} from seed {SEED}: {survived} records were left, {gone} gone, none of them acknowledged"
+    );
+    if seeds.count() > 1 {
+        // The model would be none if nothing were ever lost.
+        assert!(ends.len() == 5 && survived > 0 && (gone > 0 || kind == Kind::Plain));
+    }
+}
+
+#[test]
+fn framed_every_acknowledged_record_is_there_after_any_three_ends() {
+    many_logs(Kind::Framed);
+}
+
+#[test]
+fn framed_and_rotated_every_acknowledged_record_is_there_after_any_three_ends() {
+    many_logs(Kind::FramedRotated);
+}
+
+#[test]
+fn plain_every_acknowledged_record_is_there_after_any_three_ends() {
+    many_logs(Kind::Plain);
+}
+
+#[test]
+fn plain_and_rotated_every_acknowledged_record_is_there_after_any_three_ends() {
+    many_logs(Kind::PlainRotated);
+}
+
+/// What programs wrote from several threads when the power went.
+#[test]
+fn what_threads_were_told_is_durable_survives_too() {
+    for round in 0..50 {
+        let seed = SEED + LOGS + round;
+        let mut random = Random(seed);
+        let disk = Disk::default();
+        let options = Appender::options().framed(true).rotate_bytes(1_000 + random.below(30_000));
+        let appender = Appender::new(&base(), options.clone(), Arc::new(disk.clone())).unwrap();
+        let told = std::sync::Mutex::new(Vec::new());
+        let remains: std::sync::Mutex<Option<(Vec<String>, Remains)>> = std::sync::Mutex::new(None);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (appender, told, remains) = (&appender, &told, &remains);
+                scope.spawn(move || {
+                    for n in 0_u32.. {
+                        let record = format!("{thread} {n}");
+                        appender.append_durable(record.as_bytes()).unwrap();
+                        told.lock().unwrap().push(record);
+                        if remains.lock().unwrap().is_some() {
+                            break;
+                        }
+                    }
+                });
+            }
+            while told.lock().unwrap().len() < random.below(100) as usize {
+                std::thread::yield_now();
+            }
+            let mut remains = remains.lock().unwrap();
+            let told_before = told.lock().unwrap().clone();
+            *remains = Some((told_before, disk.cut(random)));
+        });
+        let (told, remains) = remains.into_inner().unwrap().unwrap();
+        let disk = Disk::holding(&remains);
+        let records = Records::open_in(Arc::new(disk), &base(), None).unwrap();
+        let left: Vec<Vec<u8>> = records.collect::<crate::Result<_>>().unwrap();
+        for record in told {
+            assert!(left.iter().any(|left| *left == record.as_bytes()), "seed {seed}: {record:?} is gone");
+        }
+        for thread in 0..4 {
+            let mine: Vec<String> = left
+                .iter()
+                .filter_map(|record| {
+                    Some(String::from_utf8_lossy(record).strip_prefix(&format!("{thread} "))?.to_owned())
+                })
+                .collect();
+            let in_order: Vec<String> = (0..mine.len()).map(|n| n.to_string()).collect();
+            assert_eq!(mine, in_order, "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Writing: what is buffered goes to the system, and to new files where one is due.
+
+use std::sync::PoisonError;
+
+use super::asynchronous::wake;
+use super::batch::{Batch, NewFile, Piece};
+use super::group::{Group, Guard};
+use crate::Result;
+
+impl Group {
+    /// The writer's work: hands what is buffered to the system, and behind it the rest of a record that is not copied. Who calls this
+    /// has set [`State::writing`](super::state::State::writing), and has it back cleared. `syncs` says that a sync comes next.
+    pub(super) fn write<'a>(&'a self, mut state: Guard<'a>, rest: &[u8], syncs: bool) -> Guard<'a> {
+        let mut batch = state.take_batch();
+        drop(state);
+        self.write_batch(&batch, rest, syncs);
+        batch.clear(self.options.capacity);
+        let mut state = self.lock();
+        state.spare = batch;
+        state.writing = false;
+        self.wake_turn(&state);
+        state
+    }
+
+    fn write_batch(&self, batch: &Batch, rest: &[u8], syncs: bool) {
+        let mut pieces = batch.pieces().peekable();
+        while let Some((piece, bytes)) = pieces.next() {
+            let rest = if pieces.peek().is_none() { rest } else { &[] };
+            let result = match &piece.new_file {
+                Some(new_file) => self.rotate(new_file),
+                None => Ok(()),
+            };
+            if let Err(error) = result.and_then(|()| self.write_piece(piece, bytes, rest, syncs)) {
+                return self.fail(error);
+            }
+            let mut state = self.lock();
+            state.progress.wrote(piece.last, piece.offset + (bytes.len() + rest.len()) as u64);
+            let wakers = state.take_wakers();
+            drop(state);
+            wake(wakers);
+        }
+    }
+
+    fn write_piece(&self, piece: &Piece, bytes: &[u8], rest: &[u8], syncs: bool) -> Result<()> {
+        let end = piece.offset + bytes.len() as u64;
+        self.with_files(|files| {
+            files.write(bytes, piece.offset)?;
+            if !rest.is_empty() {
+                // The record whose beginning is in `bytes` must not stay there without its rest.
+                return files.write(rest, end).inspect_err(|_| files.cut_back(piece.offset));
+            }
+            if syncs {
+                files.make_room(end, bytes.len(), self.options.rotate_bytes.unwrap_or(u64::MAX));
+            }
+            Ok(())
+        })
+    }
+
+    /// Begins a new file when the old one is durable.
+    fn rotate(&self, new_file: &NewFile) -> Result<()> {
+        // Waits until a sync in flight is done.
+        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        if let Some(failure) = state.progress.failure() {
+            return Err(failure.clone());
+        }
+        let covered = state.progress.covered();
+        if state.progress.has_undurable() {
+            drop(state);
+            // As the leader's: known before the files are free.
+            files.sync().inspect_err(|error| self.lock().progress.fails(error.clone()))?;
+            state = self.lock();
+        }
+        state.progress.synced(covered);
+        drop(state);
+        let rotated = files.rotate(new_file.header, new_file.old_end);
+        if rotated.is_ok() {
+            self.lock().progress.begins_file(self.options.framed);
+        }
+        drop(files);
+        self.wake_everybody();
+        rotated
+    }
+}
