@@ -1,9 +1,11 @@
 //! The local files.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::backend::{Backend, Choices, Identity, Input, Metadata, Output};
 use crate::sync::{BatchMethod, SyncBatch, doubt, sync_name};
@@ -11,7 +13,14 @@ use crate::writer::{Kind, Target};
 use crate::{Error, Operation, sys};
 
 /// Paths and `file://`.
-pub(super) struct Files;
+#[derive(Default)]
+pub(super) struct Files {
+    /// Files that were opened here before. What their ends hold was written, or looked at, by this process.
+    known: Mutex<HashSet<Identity>>,
+}
+
+/// Of more files it is forgotten that they are known: then each is looked at once more.
+const MOST_KNOWN: usize = 100_000;
 
 /// An open file. What is not closed is closed by its drop: after a failure that was told, or while a panic unwinds.
 struct LocalFile {
@@ -20,7 +29,7 @@ struct LocalFile {
 }
 
 impl LocalFile {
-    fn output(file: File, path: &Path) -> io::Result<Box<dyn Output>> {
+    fn open(file: File, path: &Path) -> io::Result<Box<LocalFile>> {
         let identity = Identity(sys::identity_of(&file)?);
         Ok(Box::new(LocalFile { target: Target::file(Kind::Next(file), path.into(), true), identity }))
     }
@@ -70,6 +79,15 @@ impl Input for LocalInput {
 }
 
 impl Files {
+    /// Whether the file is opened here for the first time.
+    fn is_new(&self, identity: Identity) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(identity)
+    }
+
     fn input(&self, path: &Path) -> io::Result<LocalInput> {
         let file = sys::explain_folder(File::open(path), path)?;
         let identity = Identity(sys::identity_of(&file)?);
@@ -80,13 +98,17 @@ impl Files {
 impl Backend for Files {
     fn append(&self, path: &Path) -> io::Result<Box<dyn Output>> {
         let file = sys::explain_folder(File::options().append(true).create(true).open(path), path)?;
-        LocalFile::output(file, path)
+        let output = LocalFile::open(file, path)?;
+        if self.is_new(output.identity) {
+            output.target.start_from_disk(0);
+        }
+        Ok(output)
     }
 
     fn create(&self, path: &Path, choices: &Choices<'_>) -> io::Result<Box<dyn Output>> {
         let create_new = choices.parse("create_new", "true or false", |value| value.parse().ok())?.unwrap_or(false);
         let file = sys::explain_folder(sys::create_to_append(path, create_new), path)?;
-        LocalFile::output(file, path)
+        Ok(LocalFile::open(file, path)?)
     }
 
     fn option_names(&self) -> &'static [&'static str] {

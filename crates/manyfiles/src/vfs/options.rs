@@ -71,7 +71,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Options {
         let backends: [(String, Arc<dyn Backend>); 2] =
-            [(FILE.into(), Arc::new(Files)), ("mem".into(), Arc::new(Memory::default()))];
+            [(FILE.into(), Arc::new(Files::default())), ("mem".into(), Arc::new(Memory::default()))];
         Options { handles: None, buffer_memory: 16 << 20, backends: backends.into() }
     }
 }

@@ -184,6 +184,7 @@ impl Options {
     }
 
     fn build(self, mut target: Target, offset: u64) -> Result<FileWriter> {
+        target.start_from_disk(offset);
         if let Some(bytes) = self.preallocate {
             target.reserve(offset, offset.saturating_add(bytes).min(i64::MAX as u64))?;
         }

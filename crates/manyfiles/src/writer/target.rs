@@ -65,6 +65,18 @@ impl Target {
         error(operation, self.path.as_deref(), cause)
     }
 
+    /// Has to come before the first write, so that what is synced later can be trusted.
+    ///
+    /// Another process, or this program before a restart, may have written the end of the file, and its sync may have failed.
+    /// Nothing on the disk says so; but the page cache still has those bytes, takes them for written, and on ext4 never writes the
+    /// block that they are in, whatever is appended to it and synced. What is read anew from the disk has no such past.
+    pub(crate) fn start_from_disk(&self, offset: u64) {
+        if let Some(file) = self.as_file().filter(|_| !self.was_empty) {
+            let end = file.metadata().map_or(0, |metadata| metadata.len());
+            sys::forget_cached(file, if self.has_places() { offset } else { end });
+        }
+    }
+
     fn as_file(&self) -> Option<&File> {
         match &self.kind {
             Kind::At(file) | Kind::Next(file) => Some(file),

@@ -113,6 +113,21 @@ pub(crate) fn names_of(file: &File) -> io::Result<u64> {
     Ok(file.metadata()?.nlink())
 }
 
+/// Lets the page cache forget what it has of a file from about `offset` on, but for what is still to be written: what is read then
+/// comes from the disk. A hint, which nothing has to follow.
+#[cfg(target_os = "linux")]
+pub(crate) fn forget_cached(file: &File, offset: u64) {
+    // Only whole folios are let go, and none is larger than this.
+    const LARGEST_FOLIO: u64 = 2 << 20;
+    let from = offset - offset % LARGEST_FOLIO;
+    // What is no file with a cache says so, and needs none of this.
+    rustix::fs::fadvise(file, from, None, rustix::fs::Advice::DontNeed).unwrap_or(());
+}
+
+/// Needs Linux, whose file systems are what needs it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn forget_cached(_file: &File, _offset: u64) {}
+
 /// Whether the handle was opened to append: the system then puts each write at the end, whatever offset is given.
 pub(crate) fn appends(file: &File) -> io::Result<bool> {
     Ok(rustix::fs::fcntl_getfl(file)?.contains(rustix::fs::OFlags::APPEND))

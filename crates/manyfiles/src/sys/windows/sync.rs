@@ -83,6 +83,9 @@ pub(crate) fn names_of(file: &File) -> io::Result<u64> {
     Ok(if information.DeletePending { 0 } else { u64::from(information.NumberOfLinks) })
 }
 
+/// Needs Linux, whose file systems are what needs it.
+pub(crate) fn forget_cached(_file: &File, _offset: u64) {}
+
 /// Whether the handle was opened to append only: the system then puts each write at the end, whatever offset is given.
 pub(crate) fn appends(file: &File) -> io::Result<bool> {
     let access = super::native::granted_access(file)?;
