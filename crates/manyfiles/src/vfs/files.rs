@@ -167,8 +167,8 @@ impl Backend for Files {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             let metadata = match fs::metadata(entry.path()) {
-                // A link that leads nowhere.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => entry.metadata(),
+                // A link that leads nowhere, in a circle, or to where nobody may look.
+                Err(_) if entry.file_type().is_ok_and(|kind| kind.is_symlink()) => entry.metadata(),
                 other => other,
             };
             match metadata {

@@ -134,7 +134,7 @@ impl Vfs {
 
     /// Gives a file this content, whole and durable: whenever anybody looks, this program or another, also after a crash of the
     /// machine, it has the old content or the new one. Creates the file if need be. A link stays, and what it leads to is
-    /// replaced; other hard links keep the old content.
+    /// replaced, unless that is nothing; other hard links keep the old content.
     ///
     /// Costs two syncs, a few milliseconds on a disk: for many files at once use a [`SyncBatch`](crate::sync::SyncBatch).
     ///
@@ -318,13 +318,13 @@ impl Vfs {
     pub fn copy(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<u64> {
         let from = self.written_out(Operation::Read, from.as_ref())?;
         let to = self.place(Operation::Write, to.as_ref())?;
-        if from == to {
-            let cause = io::Error::new(io::ErrorKind::InvalidInput, "a file cannot be copied to itself");
-            return Err(self.error(&to, Operation::Write, cause));
-        }
         let (source, target) = (self.table.backend(&from), self.table.backend(&to));
         if self.look_up(&from)?.is_folder {
             return Err(self.error(&from, Operation::Read, io::ErrorKind::IsADirectory.into()));
+        }
+        if from == to {
+            let cause = io::Error::new(io::ErrorKind::InvalidInput, "a file cannot be copied to itself");
+            return Err(self.error(&to, Operation::Write, cause));
         }
         let copy = || {
             if from.backend == to.backend {
@@ -411,15 +411,9 @@ impl Vfs {
         }
         let synced = self.table.with_room(|| self.table.backend(&place).sync(&place.path));
         synced.map_err(|cause| {
-            // These say that nothing was tried.
-            let tried = !is_out_of_handles(&cause)
-                && !matches!(
-                    cause.kind(),
-                    io::ErrorKind::NotFound
-                        | io::ErrorKind::NotADirectory
-                        | io::ErrorKind::PermissionDenied
-                        | io::ErrorKind::Unsupported
-                );
+            // Where nothing was tried, because the file cannot be found or opened, nothing is lost.
+            let untried = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported].contains(&cause.kind());
+            let tried = !untried && !is_out_of_handles(&cause) && self.look_up(&place).is_ok();
             let error = self.error(&place, Operation::Sync, cause);
             if tried {
                 self.table.keep(&place, error.clone(), true);
