@@ -17,7 +17,7 @@ use thin::ThinDisk;
 
 /// Ends in the middle of a block, as the lost part does.
 const FIRST: [u8; 5_056] = [b'0'; 5_056];
-const LOST: [u8; 40_008] = [b'L'; 40_008];
+static LOST: [u8; 40_008] = [b'L'; 40_008];
 const NEXT: [u8; 5_024] = [b'N'; 5_024];
 
 fn is_refused(error: &Error, path: &Path) {

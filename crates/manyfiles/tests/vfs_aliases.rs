@@ -358,7 +358,7 @@ fn names_that_differ_in_case_are_one_file_where_the_file_system_says_so() {
         assert!(run("chattr", &["+F", &folder]));
         let vfs = Vfs::new();
         for name in ["name", "NAME", "Name", "name"] {
-            vfs.write(format!("{folder}/{name}"), name[..1].as_bytes()).unwrap();
+            vfs.write(format!("{folder}/{name}"), &name.as_bytes()[..1]).unwrap();
         }
         assert_eq!(vfs.read(format!("{folder}/nAME")).unwrap(), b"nNNn");
         vfs.write(format!("{folder}/nAmE"), b"+").unwrap();

@@ -30,7 +30,7 @@ pub(super) struct Slot {
 pub(super) enum State {
     /// Nobody has opened it yet.
     New,
-    Open(Kept),
+    Open(Box<Kept>),
     /// No longer in the index: look there again.
     Gone,
     /// Taken by a call that has not put it back: while the file's lock is held, or because a backend panicked.
@@ -276,12 +276,11 @@ impl Index {
     }
 
     pub(super) fn take_failures(&mut self, untold_only: bool) -> Vec<Error> {
-        let mut taken: Vec<Arc<Failure>> = Vec::new();
-        for failure in std::mem::take(&mut self.failures).into_values() {
-            if !(untold_only && failure.told.load(Relaxed)) && !taken.iter().any(|other| Arc::ptr_eq(other, &failure)) {
-                taken.push(failure);
-            }
-        }
+        // Each is there once for each of its names.
+        let mut seen = std::collections::HashSet::new();
+        let mut taken = std::mem::take(&mut self.failures).into_values().collect::<Vec<_>>();
+        taken.retain(|failure| seen.insert(Arc::as_ptr(failure)));
+        taken.retain(|failure| !untold_only || !failure.told.load(Relaxed));
         taken.iter().map(|failure| failure.error.clone()).collect()
     }
 }

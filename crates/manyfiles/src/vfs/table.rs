@@ -147,7 +147,7 @@ impl Table {
                     match self.open_slot(&slot, own) {
                         Ok(Ok(mut kept)) => {
                             kept.see_at(name, place, now);
-                            *state = State::Open(kept);
+                            *state = State::Open(Box::new(kept));
                         }
                         // Its name leads to a file that has a handle: look there.
                         Ok(Err(own)) => {
