@@ -100,7 +100,7 @@ pub(crate) fn explained(cause: io::Error, meaning: &'static str) -> io::Error {
 }
 
 /// The same where the kind says less than is known.
-#[cfg_attr(not(any(windows, feature = "tree")), allow(dead_code, reason = "as above"))]
+#[cfg_attr(not(any(windows, feature = "sync")), allow(dead_code, reason = "what explains is a sync, or Windows"))]
 pub(crate) fn explained_as(kind: io::ErrorKind, cause: io::Error, meaning: &'static str) -> io::Error {
     io::Error::new(kind, Explained { cause, meaning })
 }

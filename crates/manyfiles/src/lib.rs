@@ -41,6 +41,8 @@
 pub mod appender;
 pub mod close;
 mod error;
+#[cfg(feature = "sync")]
+mod errors;
 #[cfg(feature = "fs")]
 pub mod fs;
 #[cfg(feature = "sync")]
@@ -58,6 +60,8 @@ pub mod writer;
 #[doc(no_inline)]
 pub use close::{FastClose, FastCloseable};
 pub use error::{Error, Operation, Result};
+#[cfg(feature = "sync")]
+pub use errors::Errors;
 
 /// The README's examples, compiled.
 #[cfg(all(doctest, feature = "tree", feature = "fs", feature = "vfs"))]

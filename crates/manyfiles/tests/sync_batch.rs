@@ -199,7 +199,8 @@ mod injected {
                         std::thread::sleep(std::time::Duration::from_millis(20));
                     }
                 }
-                let errors = batch.finish().unwrap_err();
+                let failed = batch.finish().unwrap_err();
+                let errors = failed.errors();
                 let case = format!("{method:?}, {call:?}, {number}, atomic {atomic}: {errors}");
                 let error = errors.iter().next().unwrap();
                 assert_eq!((error.operation(), error.raw_os_error()), (operation, Some(number)), "{case}");
@@ -229,7 +230,8 @@ mod injected {
         for name in ["a", "refused", "z"] {
             batch.write(temp.path().join(name), "x").unwrap();
         }
-        let errors = batch.finish().unwrap_err();
+        let failed = batch.finish().unwrap_err();
+        let errors = failed.errors();
         let error = errors.iter().next().unwrap();
         assert_eq!((error.operation(), error.raw_os_error()), (Operation::Rename, Some(libc::EIO)));
         assert_eq!(error.path(), Some(&*temp.path().join("refused")));

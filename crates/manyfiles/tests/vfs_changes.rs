@@ -283,7 +283,7 @@ fn what_this_vfs_removes_renames_or_creates_is_known_to_the_next_write() {
         assert_eq!(vfs.size(&a).unwrap(), 0);
         writer.write_all(b"writer").unwrap();
         vfs.write(&a, b"other ").unwrap();
-        assert_eq!(writer.close().unwrap(), 6);
+        assert_eq!(writer.close().unwrap().bytes, 6);
         assert_eq!(vfs.read(&a).unwrap(), b"other writer", "neither overwrites the other");
     }
 }
@@ -340,7 +340,7 @@ fn somebody_s_own_writer_is_left_alone_by_a_removal() {
     writer.write_all(b"1").unwrap();
     assert_eq!(vfs.remove(&folder).unwrap_err().kind(), ErrorKind::DirectoryNotEmpty);
     writer.write_all(b"2").unwrap();
-    assert_eq!(writer.close().unwrap(), 2);
+    assert_eq!(writer.close().unwrap().bytes, 2);
     assert_eq!(fs::read(folder.join("file")).unwrap(), b"12");
 }
 

@@ -202,3 +202,66 @@ fn a_drop_outside_a_runtime_writes_at_once() {
     closer.wait().unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"kept");
 }
+
+/// Fails once, after so long that whoever waits has given up.
+struct Late(std::sync::mpsc::Receiver<()>);
+
+impl io::Write for Late {
+    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+        // The sender is dropped when the future is.
+        self.0.recv().unwrap_err();
+        Err(io::Error::from_raw_os_error(28))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_error_of_a_future_that_is_given_up_is_kept_by_the_closer_once() {
+    use std::future::Future;
+    use std::sync::Arc;
+
+    for what in ["close", "write", "told"] {
+        for runtime in runtimes() {
+            let closer = Arc::new(manyfiles::close::Closer::new());
+            let (go, wait) = std::sync::mpsc::channel();
+            let options = FileWriter::options().closer(Arc::clone(&closer));
+            let mut writer = AsyncFileWriter::from(options.buffer_size(4096).over(Late(wait)).unwrap());
+            runtime.block_on(async {
+                writer.write_all(b"never arrives").await.unwrap();
+                match what {
+                    "close" => {
+                        let mut close = Box::pin(writer.close());
+                        let is_pending =
+                            std::future::poll_fn(|cx| std::task::Poll::Ready(close.as_mut().poll(cx).is_pending()));
+                        assert!(is_pending.await);
+                        drop(close);
+                        drop(go);
+                    }
+                    "write" => {
+                        // Handed to a blocking thread; its failure is nobody's yet.
+                        writer.write_all(&[1; 10_000]).await.unwrap();
+                        drop(writer);
+                        drop(go);
+                    }
+                    _ => {
+                        drop(go);
+                        writer.flush().await.unwrap_err();
+                        writer.close().await.unwrap_err();
+                    }
+                }
+            });
+            // Ends when what was handed to blocking threads has.
+            drop(runtime);
+            match closer.wait() {
+                Ok(()) => assert_eq!(what, "told"),
+                Err(errors) => {
+                    assert_eq!((errors.len(), errors.iter().next().unwrap().raw_os_error()), (1, Some(28)), "{what}");
+                    assert_ne!(what, "told");
+                }
+            }
+        }
+    }
+}

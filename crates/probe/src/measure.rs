@@ -230,7 +230,7 @@ impl Work<'_> {
             files += 1;
         }
         if let Err(errors) = batch.finish()
-            && let Some(error) = errors.iter().next()
+            && let Some(error) = errors.errors().iter().next()
         {
             return Err(error.clone());
         }

@@ -1,15 +1,17 @@
 //! [`SyncBatch`].
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::folders::{Folder, Folders};
 use super::volume::{Relief, Volume, Waiting, most_waiting};
-use super::{BatchMethod, SyncErrors, temporary};
-use crate::{Error, Operation, Result, sys};
+use super::{BatchFailed, BatchMethod, doubt};
+use crate::{Error, Errors, Operation, Result, sys};
 
 /// Many files made durable with as few waits as the file system allows: 14 times as fast as one fsync for each on ext4.
 ///
@@ -46,13 +48,13 @@ pub struct SyncBatch {
 struct State {
     volumes: HashMap<u64, Volume>,
     /// Of files that were written here, and so on the file systems above.
-    folders: BTreeSet<PathBuf>,
-    /// Of others.
+    folders: Folders,
+    /// Of others, by absolute path.
     more_folders: BTreeSet<PathBuf>,
     /// Files that were written elsewhere.
     added: Vec<Waiting>,
     /// Temporary names and what they are to become.
-    renames: Vec<(PathBuf, Arc<Path>)>,
+    renames: Vec<Rename>,
     done: Synced,
     errors: Vec<Error>,
 }
@@ -127,24 +129,19 @@ impl SyncBatch {
 
     /// `fill` says how many bytes it wrote.
     fn fill(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<u64>) -> Result<()> {
-        let (mut file, temporary) = self.open(path).map_err(|cause| Error::new(Operation::Create, path, cause))?;
-        let abandon = Abandon(temporary);
-        let failed = |cause| Error::new(Operation::Write, path, cause);
+        let failed = |operation| move |cause| Error::new(operation, path, cause);
+        // Whatever folder is the current one later, the file stays where it is meant to be now.
+        let absolute: Arc<Path> = std::path::absolute(path).map_err(failed(Operation::Create))?.into();
+        let folder = self.lock().folders.of(&absolute).map_err(failed(Operation::Create))?;
+        let (mut file, rename) = self.open(&absolute, folder).map_err(failed(Operation::Create))?;
         // Before the first byte is written: a loss is told only to those who were there.
-        let system = self.watch(&file, path).map_err(failed)?;
-        let bytes = fill(&mut file).map_err(failed)?;
-        let path: Arc<Path> = path.into();
-        let waiting = Waiting { file, path: Arc::clone(&path) };
+        let system = self.watch(&file, path).map_err(failed(Operation::Write))?;
+        let bytes = fill(&mut file).map_err(failed(Operation::Write))?;
+        let waiting = Waiting { file, path: path.into(), was_empty: true };
         let mut state = self.lock();
         state.done.files += 1;
         state.done.bytes += bytes;
-        match path.parent() {
-            Some(folder) if state.folders.contains(folder) => {}
-            folder => drop(state.folders.insert(folder.unwrap_or(Path::new("")).to_path_buf())),
-        }
-        if let Some(temporary) = abandon.keep() {
-            state.renames.push((temporary, path));
-        }
+        state.renames.extend(rename);
         let State { volumes, errors, .. } = &mut *state;
         let relief = volumes.get_mut(&system).and_then(|volume| {
             volume.sync_early(errors);
@@ -161,10 +158,11 @@ impl SyncBatch {
     /// lost before may be told to this handle alone; and its folder with the batch.
     pub fn add(&self, file: File, path: impl AsRef<Path>) {
         let path = path.as_ref();
+        let folder = absolute(path.parent().unwrap_or(Path::new("")));
         let mut state = self.lock();
         state.done.files += 1;
-        state.more_folders.insert(path.parent().unwrap_or(Path::new("")).to_path_buf());
-        state.added.push(Waiting { file, path: path.into() });
+        state.more_folders.insert(folder);
+        state.added.push(Waiting { file, path: path.into(), was_empty: false });
         let full = state.added.len() >= most_waiting();
         let relief = full.then(|| Relief::Sync(std::mem::take(&mut state.added)));
         drop(state);
@@ -175,18 +173,20 @@ impl SyncBatch {
 
     /// Makes the names in this folder durable too: for folders that were made for the files, the one that each was made in.
     pub fn add_folder(&self, path: impl AsRef<Path>) {
-        self.lock().more_folders.insert(path.as_ref().to_path_buf());
+        let folder = absolute(path.as_ref());
+        self.lock().more_folders.insert(folder);
     }
 
     /// Makes all files durable, and their names.
     ///
     /// # Errors
-    /// Every sync, close and rename that failed. Then count no file of this batch as durable, and don't just sync again: see
-    /// [the module](super). If a sync or a close failed, an [atomic](SyncBatch::atomic) batch has changed no path.
-    pub fn finish(self) -> Result<Synced, SyncErrors> {
-        let State { mut volumes, mut folders, more_folders, added, renames, mut done, mut errors } =
+    /// Every sync, close and rename that failed, and which paths are changed all the same. Then count no file of this batch as
+    /// durable, and don't just sync again: see [the module](super). An [atomic](SyncBatch::atomic) batch changes no path before
+    /// all bytes are durable and its files are closed. If a rename or the sync of a folder fails after that, those paths that
+    /// have their new content by then keep it, and [`BatchFailed::replaced`] names them.
+    pub fn finish(self) -> Result<Synced, BatchFailed> {
+        let State { mut volumes, folders, more_folders, added, mut renames, mut done, mut errors } =
             std::mem::take(&mut *self.lock());
-        let mut renames = Renames(renames);
         Relief::Sync(added).give(&mut errors);
         for volume in volumes.values_mut() {
             volume.relief(self.method, false).give(&mut errors);
@@ -197,37 +197,45 @@ impl SyncBatch {
                 Err(error) => errors.push(error),
             }
         }
-        SyncErrors::check(std::mem::take(&mut errors))?;
-        let renamed = !renames.0.is_empty();
-        renames.make(&mut errors);
+        let failed = |errors, replaced| Errors::check(errors).map_err(|errors| BatchFailed { errors, replaced });
+        failed(std::mem::take(&mut errors), Vec::new())?;
+        let mut replaced = Vec::new();
+        for rename in &mut renames {
+            match rename.make() {
+                Ok(()) => replaced.push(Arc::clone(&rename.path)),
+                Err(cause) => errors.push(Error::new(Operation::Rename, &*rename.path, cause)),
+            }
+        }
+        let mut names_are_durable = false;
         if volumes.values().all(|volume| volume.counts_on_one_sync()) {
             // The sync had the names too, unless they came after it.
-            if renamed && folders.len() > MANY_FOLDERS {
+            if replaced.is_empty() {
+                names_are_durable = true;
+            } else if folders.len() > MANY_FOLDERS {
                 errors.extend(volumes.values_mut().filter_map(|volume| volume.sync_whole().err()));
-                folders.clear();
-            } else if !renamed {
-                folders.clear();
+                names_are_durable = true;
             }
         }
-        for folder in folders.union(&more_folders) {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            if let Err(cause) = sys::sync_folder(folder) {
-                errors.push(Error::new(Operation::Sync, folder, cause));
-            }
-        }
+        let written = folders.iter().filter(|_| !names_are_durable);
+        let sync =
+            |path: &Path, synced: io::Result<()>| synced.err().map(|cause| Error::new(Operation::Sync, path, cause));
+        errors.extend(written.filter_map(|folder| sync(&folder.path, folder.sync())));
+        errors.extend(more_folders.iter().filter_map(|folder| sync(folder, sys::sync_folder(folder))));
         volumes.into_values().for_each(|volume| volume.close(&mut errors));
-        SyncErrors::check(errors).map(|()| done)
+        failed(errors, replaced).map(|()| done)
     }
 
-    fn open(&self, path: &Path) -> io::Result<(File, Option<PathBuf>)> {
+    fn open(&self, path: &Path, folder: Arc<Folder>) -> io::Result<(File, Option<Rename>)> {
         if !self.atomic {
-            return Ok((File::create(path)?, None));
+            let file = File::create(path)?;
+            doubt::forget(&file);
+            return Ok((file, None));
         }
         if path.file_name().is_none() || path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let (file, temporary) = temporary::create(path)?;
-        Ok((file, Some(temporary)))
+        let (file, temporary) = folder.create_temporary()?;
+        Ok((file, Some(Rename { folder, temporary: Some(temporary), path: path.into() })))
     }
 
     /// Which file system the file is on. The first file of each stays open.
@@ -235,7 +243,7 @@ impl SyncBatch {
         let system = sys::file_system_of(file)?;
         let mut state = self.lock();
         if let std::collections::hash_map::Entry::Vacant(vacant) = state.volumes.entry(system) {
-            vacant.insert(Volume::new(Waiting { file: file.try_clone()?, path: path.into() }));
+            vacant.insert(Volume::new(Waiting { file: file.try_clone()?, path: path.into(), was_empty: true }));
         }
         Ok(system)
     }
@@ -257,13 +265,6 @@ impl SyncBatch {
 /// From so many folders on, one more sync of everything is cheaper than one for each.
 const MANY_FOLDERS: usize = 16;
 
-impl Drop for SyncBatch {
-    fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        drop(Renames(std::mem::take(&mut state.renames)));
-    }
-}
-
 impl fmt::Debug for SyncBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SyncBatch { method, atomic, state: _ } = self;
@@ -276,44 +277,36 @@ impl fmt::Debug for SyncBatch {
     }
 }
 
-/// A temporary file that is removed unless it is kept.
-struct Abandon(Option<PathBuf>);
+/// An absolute path, whatever folder is the current one later.
+fn absolute(folder: &Path) -> PathBuf {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    // Where no current folder can be found a relative one cannot be synced either, and the sync says so.
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf())
+}
 
-impl Abandon {
-    fn keep(mut self) -> Option<PathBuf> {
-        self.0.take()
+/// A temporary file that is to get its name. It is removed if that does not happen.
+struct Rename {
+    folder: Arc<Folder>,
+    /// Away once it has its name.
+    temporary: Option<OsString>,
+    path: Arc<Path>,
+}
+
+impl Rename {
+    fn make(&mut self) -> io::Result<()> {
+        if let (Some(temporary), Some(name)) = (&self.temporary, self.path.file_name()) {
+            self.folder.rename(temporary, name)?;
+            self.temporary = None;
+        }
+        Ok(())
     }
 }
 
-impl Drop for Abandon {
+impl Drop for Rename {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
+        if let Some(temporary) = &self.temporary {
             // Left over where this fails: the error that led here is the one to tell.
-            fs::remove_file(path).unwrap_or(());
-        }
-    }
-}
-
-/// Renames that are still to be made; their files are removed otherwise.
-struct Renames(Vec<(PathBuf, Arc<Path>)>);
-
-impl Renames {
-    fn make(&mut self, errors: &mut Vec<Error>) {
-        for (temporary, path) in std::mem::take(&mut self.0) {
-            let abandon = Abandon(Some(temporary));
-            let from = abandon.0.as_deref().expect("set one line above");
-            match fs::rename(from, &path) {
-                Ok(()) => drop(abandon.keep()),
-                Err(cause) => errors.push(Error::new(Operation::Rename, &*path, cause)),
-            }
-        }
-    }
-}
-
-impl Drop for Renames {
-    fn drop(&mut self) {
-        for (temporary, _) in self.0.drain(..) {
-            drop(Abandon(Some(temporary)));
+            self.folder.remove(temporary).unwrap_or(());
         }
     }
 }

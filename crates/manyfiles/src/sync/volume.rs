@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::BatchMethod;
 use super::method::prefers_file_system;
+use super::{BatchMethod, doubt};
 use crate::{Error, Operation, sys};
 
 /// A file that is written and waits to be synced.
 pub(super) struct Waiting {
     pub(super) file: File,
     pub(super) path: Arc<Path>,
+    /// Nothing was in it before this batch wrote it.
+    pub(super) was_empty: bool,
 }
 
 /// What is known of one file system.
@@ -151,8 +153,12 @@ fn close(waiting: Waiting, errors: &mut Vec<Error>) {
 }
 
 fn sync_and_close(waiting: Waiting, errors: &mut Vec<Error>) {
-    if let Err(cause) = sys::sync_data(&waiting.file) {
+    if let Err(cause) = doubt::check(&waiting.file, waiting.was_empty) {
         errors.push(Error::new(Operation::Sync, &*waiting.path, cause));
+    } else if let Err(cause) = sys::sync_data(&waiting.file) {
+        let error = Error::new(Operation::Sync, &*waiting.path, cause);
+        doubt::note(&waiting.file, &error);
+        errors.push(error);
     }
     close(waiting, errors);
 }

@@ -4,6 +4,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::sys;
+use crate::writer::SyncPolicy;
+
 /// A place for files: the local ones, memory, an object store. Given to [`Options::backend`](super::Options::backend) with its
 /// scheme.
 ///
@@ -33,6 +36,52 @@ pub trait Backend: Send + Sync {
     /// The names of the options that [`create`](Backend::create) knows. Any other is refused before it is called.
     fn option_names(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// What the file or folder is that a path leads to, through links: two paths with the same identity are one file, whatever its
+    /// names. `None`, from each call: a file is its path here, as in an object store.
+    ///
+    /// If there is one, an [`Output`] has it as well, and so has what [`open`](Backend::open) opens.
+    fn identity(&self, _path: &Path) -> io::Result<Option<Identity>> {
+        Ok(None)
+    }
+
+    /// The one path among all that lead to a file or folder: no links, no `..`. Only asked where files have an
+    /// [identity](Backend::identity).
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_path_buf())
+    }
+
+    /// Whether a path is a link to another one, which may be in any folder: what goes through folders does not go through those.
+    fn is_link(&self, _path: &Path) -> bool {
+        false
+    }
+
+    /// Opens a file to be read more than once. `None`, from each call: keeping anything open gains nothing here, and
+    /// [`read_at`](Backend::read_at) is what reads.
+    fn open(&self, _path: &Path) -> io::Result<Option<Box<dyn Input>>> {
+        Ok(None)
+    }
+
+    /// Gives a file this content, whole and durable: whenever anybody looks, also after a crash, it has the old content or the new.
+    fn put(&self, _path: &Path, _bytes: &[u8]) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "nothing can be replaced as a whole here"))
+    }
+
+    /// Copies the content of a file. What was at `to` is replaced.
+    fn copy(&self, from: &Path, to: &Path) -> io::Result<u64> {
+        let mut output = self.create(to, &Choices::default())?;
+        let mut buffer = vec![0; 256 << 10];
+        let mut copied = 0;
+        loop {
+            let read = self.read_at(from, copied, &mut buffer)?;
+            output.write(&buffer[..read])?;
+            copied += read as u64;
+            if read < buffer.len() {
+                output.close()?;
+                return Ok(copied);
+            }
+        }
     }
 
     /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was.
@@ -65,13 +114,35 @@ pub trait Output: Send {
     /// Makes durable what was written, and the file's name.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Whether the path still leads to this file. Not asked at every write, and an error says no.
-    fn is_current(&self) -> bool {
-        true
+    /// What the file is, if that can be told: see [`Backend::identity`]. As long as it is open no other file has the same.
+    fn identity(&self) -> Option<Identity> {
+        None
     }
 
     /// Closes, and says how that went.
     fn close(self: Box<Self>) -> io::Result<()>;
+}
+
+/// A file that is open to be read, by any number of threads.
+pub trait Input: Send + Sync {
+    /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// What the file is, if that can be told: see [`Backend::identity`].
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
+}
+
+/// Tells a file from all others that exist at the same time, whatever their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity(pub(super) sys::Identity);
+
+impl Identity {
+    /// The file with this number on the volume with that one.
+    pub fn new(volume: u64, file: u128) -> Identity {
+        Identity(sys::Identity { volume, file })
+    }
 }
 
 /// What is known of a file or folder.
@@ -89,20 +160,36 @@ pub struct Choices<'a> {
     pairs: &'a [(&'a str, &'a str)],
 }
 
+/// The option that every backend has.
+const SYNC: &str = "sync";
+
 impl<'a> Choices<'a> {
     pub(super) fn checked(pairs: &'a [(&'a str, &'a str)], backend: &dyn Backend) -> io::Result<Choices<'a>> {
         let invalid = |message| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        let known = backend.option_names();
+        let own = backend.option_names();
+        let known: Vec<&str> = own.iter().copied().chain((!own.contains(&SYNC)).then_some(SYNC)).collect();
         for (n, (name, _)) in pairs.iter().enumerate() {
             if !known.contains(name) {
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return invalid(format!("there is no option {name:?} here; known: {known}"));
+                return invalid(format!("there is no option {name:?} here; known: {}", known.join(", ")));
             }
             if pairs[..n].iter().any(|(other, _)| other == name) {
                 return invalid(format!("the option {name:?} is given twice"));
             }
         }
         Ok(Choices { pairs })
+    }
+
+    /// What a writer does before it closes, unless the backend has such an option of its own.
+    pub(super) fn sync(&self, backend: &dyn Backend) -> io::Result<SyncPolicy> {
+        if backend.option_names().contains(&SYNC) {
+            return Ok(SyncPolicy::Never);
+        }
+        let chosen = self.parse(SYNC, "never or close", |value| match value {
+            "never" => Some(SyncPolicy::Never),
+            "close" => Some(SyncPolicy::OnClose),
+            _ => None,
+        })?;
+        Ok(chosen.unwrap_or_default())
     }
 
     /// The value given for `name`.

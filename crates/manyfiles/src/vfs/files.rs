@@ -1,89 +1,69 @@
 //! The local files.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
-use std::sync::Arc;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use super::backend::{Backend, Choices, Metadata, Output};
-use crate::close::{Closer, Policy};
-use crate::sys;
-use crate::writer::{FileWriter, SyncPolicy};
+use super::backend::{Backend, Choices, Identity, Input, Metadata, Output};
+use crate::sync::{BatchMethod, SyncBatch, doubt, sync_name};
+use crate::writer::{Kind, Target};
+use crate::{Error, Operation, sys};
 
 /// Paths and `file://`.
+#[derive(Default)]
 pub(super) struct Files {
-    /// Closes, on the spot, a file whose writer is dropped: after a failure, or while a panic unwinds. It prints what such a
-    /// close says.
-    closer: Arc<Closer>,
+    /// Files that were opened here before. What their ends hold was written, or looked at, by this process.
+    known: Mutex<HashSet<Identity>>,
 }
 
-impl Files {
-    pub(super) fn new() -> Files {
-        Files { closer: Arc::new(Closer::options().policy(Policy::Never).build()) }
-    }
+/// Of more files it is forgotten that they are known: then each is looked at once more.
+const MOST_KNOWN: usize = 100_000;
 
-    fn output(&self, file: File, path: &Path, sync: SyncPolicy) -> io::Result<Box<dyn Output>> {
-        let id = sys::id_of_file(&file)?;
-        // No buffer: whoever has the output gathers for it.
-        let options = FileWriter::options().buffer_size(0).sync(sync).closer(Arc::clone(&self.closer));
-        Ok(Box::new(LocalFile { file: options.append_to(file, path)?, path: path.into(), id }))
-    }
-}
-
-/// An open file, whose writer closes it.
+/// An open file. What is not closed is closed by its drop: after a failure that was told, or while a panic unwinds.
 struct LocalFile {
-    file: FileWriter,
-    path: Box<Path>,
-    id: sys::FileId,
+    target: Target,
+    identity: Identity,
+}
+
+impl LocalFile {
+    fn open(file: File, path: &Path) -> io::Result<Box<LocalFile>> {
+        let identity = Identity(sys::identity_of(&file)?);
+        Ok(Box::new(LocalFile { target: Target::file(Kind::Next(file), path.into(), true), identity }))
+    }
 }
 
 impl Output for LocalFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        Ok(self.file.write_all(bytes)?)
+        Ok(self.target.write_all(bytes, 0, &mut 0)?)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        Ok(self.file.sync()?)
+        Ok(self.target.sync()?)
     }
 
-    fn is_current(&self) -> bool {
-        sys::id_of_path(&self.path).is_ok_and(|id| id == self.id)
+    fn identity(&self) -> Option<Identity> {
+        Some(self.identity)
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
-        self.file.close()?;
-        Ok(())
+        Ok(self.target.close()?)
     }
 }
 
-impl Backend for Files {
-    fn append(&self, path: &Path) -> io::Result<Box<dyn Output>> {
-        let file = sys::explain_folder(File::options().append(true).create(true).open(path), path)?;
-        self.output(file, path, SyncPolicy::Never)
-    }
+/// A file that is open to be read.
+struct LocalInput {
+    file: File,
+    identity: Identity,
+}
 
-    fn create(&self, path: &Path, choices: &Choices<'_>) -> io::Result<Box<dyn Output>> {
-        let create_new = choices.parse("create_new", "true or false", |value| value.parse().ok())?.unwrap_or(false);
-        let sync = choices.parse("sync", "never or close", |value| match value {
-            "never" => Some(SyncPolicy::Never),
-            "close" => Some(SyncPolicy::OnClose),
-            _ => None,
-        })?;
-        let file = sys::explain_folder(sys::create_to_append(path, create_new), path)?;
-        self.output(file, path, sync.unwrap_or(SyncPolicy::Never))
-    }
-
-    fn option_names(&self) -> &'static [&'static str] {
-        &["create_new", "sync"]
-    }
-
-    fn read_at(&self, path: &Path, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut file = sys::explain_folder(File::open(path), path)?;
-        file.seek(SeekFrom::Start(offset))?;
+impl Input for LocalInput {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut read = 0;
         while read < buffer.len() {
-            match file.read(&mut buffer[read..]) {
+            match sys::read_at(&self.file, &mut buffer[read..], offset.saturating_add(read as u64)) {
                 Ok(0) => break,
                 Ok(more) => read += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -91,6 +71,91 @@ impl Backend for Files {
             }
         }
         Ok(read)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(self.identity)
+    }
+}
+
+impl Files {
+    /// Whether the file is opened here for the first time.
+    fn is_new(&self, identity: Identity) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(identity)
+    }
+
+    fn input(&self, path: &Path) -> io::Result<LocalInput> {
+        let file = sys::explain_folder(File::open(path), path)?;
+        let identity = Identity(sys::identity_of(&file)?);
+        Ok(LocalInput { file, identity })
+    }
+}
+
+impl Backend for Files {
+    fn append(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+        let file = sys::explain_folder(File::options().append(true).create(true).open(path), path)?;
+        let output = LocalFile::open(file, path)?;
+        if self.is_new(output.identity) {
+            output.target.start_from_disk(0);
+        }
+        Ok(output)
+    }
+
+    fn create(&self, path: &Path, choices: &Choices<'_>) -> io::Result<Box<dyn Output>> {
+        let create_new = choices.parse("create_new", "true or false", |value| value.parse().ok())?.unwrap_or(false);
+        let file = sys::explain_folder(sys::create_to_append(path, create_new), path)?;
+        Ok(LocalFile::open(file, path)?)
+    }
+
+    fn option_names(&self) -> &'static [&'static str] {
+        &["create_new"]
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
+        sys::id_of_path(path).map(|identity| Some(Identity(identity)))
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        // What cannot be looked at is not gone through either: listing it fails.
+        fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Option<Box<dyn Input>>> {
+        Ok(Some(Box::new(self.input(path)?)))
+    }
+
+    fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        // A link stays, and what it leads to is replaced.
+        let path = match fs::canonicalize(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_path_buf(),
+            other => other?,
+        };
+        let batch = SyncBatch::new().atomic(true).method(BatchMethod::EachFile);
+        batch.write(&path, bytes)?;
+        match batch.finish() {
+            Ok(_) => Ok(()),
+            Err(failed) => Err(failed.errors().iter().next().expect("never empty").clone().into()),
+        }
+    }
+
+    fn copy(&self, from: &Path, to: &Path) -> io::Result<u64> {
+        // It would cut what it is about to read.
+        if sys::id_of_path(from).ok() == sys::id_of_path(to).ok() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "both names lead to the same file"));
+        }
+        fs::copy(from, to)
+    }
+
+    fn read_at(&self, path: &Path, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.input(path)?.read_at(offset, buffer)
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
@@ -102,8 +167,8 @@ impl Backend for Files {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             let metadata = match fs::metadata(entry.path()) {
-                // A link that leads nowhere.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => entry.metadata(),
+                // A link that leads nowhere, in a circle, or to where nobody may look.
+                Err(_) if entry.file_type().is_ok_and(|kind| kind.is_symlink()) => entry.metadata(),
                 other => other,
             };
             match metadata {
@@ -137,11 +202,14 @@ impl Backend for Files {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path)?,
             other => other?,
         };
-        sys::sync_all(&file)?;
-        match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => sys::sync_folder(folder),
-            _ => Ok(()),
-        }
+        doubt::check(&file, false)?;
+        let failed = |cause| {
+            let error = Error::new(Operation::Sync, path, cause);
+            doubt::note(&file, &error);
+            error
+        };
+        sys::sync_all(&file).map_err(failed)?;
+        Ok(sync_name(&file, path)?)
     }
 }
 

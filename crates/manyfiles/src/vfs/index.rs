@@ -1,5 +1,5 @@
-//! Which files have a handle, and which have failed: plain data under one lock, which nobody holds while anything is written,
-//! opened or closed.
+//! Which files have a handle, by which names, and which have failed: plain data under one lock, which nobody holds while anything
+//! is written, opened, closed or looked up.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use super::Identity;
 use super::kept::Kept;
 use super::place::Place;
 use super::sync::{AtomicBool, AtomicU64, FileGuard, FileMutex, Map};
@@ -15,6 +16,8 @@ use crate::Error;
 
 /// A file that somebody writes, or that has a handle.
 pub(super) struct Slot {
+    number: u64,
+    /// The name that it was opened by.
     pub(super) place: Place,
     /// When it was used last, counted in uses.
     pub(super) used: AtomicU64,
@@ -27,7 +30,7 @@ pub(super) struct Slot {
 pub(super) enum State {
     /// Nobody has opened it yet.
     New,
-    Open(Kept),
+    Open(Box<Kept>),
     /// No longer in the index: look there again.
     Gone,
     /// Taken by a call that has not put it back: while the file's lock is held, or because a backend panicked.
@@ -35,13 +38,13 @@ pub(super) enum State {
 }
 
 impl Slot {
-    fn new(place: Place) -> Arc<Slot> {
+    fn new(number: u64, place: Place) -> Arc<Slot> {
         // Unlike any count, so that the first use counts.
         let (used, can_be_evicted) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
-        Arc::new(Slot { place, used, can_be_evicted, state: FileMutex::new(State::New) })
+        Arc::new(Slot { number, place, used, can_be_evicted, state: FileMutex::new(State::New) })
     }
 
-    /// A panic leaves [`State::Away`] behind.
+    /// A panic leaves [`State::Away`] behind, or a handle that knows that it was interrupted.
     pub(super) fn lock(&self) -> FileGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,70 +60,152 @@ impl Slot {
 }
 
 /// Why a file is not complete.
-struct Failure {
-    error: Error,
+pub(super) struct Failure {
+    pub(super) error: Error,
     /// Whether any call has returned it.
-    told: bool,
+    told: std::sync::atomic::AtomicBool,
+    /// The names that the file had here, and what it is.
+    pub(super) names: Vec<Place>,
+    identity: Option<FileId>,
 }
+
+impl Failure {
+    /// The error, for somebody who is told.
+    pub(super) fn tell(&self) -> Error {
+        self.told.store(true, Relaxed);
+        self.error.clone()
+    }
+}
+
+/// A file in one of the backends, by number.
+pub(super) type FileId = (usize, Identity);
 
 struct Entry {
     slot: Arc<Slot>,
+    /// The names that have led to it, each with the number that its handle knows it by.
+    names: Vec<Place>,
     /// Names by which it is in `by_uri`.
     uris: Vec<Arc<OsStr>>,
+    identity: Option<FileId>,
 }
 
-/// A file with more names than this is found by its path, too.
+/// A file with more URIs than this is found by its path, too.
 const MOST_URIS: usize = 4;
+
+/// Names of one file. A program that uses more spellings of one name than this has the handle opened anew now and then.
+const MOST_NAMES: usize = 8;
+
+/// Of so many files failures are remembered before somebody has to take note.
+pub(super) const MOST_FAILURES: usize = 10_000;
+
+/// What became of a slot whose file has just been opened.
+pub(super) enum Registered {
+    /// Nobody else has that file.
+    New,
+    /// Another slot has it, and is found by this name as well from now on, unless it has too many names.
+    Alias { of: Arc<Slot>, found: bool },
+}
 
 #[derive(Default)]
 pub(super) struct Index {
-    /// What was asked for, as it was given: finds the file without looking at the URI's parts.
+    /// What was asked for, as it was given, and the number of the name: finds the file without looking at the URI's parts.
     /// With a hash that takes a third of the time of std's: whoever chooses the names opens the files as well.
-    by_uri: FxHashMap<Arc<OsStr>, Arc<Slot>>,
-    by_place: Map<Place, Entry>,
-    failures: BTreeMap<Place, Failure>,
+    by_uri: FxHashMap<Arc<OsStr>, (Arc<Slot>, usize)>,
+    by_place: Map<Place, (u64, usize)>,
+    by_identity: Map<FileId, u64>,
+    entries: BTreeMap<u64, Entry>,
+    next: u64,
+    /// One for each name.
+    failures: BTreeMap<Place, Arc<Failure>>,
 }
 
 impl Index {
     #[inline]
-    pub(super) fn by_uri(&self, uri: &OsStr) -> Option<&Arc<Slot>> {
+    pub(super) fn by_uri(&self, uri: &OsStr) -> Option<&(Arc<Slot>, usize)> {
         self.by_uri.get(uri)
     }
 
-    pub(super) fn get(&self, place: &Place) -> Option<&Arc<Slot>> {
-        self.by_place.get(place).map(|entry| &entry.slot)
+    pub(super) fn get(&self, place: &Place) -> Option<(Arc<Slot>, usize)> {
+        let &(number, name) = self.by_place.get(place)?;
+        Some((Arc::clone(&self.entries.get(&number)?.slot), name))
     }
 
-    /// The file's slot, made if need be.
-    pub(super) fn slot(&mut self, place: &Place) -> Arc<Slot> {
-        let new = || Entry { slot: Slot::new(place.clone()), uris: Vec::new() };
-        Arc::clone(&self.by_place.entry(place.clone()).or_insert_with(new).slot)
+    pub(super) fn by_identity(&self, identity: FileId) -> Option<Arc<Slot>> {
+        let number = self.by_identity.get(&identity)?;
+        Some(Arc::clone(&self.entries.get(number)?.slot))
+    }
+
+    /// Whether any file that has a handle can be told from others by more than its name.
+    pub(super) fn has_identities(&self) -> bool {
+        !self.by_identity.is_empty()
+    }
+
+    /// The file's slot, made if need be, and the number of the name.
+    pub(super) fn slot(&mut self, place: &Place) -> (Arc<Slot>, usize) {
+        if let Some(found) = self.get(place) {
+            return found;
+        }
+        let number = self.next;
+        self.next += 1;
+        let slot = Slot::new(number, place.clone());
+        let names = vec![place.clone()];
+        self.entries.insert(number, Entry { slot: Arc::clone(&slot), names, uris: Vec::new(), identity: None });
+        self.by_place.insert(place.clone(), (number, 0));
+        (slot, 0)
     }
 
     /// From now on the file is found by `uri` as well.
-    pub(super) fn remember(&mut self, uri: &OsStr, slot: &Arc<Slot>) {
-        let Some(entry) = self.by_place.get_mut(&slot.place) else { return };
+    pub(super) fn remember(&mut self, uri: &OsStr, slot: &Arc<Slot>, name: usize) {
+        let Some(entry) = self.entries.get_mut(&slot.number) else { return };
         if entry.uris.len() < MOST_URIS && !self.by_uri.contains_key(uri) {
             let uri: Arc<OsStr> = uri.into();
             entry.uris.push(Arc::clone(&uri));
-            self.by_uri.insert(uri, Arc::clone(slot));
+            self.by_uri.insert(uri, (Arc::clone(slot), name));
         }
     }
 
-    /// Forgets a slot whose file is closed. Its lock is held.
-    pub(super) fn remove(&mut self, place: &Place) {
-        for uri in self.by_place.remove(place).into_iter().flat_map(|entry| entry.uris) {
-            self.by_uri.remove(&uri);
+    /// Notes what a slot that was just opened is. If another one is the same file, this slot leaves the index, and its name leads
+    /// to the other. Its lock is held.
+    pub(super) fn register(&mut self, slot: &Slot, identity: FileId) -> Registered {
+        let Some(&number) = self.by_identity.get(&identity) else {
+            if let Some(entry) = self.entries.get_mut(&slot.number) {
+                entry.identity = Some(identity);
+                self.by_identity.insert(identity, slot.number);
+            }
+            return Registered::New;
+        };
+        self.remove(slot);
+        let other = self.entries.get_mut(&number).expect("what is removed leaves every map");
+        let found = other.names.len() < MOST_NAMES;
+        if found {
+            self.by_place.insert(slot.place.clone(), (number, other.names.len()));
+            other.names.push(slot.place.clone());
         }
+        Registered::Alias { of: Arc::clone(&other.slot), found }
+    }
+
+    /// Forgets a slot whose file is closed, and says by which names it was known, and what it was. Its lock is held.
+    pub(super) fn remove(&mut self, slot: &Slot) -> (Vec<Place>, Option<FileId>) {
+        let Some(entry) = self.entries.remove(&slot.number) else { return (Vec::new(), None) };
+        for uri in &entry.uris {
+            self.by_uri.remove(uri);
+        }
+        for name in &entry.names {
+            self.by_place.remove(name);
+        }
+        if let Some(identity) = &entry.identity {
+            self.by_identity.remove(identity);
+        }
+        (entry.names, entry.identity)
     }
 
     pub(super) fn slots(&self) -> impl Iterator<Item = &Arc<Slot>> {
-        self.by_place.values().map(|entry| &entry.slot)
+        self.entries.values().map(|entry| &entry.slot)
     }
 
-    /// The slots of a folder's files, however deep, and its own.
-    pub(super) fn within<'a>(&'a self, folder: &'a Place) -> impl Iterator<Item = &'a Arc<Slot>> {
-        self.slots().filter(|slot| slot.place.is_within(folder))
+    /// Every name of every file that has a slot.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&Place, &Arc<Slot>)> {
+        self.entries.values().flat_map(|entry| entry.names.iter().map(|name| (name, &entry.slot)))
     }
 
     /// The one used longest ago among those whose handle may be closed: idle ones first.
@@ -137,36 +222,65 @@ impl Index {
 
     // Failures.
 
-    pub(super) fn fail(&mut self, place: &Place, error: Error, told: bool) {
+    /// Keeps an error with all names of its file.
+    pub(super) fn fail(&mut self, names: Vec<Place>, identity: Option<FileId>, error: Error, told: bool) {
         // The first failure is the one that explains the others.
-        let failure = self.failures.entry(place.clone()).or_insert(Failure { error, told });
-        failure.told |= told;
+        if let Some(first) = names.iter().find_map(|name| self.failures.get(name)) {
+            first.told.fetch_or(told, Relaxed);
+            return;
+        }
+        let failure = Arc::new(Failure { error, told: told.into(), names, identity });
+        for name in &failure.names {
+            self.failures.insert(name.clone(), Arc::clone(&failure));
+        }
     }
 
     /// Why the file is not complete. Whoever asks is told.
-    pub(super) fn failure(&mut self, place: &Place) -> Option<Error> {
-        let failure = self.failures.get_mut(place)?;
-        failure.told = true;
-        Some(failure.error.clone())
+    pub(super) fn failure(&self, place: &Place) -> Option<Error> {
+        self.failures.get(place).map(|failure| failure.tell())
     }
 
-    /// The first one in a folder.
-    pub(super) fn failure_within(&mut self, folder: &Place) -> Option<Error> {
-        let (_, failure) = self.failures.range_mut(folder..).next().filter(|(place, _)| place.is_within(folder))?;
-        failure.told = true;
-        Some(failure.error.clone())
+    /// Failures that may be this file's: another one may have its number by now.
+    pub(super) fn failures_of(&self, identity: FileId) -> Vec<Arc<Failure>> {
+        let mut of: Vec<Arc<Failure>> = Vec::new();
+        for failure in self.failures.values().filter(|failure| failure.identity == Some(identity)) {
+            if !of.iter().any(|known| Arc::ptr_eq(known, failure)) {
+                of.push(Arc::clone(failure));
+            }
+        }
+        of
     }
 
+    pub(super) fn has_failures(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
+    pub(super) fn too_many_failures(&self) -> bool {
+        self.failures.len() >= MOST_FAILURES
+    }
+
+    pub(super) fn failed_names(&self) -> Vec<(Place, Arc<Failure>)> {
+        self.failures.iter().map(|(place, failure)| (place.clone(), Arc::clone(failure))).collect()
+    }
+
+    /// Forgets a failure under all of its names.
     pub(super) fn take_failure(&mut self, place: &Place) -> Option<Error> {
-        self.failures.remove(place).map(|failure| failure.error)
+        let failure = self.failures.remove(place)?;
+        self.failures.retain(|_, other| !Arc::ptr_eq(other, &failure));
+        Some(failure.error.clone())
     }
 
-    pub(super) fn forget_failures_within(&mut self, folder: &Place) {
-        self.failures.retain(|place, _| !place.is_within(folder));
+    /// Forgets that the file by this name failed. Other names of it stay.
+    pub(super) fn forget_failure(&mut self, place: &Place) {
+        self.failures.remove(place);
     }
 
     pub(super) fn take_failures(&mut self, untold_only: bool) -> Vec<Error> {
-        let failures = std::mem::take(&mut self.failures).into_values();
-        failures.filter(|failure| !(untold_only && failure.told)).map(|failure| failure.error).collect()
+        // Each is there once for each of its names.
+        let mut seen = std::collections::HashSet::new();
+        let mut taken = std::mem::take(&mut self.failures).into_values().collect::<Vec<_>>();
+        taken.retain(|failure| seen.insert(Arc::as_ptr(failure)));
+        taken.retain(|failure| !untold_only || !failure.told.load(Relaxed));
+        taken.iter().map(|failure| failure.error.clone()).collect()
     }
 }

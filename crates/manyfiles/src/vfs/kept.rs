@@ -1,123 +1,189 @@
 //! A handle that is kept between calls, and what is buffered for it.
 
-use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use super::Output;
-use super::buffer::{Budget, Buffer};
+use super::buffer::{Budget, Share};
 use super::gate::Permit;
-use crate::Operation;
+use super::place::Place;
+use super::{Backend, Identity, Output};
+use crate::Result;
+use crate::writer::{Core, Kind, Target};
 
 /// How long, in milliseconds, bytes are gathered before a write looks whether the path still leads to the same file, and how
 /// old what is buffered gets while more is written. A look costs 0.4 µs on a local file system, a write of 512 B into the buffer
 /// 0.1: so rarely it does not count, and on a network it may well take a millisecond.
 pub(super) const INTERVAL: u64 = 10;
 
-/// What failed, and how.
-pub(super) type Fault = (Operation, io::Error);
-
-/// One open handle. Its file and its permit go with it; it can be neither copied nor used after it is closed.
+/// One open file, which may have several names: links, hard links, other spellings. Its permit and its part of the memory go with
+/// it; it can be neither copied nor used after it is closed.
 pub(super) struct Kept {
-    /// Away only while another takes its place.
-    output: Option<Box<dyn Output>>,
-    buffer: Buffer,
+    core: Core,
+    share: Share,
     permit: Permit,
-    /// Bytes that were handed to the output.
-    written: u64,
-    /// When the next write has to look where the path leads.
-    look_at: u64,
+    /// Which file it is. `None`: the backend tells files by their paths, and then a path always leads to its file.
+    identity: Option<Identity>,
+    /// By the numbers that the index gave them. `None`: a name that was not used since the handle was opened.
+    names: Vec<Option<Name>>,
+    /// The name that was used last.
+    last: usize,
 }
 
-/// Opens the file that has the path now.
-pub(super) type Open<'a> = &'a dyn Fn() -> Result<Box<dyn Output>, Fault>;
+/// A name that has led to the file.
+struct Name {
+    place: Place,
+    /// Until when a write by this name need not look where it leads.
+    until: u64,
+    /// How many changes of names this `Vfs` had made when somebody looked.
+    changes: u64,
+}
+
+/// The present: a time, and how many changes of names there have been.
+#[derive(Clone, Copy)]
+pub(super) struct Now {
+    pub(super) time: u64,
+    pub(super) changes: u64,
+}
+
+/// Opens the file that a path leads to now.
+pub(super) type Open<'a> = &'a dyn Fn(&Place) -> Result<Box<dyn Output>>;
 
 impl Kept {
-    pub(super) fn new(output: Box<dyn Output>, permit: Permit, budget: &Arc<Budget>) -> Kept {
-        Kept { output: Some(output), buffer: Buffer::new(budget), permit, written: 0, look_at: 0 }
+    /// `shown` is how errors name the file.
+    pub(super) fn new(output: Box<dyn Output>, shown: &Path, permit: Permit, budget: &Arc<Budget>) -> Kept {
+        let identity = output.identity();
+        let core = Core::new(Target::new(Kind::Backend(output), Some(shown.into())), 0, 0);
+        Kept { core, share: Share::new(budget), permit, identity, names: Vec::new(), last: 0 }
     }
 
     /// Takes bytes that need nothing but a place in the buffer.
     #[inline]
-    pub(super) fn push(&mut self, bytes: &[u8], now: u64) -> bool {
-        !self.buffer.is_empty() && now < self.look_at && self.buffer.push(bytes)
+    pub(super) fn push(&mut self, name: usize, bytes: &[u8], now: Now) -> bool {
+        let Some(Some(known)) = self.names.get(name) else { return false };
+        let pushed = now.time < known.until && now.changes == known.changes && self.core.push(bytes);
+        if pushed && self.last != name {
+            self.last = name;
+        }
+        pushed
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8], now: u64, open: Open<'_>) -> Result<(), Fault> {
-        if self.push(bytes, now) {
-            return Ok(());
+    /// Whether the name leads to this file now. From now on it counts as one of the file's names, if so.
+    pub(super) fn is_at(&mut self, name: usize, place: &Place, backend: &dyn Backend, now: Now) -> bool {
+        let is_at = leads_to(backend, place, self.identity);
+        if is_at {
+            self.see_at(name, place, now);
         }
-        self.follow_path(open)?;
-        self.write_buffer()?;
-        self.look_at = now + INTERVAL;
-        self.buffer.grow(self.written);
-        if self.buffer.is_small_for(bytes.len()) || !self.buffer.push(bytes) { self.hand_over(bytes) } else { Ok(()) }
+        is_at
+    }
+
+    /// Notes that the name leads here.
+    pub(super) fn see_at(&mut self, name: usize, place: &Place, now: Now) {
+        if self.names.len() <= name {
+            self.names.resize_with(name + 1, || None);
+        }
+        self.names[name] = Some(Name { place: place.clone(), until: now.time + INTERVAL, changes: now.changes });
+    }
+
+    /// Whether somebody has looked a moment ago where the name leads.
+    pub(super) fn was_just_at(&self, name: usize, now: Now) -> bool {
+        let known = self.names.get(name).and_then(Option::as_ref);
+        known.is_some_and(|known| now.time < known.until && now.changes == known.changes)
+    }
+
+    /// Whether any of its names still leads to the file.
+    pub(super) fn is_found(&self, backend: &dyn Backend) -> bool {
+        let last = self.names.get(self.last).into_iter();
+        last.chain(&self.names).flatten().any(|name| leads_to(backend, &name.place, self.identity))
+    }
+
+    /// Takes bytes by a name that leads here: in the buffer if there is room, or writes them.
+    pub(super) fn write(&mut self, name: usize, bytes: &[u8]) -> Result<()> {
+        self.last = name;
+        self.core.begin()?;
+        let written = self.take(bytes);
+        self.core.end(written)?;
+        self.open_buffer();
+        Ok(())
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<()> {
+        self.core.write_block()?;
+        let written = self.core.so_far().bytes;
+        if self.share.grow(written) {
+            self.core.resize(self.share.bytes());
+        }
+        // What would fill half the buffer gains nothing by being gathered.
+        if bytes.len() > self.share.bytes() / 2 {
+            return self.core.write_through(bytes).map(drop);
+        }
+        self.core.fill(bytes);
+        Ok(())
     }
 
     /// Bytes that go to the output in one piece, and at once.
-    pub(super) fn append(&mut self, bytes: &[u8], open: Open<'_>) -> Result<(), Fault> {
-        self.follow_path(open)?;
-        self.write_buffer()?;
-        self.hand_over(bytes)
+    pub(super) fn append(&mut self, name: usize, bytes: &[u8]) -> Result<()> {
+        self.last = name;
+        self.core.begin()?;
+        let written = self.core.write_block().and_then(|()| match bytes {
+            [] => Ok(()),
+            bytes => self.core.write_through(bytes).map(drop),
+        });
+        self.core.end(written)
     }
 
-    /// Hands over what is buffered: to the file that has the path now.
-    pub(super) fn write_out(&mut self, open: Open<'_>) -> Result<(), Fault> {
-        if self.buffer.is_empty() {
-            return Ok(());
+    /// Lets records into the buffer, once there is one that is young enough for others to join it.
+    fn open_buffer(&mut self) {
+        if self.core.is_empty() {
+            return self.core.close_buffer();
         }
-        self.follow_path(open)?;
-        self.write_buffer()
+        let limit = self.share.limit(self.core.so_far().bytes);
+        self.core.open_to(limit);
     }
 
-    /// Whether it has taken bytes that are not in the file.
+    /// Hands over what is buffered, to this file.
+    pub(super) fn write_out(&mut self) -> Result<()> {
+        self.core.begin()?;
+        let written = self.core.write_out();
+        self.core.end(written)
+    }
+
+    /// Whether it has taken bytes that are not in the file, or does not know.
     pub(super) fn owes(&self) -> bool {
-        !self.buffer.is_empty()
+        !self.core.is_empty()
     }
 
-    pub(super) fn sync(&mut self, open: Open<'_>) -> Result<(), Fault> {
-        self.write_out(open)?;
-        self.output().sync().map_err(|cause| (Operation::Sync, cause))
+    pub(super) fn sync(&mut self) -> Result<()> {
+        self.core.begin()?;
+        let synced = self.core.sync();
+        self.core.end(synced)
     }
 
     /// Writes out and closes. The permit comes back even if that fails.
-    pub(super) fn close(mut self, open: Open<'_>) -> (Permit, Result<(), Fault>) {
-        let written = self.write_out(open);
-        let closed = self.output.take().map_or(Ok(()), |output| output.close());
-        (self.permit, written.and(closed.map_err(|cause| (Operation::Close, cause))))
+    ///
+    /// If none of its names leads to the file any more, nobody would find what is written to it: then what is buffered goes to
+    /// the file that the name used last leads to now, which is created if there is none.
+    pub(super) fn close(mut self, backend: &dyn Backend, open: Open<'_>) -> (Permit, Result<()>) {
+        let begun = self.core.begin();
+        let moved = begun.is_ok() && self.owes() && !self.is_found(backend);
+        let owed = if moved { self.core.take_buffered() } else { Vec::new() };
+        let written = begun.and_then(|()| self.core.write_out());
+        let closed = self.core.take_target().map_or(Ok(()), Target::close);
+        let last = self.names.get(self.last).and_then(Option::as_ref);
+        let elsewhere = match last.filter(|_| moved) {
+            Some(last) => open(&last.place).and_then(|output| {
+                let mut target = Target::new(Kind::Backend(output), self.core.path().cloned());
+                target.write_all(&owed, 0, &mut 0)?;
+                target.close()
+            }),
+            None => Ok(()),
+        };
+        (self.permit, written.and(closed).and(elsewhere))
     }
+}
 
-    fn output(&mut self) -> &mut dyn Output {
-        self.output.as_deref_mut().expect("a failure to replace it ended this handle")
-    }
-
-    /// If the path leads to another file now, or to none, opens that. The old one is closed first: there is one permit.
-    fn follow_path(&mut self, open: Open<'_>) -> Result<(), Fault> {
-        if self.output().is_current() {
-            return Ok(());
-        }
-        let closed = self.output.take().map_or(Ok(()), |output| output.close());
-        closed.map_err(|cause| (Operation::Close, cause))?;
-        self.output = Some(open()?);
-        Ok(())
-    }
-
-    fn write_buffer(&mut self) -> Result<(), Fault> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        let output = self.output.as_deref_mut().expect("a failure to replace it ended this handle");
-        output.write(self.buffer.as_slice()).map_err(|cause| (Operation::Write, cause))?;
-        self.written += self.buffer.as_slice().len() as u64;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    fn hand_over(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.output().write(bytes).map_err(|cause| (Operation::Write, cause))?;
-        self.written += bytes.len() as u64;
-        Ok(())
+fn leads_to(backend: &dyn Backend, place: &Place, identity: Option<Identity>) -> bool {
+    match identity {
+        Some(identity) => matches!(backend.identity(&place.path), Ok(Some(found)) if found == identity),
+        None => true,
     }
 }

@@ -6,12 +6,12 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::backend::{Backend, Choices, Metadata, Output};
+use super::backend::{Backend, Choices, Identity, Metadata, Output};
 
 /// A tree that answers as a local file system would.
 #[derive(Default)]
 pub(super) struct Memory {
-    tree: Arc<Tree>,
+    tree: Tree,
 }
 
 type Bytes = Arc<Mutex<Vec<u8>>>;
@@ -76,8 +76,11 @@ fn is_empty_folder(nodes: &Nodes, path: &Path) -> bool {
 
 struct OpenFile {
     bytes: Bytes,
-    path: PathBuf,
-    tree: Arc<Tree>,
+}
+
+/// What a file is: where its bytes are, which no other file's are while anybody has them.
+fn identity(bytes: &Bytes) -> Identity {
+    Identity::new(0, Arc::as_ptr(bytes).addr() as u128)
 }
 
 impl Output for OpenFile {
@@ -93,8 +96,8 @@ impl Output for OpenFile {
         Ok(())
     }
 
-    fn is_current(&self) -> bool {
-        find_file(&lock(&self.tree.nodes), &self.path).is_ok_and(|bytes| Arc::ptr_eq(&bytes, &self.bytes))
+    fn identity(&self) -> Option<Identity> {
+        Some(identity(&self.bytes))
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
@@ -103,10 +106,6 @@ impl Output for OpenFile {
 }
 
 impl Memory {
-    fn open(&self, path: &Path, bytes: Bytes) -> io::Result<Box<dyn Output>> {
-        Ok(Box::new(OpenFile { bytes, path: path.to_owned(), tree: Arc::clone(&self.tree) }))
-    }
-
     fn nodes(&self) -> MutexGuard<'_, Nodes> {
         lock(&self.tree.nodes)
     }
@@ -136,7 +135,7 @@ impl Backend for Memory {
             }
             other => other?,
         };
-        self.open(path, bytes)
+        Ok(Box::new(OpenFile { bytes }))
     }
 
     fn create(&self, path: &Path, choices: &Choices<'_>) -> io::Result<Box<dyn Output>> {
@@ -152,6 +151,26 @@ impl Backend for Memory {
 
     fn option_names(&self) -> &'static [&'static str] {
         &["create_new"]
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
+        match find(&self.nodes(), path)? {
+            Node::Folder => Ok(None),
+            Node::File(bytes) => Ok(Some(identity(&bytes))),
+        }
+    }
+
+    fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut content = Vec::new();
+        content.try_reserve_exact(bytes.len()).map_err(|_| io::Error::from(ErrorKind::StorageFull))?;
+        content.extend_from_slice(bytes);
+        let mut nodes = self.nodes();
+        match find_file(&nodes, path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => check_parent(&nodes, path)?,
+        }
+        nodes.insert(path.to_owned(), Node::File(Arc::new(Mutex::new(content))));
+        Ok(())
     }
 
     fn read_at(&self, path: &Path, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {

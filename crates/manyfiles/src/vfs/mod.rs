@@ -22,7 +22,6 @@
 
 mod backend;
 mod buffer;
-mod errors;
 mod files;
 mod gate;
 mod index;
@@ -30,18 +29,19 @@ mod kept;
 mod memory;
 mod options;
 mod place;
+mod readers;
 mod sync;
 mod table;
 mod uri;
 #[expect(clippy::module_inception, reason = "a type's file has its name")]
 mod vfs;
+mod within;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub use backend::{Backend, Choices, Metadata, Output};
-pub use errors::VfsErrors;
+pub use backend::{Backend, Choices, Identity, Input, Metadata, Output};
 pub use options::Options;
 pub use vfs::{Entry, Vfs};
 pub use writer::VfsWriter;

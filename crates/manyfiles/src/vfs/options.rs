@@ -26,7 +26,8 @@ fn default_handles() -> usize {
 }
 
 impl Options {
-    /// How many handles are kept open at most, for [`write`](Vfs::write) and [`append`](Vfs::append); 0 counts as 1. The writers
+    /// How many handles are kept open at most, for [`write`](Vfs::write), [`append`](Vfs::append) and
+    /// [`read_at`](Vfs::read_at); 0 counts as 1. One that is only read makes room before one that is written. The writers
     /// of [`create_writer`](Vfs::create_writer) are their owners' and not counted. A program that goes round and round more files than
     /// that gains nothing: each write then opens and closes, for up to twice the price of doing so by hand. Default: a quarter of the process's limit
     /// (RLIMIT_NOFILE), at most 512.
@@ -70,7 +71,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Options {
         let backends: [(String, Arc<dyn Backend>); 2] =
-            [(FILE.into(), Arc::new(Files::new())), ("mem".into(), Arc::new(Memory::default()))];
+            [(FILE.into(), Arc::new(Files::default())), ("mem".into(), Arc::new(Memory::default()))];
         Options { handles: None, buffer_memory: 16 << 20, backends: backends.into() }
     }
 }

@@ -1,20 +1,27 @@
-//! The kept handles of a [`Vfs`](super::Vfs): found by name, bounded in number, one lock for each file.
+//! The kept handles of a [`Vfs`](super::Vfs): one for each file, found by any of its names, bounded in number, one lock each.
 //!
-//! Locks, in the order in which a thread may take them: a file's (two only to rename, in the order of their places); the gate's;
-//! the index's. Only the first is held while anything is written, opened or closed. Who waits for a permit has no file's lock,
-//! for a permit may have to come from any file.
+//! A name that is not known yet is opened; if what that opens is a file that has a handle, the name becomes one more of that
+//! file's, and the new handle is closed. So all that is buffered for a file is in one place and in the order of the calls. A
+//! name counts as known for [`INTERVAL`](super::kept::INTERVAL), and not beyond a change of names by this `Vfs`: then it is
+//! looked up again.
+//!
+//! Locks, in the order in which a thread may take them: a file's that nobody has open (two only to rename, in the order of their
+//! places); a file's that is open; the gate's; the index's. Only the first two are held while anything is written, opened, closed
+//! or looked up. Who waits for a permit has no file's lock, for a permit may have to come from any file.
 
 use std::ffi::OsStr;
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, PoisonError};
 
 use super::buffer::Budget;
 use super::gate::{Gate, Permit};
-use super::index::{Index, Slot, State};
-use super::kept::{Fault, Kept};
+use super::index::{FileId, Index, MOST_FAILURES, Registered, Slot, State};
+use super::kept::{Kept, Now};
 use super::place::Place;
+use super::readers::{Reader, Readers};
 use super::sync::{AtomicU64, FileGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, now};
+use super::within::Within;
 use super::{Backend, Output};
 use crate::{Error, Operation, Result, sys};
 
@@ -25,12 +32,17 @@ pub(super) struct Table {
     gate: Arc<Gate>,
     budget: Arc<Budget>,
     uses: AtomicU64,
+    /// How many times this `Vfs` has removed, renamed or created anything.
+    changes: AtomicU64,
+    readers: Readers,
 }
 
 impl Table {
     pub(super) fn new(backends: Vec<(String, Arc<dyn Backend>)>, handles: usize, buffer_memory: usize) -> Table {
         let (index, gate) = (RwLock::new(Index::default()), Gate::new(handles.max(1)));
-        Table { backends, index, gate, budget: Budget::new(buffer_memory), uses: AtomicU64::new(0) }
+        let (uses, changes) = (AtomicU64::new(0), AtomicU64::new(0));
+        let budget = Budget::new(buffer_memory);
+        Table { backends, index, gate, budget, uses, changes, readers: Readers::default() }
     }
 
     pub(super) fn backends(&self) -> &[(String, Arc<dyn Backend>)] {
@@ -50,12 +62,22 @@ impl Table {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn now(&self) -> Now {
+        Now { time: now(), changes: self.changes.load(Acquire) }
+    }
+
     /// The error of an operation on a file. What a writer of ours said says it all already.
-    pub(super) fn error(&self, place: &Place, (operation, cause): Fault) -> Error {
+    pub(super) fn error(&self, place: &Place, operation: Operation, cause: io::Error) -> Error {
         match cause.downcast::<Error>() {
             Ok(error) => error,
             Err(cause) => Error::new(operation, super::uri::shown(&self.backends, place), cause),
         }
+    }
+
+    /// What the file is that the name leads to now. `None` if that is nothing, or if the backend does not tell.
+    fn identify(&self, place: &Place) -> Option<FileId> {
+        // An error is told by the call that comes next.
+        Some((place.backend, self.backend(place).identity(&place.path).ok().flatten()?))
     }
 
     // Writing.
@@ -65,11 +87,11 @@ impl Table {
     #[inline]
     pub(super) fn push(&self, uri: &OsStr, bytes: &[u8]) -> bool {
         let index = self.read();
-        let Some(slot) = index.by_uri(uri) else { return false };
+        let Some((slot, name)) = index.by_uri(uri) else { return false };
         let Some(mut state) = slot.try_lock() else { return false };
         let State::Open(kept) = &mut *state else { return false };
         self.touch(slot);
-        kept.push(bytes, now())
+        kept.push(*name, bytes, self.now())
     }
 
     /// Notes that a file was used. While one file is used again and again no shared memory changes.
@@ -81,23 +103,18 @@ impl Table {
     }
 
     pub(super) fn write(&self, place: &Place, uri: &OsStr, bytes: &[u8]) -> Result<()> {
-        self.with_handle(place, uri, |kept, open| kept.write(bytes, now(), open))
+        self.with_handle(place, uri, |kept, name| kept.write(name, bytes))
     }
 
     pub(super) fn append(&self, place: &Place, uri: &OsStr, bytes: &[u8]) -> Result<()> {
-        self.with_handle(place, uri, |kept, open| kept.append(bytes, open))
+        self.with_handle(place, uri, |kept, name| kept.append(name, bytes))
     }
 
-    /// Does something with a file's handle, opened if need be, under the file's lock.
-    fn with_handle(
-        &self,
-        place: &Place,
-        uri: &OsStr,
-        work: impl FnOnce(&mut Kept, super::kept::Open<'_>) -> Result<(), Fault>,
-    ) -> Result<()> {
+    /// Does something with the handle of the file that the name leads to, opened if need be, under the file's lock.
+    fn with_handle(&self, place: &Place, uri: &OsStr, work: impl FnOnce(&mut Kept, usize) -> Result<()>) -> Result<()> {
         let mut permit = None;
         loop {
-            let slot = {
+            let (slot, name) = {
                 let mut index = self.write_index();
                 if let Some(failure) = index.failure(place) {
                     return Err(failure);
@@ -108,59 +125,103 @@ impl Table {
                     permit = Some(self.permit(place)?);
                     continue;
                 }
-                let slot = index.slot(place);
-                index.remember(uri, &slot);
-                slot
+                let (slot, name) = index.slot(place);
+                index.remember(uri, &slot, name);
+                (slot, name)
             };
             let mut state = slot.lock();
-            let mut kept = match (std::mem::replace(&mut *state, State::Away), permit.take()) {
-                (State::Open(kept), _) => kept,
-                (State::New, Some(permit)) => match self.open(place) {
-                    Ok(output) => self.kept(&slot, output, permit),
-                    Err(fault) => {
-                        self.forget(&slot, state, None);
-                        return Err(self.error(place, fault));
+            match &mut *state {
+                State::Gone => continue,
+                State::Away => {
+                    self.forget_panicked(&slot, state, true);
+                    continue;
+                }
+                State::New => {
+                    let Some(own) = permit.take() else {
+                        drop(state);
+                        permit = Some(self.permit(place)?);
+                        continue;
+                    };
+                    *state = State::Away;
+                    let now = self.now();
+                    match self.open_slot(&slot, own) {
+                        Ok(Ok(mut kept)) => {
+                            kept.see_at(name, place, now);
+                            *state = State::Open(Box::new(kept));
+                        }
+                        // Its name leads to a file that has a handle: look there.
+                        Ok(Err(own)) => {
+                            *state = State::Gone;
+                            permit = Some(own);
+                            continue;
+                        }
+                        Err(error) => {
+                            *state = State::Gone;
+                            return Err(error);
+                        }
                     }
-                },
-                (State::New, None) => {
-                    *state = State::New;
-                    drop(state);
-                    permit = Some(self.permit(place)?);
-                    continue;
                 }
-                (State::Gone, had) => {
-                    *state = State::Gone;
-                    permit = had;
-                    continue;
+                State::Open(kept) => {
+                    if !kept.is_at(name, place, self.backend(place), self.now()) {
+                        // The name leads elsewhere now.
+                        permit = self.evict(&slot, state).or(permit);
+                        continue;
+                    }
                 }
-                (State::Away, _) => {
-                    self.forget(&slot, state, Some((self.panicked(place), true)));
-                    continue;
-                }
-            };
+            }
+            let State::Open(kept) = &mut *state else { continue };
             self.touch(&slot);
-            return match work(&mut kept, &|| self.open(place)) {
-                Ok(()) => {
-                    *state = State::Open(kept);
-                    Ok(())
-                }
-                Err(fault) => Err(self.give_up(&slot, state, kept, fault)),
+            return match work(kept, name) {
+                Ok(()) => Ok(()),
+                Err(error) => Err(self.give_up(&slot, state, error)),
             };
         }
     }
 
-    fn kept(&self, slot: &Slot, output: Box<dyn Output>, mut permit: Permit) -> Kept {
-        if self.backend(&slot.place).reopens() {
+    /// Opens the file of a slot that is locked, and [`Away`](State::Away). Gives the permit back if the file is another slot's.
+    /// After an error the slot is out of the index.
+    fn open_slot(&self, slot: &Slot, mut permit: Permit) -> Result<Result<Kept, Permit>> {
+        let place = &slot.place;
+        let opened = if self.read().too_many_failures() {
+            let message =
+                format!("{MOST_FAILURES} files have failed and nobody has taken note; flush them, or close the Vfs");
+            Err(self.error(place, Operation::Open, io::Error::other(message)))
+        } else {
+            self.open(place)
+        };
+        let output = opened.inspect_err(|_| drop(self.write_index().remove(slot)))?;
+        let identity = output.identity().map(|identity| (place.backend, identity));
+        if let Some(identity) = identity {
+            if let Some(failure) = self.failure_of(identity) {
+                self.write_index().remove(slot);
+                return Err(failure);
+            }
+            let registered = self.write_index().register(slot, identity);
+            if let Registered::Alias { of, found } = registered {
+                if let Err(cause) = output.close() {
+                    let error = self.error(place, Operation::Close, cause);
+                    self.write_index().fail(vec![place.clone(), of.place.clone()], Some(identity), error.clone(), true);
+                    return Err(error);
+                }
+                if !found {
+                    // With its next handle it has one name again.
+                    drop(self.evict(&of, of.lock()));
+                }
+                return Ok(Err(permit));
+            }
+        }
+        if self.backend(place).reopens() {
             slot.can_be_evicted.store(true, Relaxed);
             self.gate.announce();
         } else {
             permit.pin();
         }
-        Kept::new(output, permit, &self.budget)
+        Ok(Ok(Kept::new(output, &super::uri::shown(&self.backends, place), permit, &self.budget)))
     }
 
-    fn open(&self, place: &Place) -> Result<Box<dyn Output>, Fault> {
-        self.with_room(|| self.backend(place).append(&place.path)).map_err(|cause| (Operation::Open, cause))
+    fn open(&self, place: &Place) -> Result<Box<dyn Output>> {
+        let opened = self.with_room(|| self.backend(place).append(&place.path));
+        opened.map_err(|cause| self.error(place, Operation::Open, cause))
     }
 
     /// Opens something. If the process has no room for another handle, kept ones are closed, one by one, those that nobody has in
@@ -168,7 +229,10 @@ impl Table {
     pub(super) fn with_room<T>(&self, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
         loop {
             match open() {
-                Err(error) if sys::is_out_of_handles(&error) => {
+                Err(error) if is_out_of_handles(&error) => {
+                    if self.readers.forget_oldest() {
+                        continue;
+                    }
                     let Some(victim) = self.read().victim(true) else { return Err(error) };
                     // Its lock may be somebody's by now, who waits for ours: no more than a try.
                     if let Some(state) = victim.try_lock() {
@@ -180,19 +244,18 @@ impl Table {
         }
     }
 
-    fn panicked(&self, place: &Place) -> Error {
-        let cause = io::Error::other("a call before this one panicked, and what it wrote is not known");
-        self.error(place, (Operation::Write, cause))
+    /// After a failure, which the caller is told: nothing more is written by this handle.
+    fn give_up(&self, slot: &Slot, mut state: FileGuard<'_, State>, error: Error) -> Error {
+        // Closed by its drop. Only the first failure is told: whatever the close says is a consequence of it, or less.
+        drop(std::mem::replace(&mut *state, State::Away));
+        self.forget(slot, state, Some((error.clone(), true)));
+        error
     }
 
-    /// After a failure, which the caller is told: nothing more is written by this handle.
-    fn give_up(&self, slot: &Slot, state: FileGuard<'_, State>, kept: Kept, fault: Fault) -> Error {
-        // If nothing but the opening of another file failed, none is incomplete.
-        let nothing_lost = fault.0 == Operation::Open && !kept.owes();
-        let error = self.error(&slot.place, fault);
-        // Closed by its drop. Only the first failure is told: whatever the close says is a consequence of it, or less.
-        drop(kept);
-        self.forget(slot, state, (!nothing_lost).then(|| (error.clone(), true)));
+    fn forget_panicked(&self, slot: &Slot, state: FileGuard<'_, State>, told: bool) -> Error {
+        let cause = io::Error::other("a call before this one panicked, and what it wrote is not known");
+        let error = self.error(&slot.place, Operation::Write, cause);
+        self.forget(slot, state, Some((error.clone(), told)));
         error
     }
 
@@ -200,17 +263,20 @@ impl Table {
     fn forget(&self, slot: &Slot, mut state: FileGuard<'_, State>, failure: Option<(Error, bool)>) {
         slot.can_be_evicted.store(false, Relaxed);
         let mut index = self.write_index();
-        index.remove(&slot.place);
+        let (mut names, identity) = index.remove(slot);
         if let Some((error, told)) = failure {
-            index.fail(&slot.place, error, told);
+            if names.is_empty() {
+                names.push(slot.place.clone());
+            }
+            index.fail(names, identity, error, told);
         }
         *state = State::Gone;
     }
 
     // Room.
 
-    /// A permit for another handle: a free one, or that of the handle used longest ago, which is closed for it. The caller has no
-    /// file's lock.
+    /// A permit for another handle: a free one, that of a file that is only read, or that of the handle used longest ago, which is
+    /// closed for it. The caller has no file's lock.
     fn permit(&self, place: &Place) -> Result<Permit> {
         loop {
             let mut permits = self.gate.lock();
@@ -218,9 +284,18 @@ impl Table {
                 if let Some(permit) = permits.take(&self.gate) {
                     return Ok(permit);
                 }
+                drop(permits);
+                if self.readers.forget_oldest() {
+                    permits = self.gate.lock();
+                    continue;
+                }
+                permits = self.gate.lock();
+                if let Some(permit) = permits.take(&self.gate) {
+                    return Ok(permit);
+                }
                 if permits.all_pinned() {
                     let message = "as many files as handles may be kept are being written; flush one of them first";
-                    return Err(self.error(place, (Operation::Open, io::Error::other(message))));
+                    return Err(self.error(place, Operation::Open, io::Error::other(message)));
                 }
                 if let Some(victim) = self.read().victim(false) {
                     break victim;
@@ -238,14 +313,12 @@ impl Table {
     fn evict(&self, slot: &Slot, mut state: FileGuard<'_, State>) -> Option<Permit> {
         match std::mem::replace(&mut *state, State::Away) {
             State::Open(kept) => {
-                let (permit, closed) = kept.close(&|| self.open(&slot.place));
-                let failure = closed.err().map(|fault| (self.error(&slot.place, fault), false));
-                self.forget(slot, state, failure);
+                let (permit, closed) = kept.close(self.backend(&slot.place), &|place| self.open(place));
+                self.forget(slot, state, closed.err().map(|error| (error, false)));
                 Some(permit)
             }
             State::Away => {
-                let failure = (self.panicked(&slot.place), false);
-                self.forget(slot, state, Some(failure));
+                self.forget_panicked(slot, state, false);
                 None
             }
             other => {
@@ -257,71 +330,140 @@ impl Table {
 
     // What other operations need of the kept handles.
 
+    /// Why a file is not complete, if it is this one: another may have its number by now.
+    fn failure_of(&self, identity: FileId) -> Option<Error> {
+        let maybe = {
+            let index = self.read();
+            if !index.has_failures() {
+                return None;
+            }
+            index.failures_of(identity)
+        };
+        let is_it =
+            maybe.into_iter().find(|failure| failure.names.iter().any(|name| self.identify(name) == Some(identity)));
+        is_it.map(|failure| failure.tell())
+    }
+
     /// Returns why a file is not complete, if it is not.
-    pub(super) fn check(&self, place: &Place) -> Result<()> {
-        self.write_index().failure(place).map_or(Ok(()), Err)
+    fn check(&self, place: &Place, identity: Option<FileId>) -> Result<()> {
+        if let Some(failure) = self.read().failure(place) {
+            return Err(failure);
+        }
+        identity.and_then(|identity| self.failure_of(identity)).map_or(Ok(()), Err)
     }
 
     /// The same for a folder and all that is in it.
     pub(super) fn check_within(&self, folder: &Place) -> Result<()> {
-        self.write_index().failure_within(folder).map_or(Ok(()), Err)
+        let failed = self.read().failed_names();
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let mut within = Within::new(self.backend(folder), folder);
+        let found = failed.iter().find(|(place, _)| within.has(place));
+        match found {
+            Some((_, failure)) => Err(failure.tell()),
+            None => self.check(folder, self.identify(folder)),
+        }
+    }
+
+    /// The slots of the file that the name leads to: by the name, and by what the file is. Two if the name leads to another file
+    /// than when it was used last. And what the file is, if somebody had to look.
+    fn slots_of(&self, place: &Place) -> (Vec<Arc<Slot>>, Option<FileId>) {
+        let (known, has_identities, has_failures) = {
+            let index = self.read();
+            (index.get(place), index.has_identities(), index.has_failures())
+        };
+        if let Some((slot, name)) = &known
+            && !has_failures
+            && let Some(state) = slot.try_lock()
+            && let State::Open(kept) = &*state
+            && kept.was_just_at(*name, self.now())
+        {
+            drop(state);
+            return (vec![Arc::clone(slot)], None);
+        }
+        let identity = if has_identities || has_failures { self.identify(place) } else { None };
+        let mut slots: Vec<_> = known.into_iter().map(|(slot, _)| slot).collect();
+        let other = identity.and_then(|identity| self.read().by_identity(identity));
+        slots.extend(other.filter(|other| !slots.iter().any(|slot| Arc::ptr_eq(slot, other))));
+        (slots, identity)
     }
 
     /// Hands what is buffered for a file to the operating system, or whatever is behind the backend, and keeps the handle.
     pub(super) fn write_out(&self, place: &Place) -> Result<()> {
-        self.if_kept(place, |kept, open| kept.write_out(open))?;
-        self.check(place)
+        let (slots, identity) = self.slots_of(place);
+        for slot in &slots {
+            self.if_open(slot, Kept::write_out)?;
+        }
+        self.check(place, identity)
     }
 
-    /// The same for all files in a folder.
+    /// The same for all files that are in a folder, by whatever names.
     pub(super) fn write_out_children(&self, folder: &Place) -> Result<()> {
-        let children: Vec<Place> = {
-            let index = self.read();
-            index.within(folder).map(|slot| &slot.place).filter(|it| it.is_direct_child_of(folder)).cloned().collect()
-        };
-        children.iter().try_for_each(|place| self.write_out(place))
+        let names: Vec<(Place, Arc<Slot>)> =
+            self.read().names().map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect();
+        let mut within = Within::new(self.backend(folder), folder);
+        let mut first = Ok(());
+        for (name, slot) in names {
+            if name.backend != folder.backend {
+                continue;
+            }
+            // A file may be in the folder by a name that nobody has used here. Its failure is told to whoever names it.
+            let written = self.if_open(&slot, Kept::write_out);
+            if first.is_ok() && within.has_child(&name) {
+                first = written.and_then(|_| self.check(&name, None));
+            }
+        }
+        first
     }
 
     /// Makes a file durable by its kept handle. False if it has none.
     pub(super) fn sync(&self, place: &Place) -> Result<bool> {
-        let synced = self.if_kept(place, |kept, open| kept.sync(open))?;
-        self.check(place).map(|()| synced)
+        let (slots, identity) = self.slots_of(place);
+        let mut synced = false;
+        for slot in &slots {
+            synced |= self.if_open(slot, Kept::sync)?;
+        }
+        self.check(place, identity).map(|()| synced)
     }
 
-    fn if_kept(
-        &self,
-        place: &Place,
-        work: impl FnOnce(&mut Kept, super::kept::Open<'_>) -> Result<(), Fault>,
-    ) -> Result<bool> {
-        let Some(slot) = self.read().get(place).cloned() else { return Ok(false) };
+    /// Does something with the handle of a slot, if it has one. What is buffered for a file that none of its names leads to is
+    /// written to where they lead now, and the handle closed.
+    fn if_open(&self, slot: &Slot, work: impl FnOnce(&mut Kept) -> Result<()>) -> Result<bool> {
         let mut state = slot.lock();
-        match std::mem::replace(&mut *state, State::Away) {
-            State::Open(mut kept) => match work(&mut kept, &|| self.open(place)) {
-                Ok(()) => {
-                    *state = State::Open(kept);
-                    Ok(true)
+        match &mut *state {
+            State::Open(kept) => {
+                if kept.owes() && !kept.is_found(self.backend(&slot.place)) {
+                    drop(self.evict(slot, state));
+                    return Ok(false);
                 }
-                Err(fault) => Err(self.give_up(&slot, state, kept, fault)),
-            },
-            State::Away => {
-                let error = self.panicked(place);
-                self.forget(&slot, state, Some((error.clone(), true)));
-                Err(error)
+                match work(kept) {
+                    Ok(()) => Ok(true),
+                    Err(error) => Err(self.give_up(slot, state, error)),
+                }
             }
-            other => {
-                *state = other;
-                Ok(false)
-            }
+            State::Away => Err(self.forget_panicked(slot, state, true)),
+            State::New | State::Gone => Ok(false),
         }
     }
 
-    /// Closes a file's handle and returns why the file is not complete, if it is not: that is then forgotten.
+    /// Closes the handles of a file and returns why the file is not complete, if it is not: that is then forgotten.
     pub(super) fn close(&self, place: &Place) -> Result<()> {
-        let slot = self.read().get(place).cloned();
-        if let Some(slot) = slot {
-            drop(self.evict(&slot, slot.lock()));
+        let (slots, identity) = self.slots_of(place);
+        for slot in &slots {
+            drop(self.evict(slot, slot.lock()));
         }
-        self.write_index().take_failure(place).map_or(Ok(()), Err)
+        self.forget_readers(place, identity);
+        if let Some(error) = self.write_index().take_failure(place) {
+            return Err(error);
+        }
+        let Some(identity) = identity else { return Ok(()) };
+        let Some(error) = self.failure_of(identity) else { return Ok(()) };
+        let names = self.read().failures_of(identity).into_iter().flat_map(|failure| failure.names.clone());
+        for name in names.collect::<Vec<_>>() {
+            self.write_index().take_failure(&name);
+        }
+        Err(error)
     }
 
     /// Closes all handles that are kept now, and returns why files are not complete.
@@ -341,13 +483,15 @@ impl Table {
         for slot in slots {
             drop(self.evict(&slot, slot.lock()));
         }
+        self.readers.forget(|_, _| true);
     }
 
-    /// Does something with a path while no handle is kept for it and nobody here opens one. Of what is kept below it, what
-    /// nobody has in hand is closed before.
+    /// Changes what a name leads to, while no handle is kept for the file that it leads to before, and nobody here opens one by this
+    /// name. What was written to that file before, by any of its names, is in it when `work` begins. Of what is kept below the
+    /// name, what nobody has in hand is closed before.
     pub(super) fn exclusively<T>(&self, place: &Place, work: impl FnOnce() -> T) -> T {
         loop {
-            let slot = self.write_index().slot(place);
+            let (slot, _) = self.write_index().slot(place);
             let mut state = slot.lock();
             if matches!(*state, State::Gone) {
                 continue;
@@ -357,34 +501,119 @@ impl Table {
                 continue;
             }
             *state = State::Away;
-            self.close_idle_within(place);
+            let identity = self.identify(place);
+            if let Some(other) = identity.and_then(|identity| self.read().by_identity(identity)) {
+                drop(self.evict(&other, other.lock()));
+            }
+            self.forget_readers(place, identity);
+            self.close_idle_within(place, &slot);
             let result = work();
+            self.changes.fetch_add(1, Release);
             self.forget(&slot, state, None);
             return result;
         }
     }
 
-    fn close_idle_within(&self, folder: &Place) {
-        let below: Vec<Arc<Slot>> = {
+    fn close_idle_within(&self, folder: &Place, own: &Arc<Slot>) {
+        let names: Vec<(Place, Arc<Slot>)> = {
             let index = self.read();
-            index.within(folder).filter(|slot| slot.place != *folder).cloned().collect()
+            let others = index.names().filter(|(_, slot)| !Arc::ptr_eq(slot, own));
+            others.map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect()
         };
-        for slot in below {
-            if let Some(state) = slot.try_lock() {
+        let mut within = Within::new(self.backend(folder), folder);
+        for (name, slot) in names {
+            if within.has(&name)
+                && let Some(state) = slot.try_lock()
+            {
                 drop(self.evict(&slot, state));
             }
+        }
+        let below: Vec<Place> = self.readers.names().into_iter().filter(|name| within.has(name)).collect();
+        if !below.is_empty() {
+            self.readers.forget(|name, _| below.contains(name));
         }
     }
 
     /// What was wrong with files that are gone now is nobody's loss.
-    pub(super) fn forget_failures(&self, place: &Place) {
-        self.write_index().forget_failures_within(place);
+    pub(super) fn forget_failures(&self, gone: &Place) {
+        self.write_index().forget_failure(gone);
+        let failed = self.read().failed_names();
+        if failed.is_empty() {
+            return;
+        }
+        let mut within = Within::new(self.backend(gone), gone);
+        for (name, _) in failed.iter().filter(|(name, _)| within.has(name)) {
+            self.write_index().forget_failure(name);
+        }
     }
 
-    /// Keeps an error that there is no call to return it.
-    pub(super) fn keep(&self, place: &Place, error: Error) {
-        self.write_index().fail(place, error, false);
+    /// Keeps an error that there is no call to return it, or that shall stay.
+    pub(super) fn keep(&self, place: &Place, error: Error, told: bool) {
+        let identity = self.identify(place);
+        self.write_index().fail(vec![place.clone()], identity, error, told);
     }
+
+    // Reading.
+
+    /// What reads the file that the name leads to now, once nothing is buffered for it. `None` if the backend reads by path. `keep`:
+    /// the same file is likely to be read again.
+    pub(super) fn reader(&self, place: &Place, keep: bool) -> Result<Option<Arc<Reader>>> {
+        // By the name it is known; what is buffered for a file that has moved may be what makes the name lead anywhere.
+        let bound = self.read().get(place);
+        if let Some((slot, _)) = bound {
+            self.if_open(&slot, Kept::write_out)?;
+        }
+        let reader = self.open_reader(place, keep).map_err(|cause| self.error(place, Operation::Read, cause))?;
+        let Some(reader) = reader else {
+            self.check(place, None)?;
+            return Ok(None);
+        };
+        let identity = reader.identity.map(|identity| (place.backend, identity));
+        if let Some(slot) = identity.and_then(|identity| self.read().by_identity(identity)) {
+            self.if_open(&slot, Kept::write_out)?;
+        }
+        self.check(place, identity)?;
+        Ok(Some(reader))
+    }
+
+    fn open_reader(&self, place: &Place, keep: bool) -> io::Result<Option<Arc<Reader>>> {
+        let now = now();
+        let backend = self.backend(place);
+        if let Some(kept) = self.readers.get(place, now) {
+            if backend.identity(&place.path)? == kept.identity {
+                return Ok(Some(kept));
+            }
+            self.readers.forget(|name, _| name == place);
+        }
+        let Some(input) = self.with_room(|| backend.open(&place.path))? else { return Ok(None) };
+        // What cannot be told from another file that has its name later is not kept.
+        let permit = if keep && input.identity().is_some() { self.spare_permit() } else { None };
+        let is_kept = permit.is_some();
+        let reader = Arc::new(Reader::new(input, now, permit));
+        if is_kept {
+            self.readers.keep(place, &reader, now);
+        }
+        Ok(Some(reader))
+    }
+
+    /// A permit that no file that is written has to give up.
+    fn spare_permit(&self) -> Option<Permit> {
+        let free = self.gate.lock().take(&self.gate);
+        free.or_else(|| if self.readers.forget_oldest() { self.gate.lock().take(&self.gate) } else { None })
+    }
+
+    /// Lets go of a file that is kept to be read.
+    pub(super) fn forget_readers(&self, place: &Place, identity: Option<FileId>) {
+        self.readers.forget(|name, other| {
+            name == place || (identity.is_some() && other.map(|other| (name.backend, other)) == identity)
+        });
+    }
+}
+
+/// Also where another error of ours says so.
+pub(super) fn is_out_of_handles(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    sys::is_out_of_handles(inner.map_or(error, Error::io_error))
 }
 
 impl Drop for Table {

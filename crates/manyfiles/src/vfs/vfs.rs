@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::backend::{Choices, Metadata};
 use super::place::Place;
-use super::table::Table;
-use super::{Options, VfsErrors, VfsWriter, uri};
-use crate::{Error, Operation, Result};
+use super::table::{Table, is_out_of_handles};
+use super::{Options, VfsWriter, uri};
+use crate::{Error, Errors, Operation, Result};
 
 /// Files named by URI, with the handles of those that are written kept open. Use it from any number of threads.
 ///
@@ -119,8 +119,9 @@ impl Vfs {
     pub fn create_writer(&self, uri: impl AsRef<OsStr>, options: &[(&str, &str)]) -> Result<VfsWriter> {
         let place = self.place(Operation::Create, uri.as_ref())?;
         let backend = self.table.backend(&place);
-        let choices =
-            Choices::checked(options, backend).map_err(|cause| self.error(&place, Operation::Create, cause))?;
+        let failed = |cause| self.error(&place, Operation::Create, cause);
+        let choices = Choices::checked(options, backend).map_err(failed)?;
+        let sync = choices.sync(backend).map_err(failed)?;
         let created = self.table.exclusively(&place, || {
             let created = self.table.with_room(|| backend.create(&place.path, &choices));
             if created.is_ok() {
@@ -128,13 +129,42 @@ impl Vfs {
             }
             created
         });
-        let output = created.map_err(|cause| self.error(&place, Operation::Create, cause))?;
-        Ok(VfsWriter::new(Arc::clone(&self.table), place, output))
+        VfsWriter::new(Arc::clone(&self.table), place.clone(), created.map_err(failed)?, sync)
+    }
+
+    /// Gives a file this content, whole and durable: whenever anybody looks, this program or another, also after a crash of the
+    /// machine, it has the old content or the new one. Creates the file if need be. A link stays, and what it leads to is
+    /// replaced, unless that is nothing; other hard links keep the old content.
+    ///
+    /// Costs two syncs, a few milliseconds on a disk: for many files at once use a [`SyncBatch`](crate::sync::SyncBatch).
+    ///
+    /// # Errors
+    /// The old content is there, but for a failed sync of the folder (an error of the operation [`Sync`](Operation::Sync) with the
+    /// folder's path): then the new content is there, and a crash of the machine may bring the old back. `Unsupported` by a
+    /// backend that cannot do this.
+    pub fn put(&self, uri: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> Result<()> {
+        let place = self.place(Operation::Write, uri.as_ref())?;
+        let put = self.table.exclusively(&place, || {
+            let put = self.table.with_room(|| self.table.backend(&place).put(&place.path, bytes.as_ref()));
+            if put.is_ok() {
+                self.table.forget_failures(&place);
+            }
+            put
+        });
+        put.map_err(|cause| self.error(&place, Operation::Write, cause))
+    }
+
+    /// Makes an empty file, if there is nothing. One that is there is left as it is.
+    pub fn touch(&self, uri: impl AsRef<OsStr>) -> Result<()> {
+        let uri = uri.as_ref();
+        // What cannot be added to, as an object in a store, is there already.
+        if self.exists(uri)? { Ok(()) } else { self.append(uri, b"") }
     }
 
     /// The whole of a file.
     pub fn read(&self, uri: impl AsRef<OsStr>) -> Result<Vec<u8>> {
-        let place = self.written_out(Operation::Read, uri.as_ref())?;
+        let place = self.place(Operation::Read, uri.as_ref())?;
+        let reader = self.table.reader(&place, false)?;
         let read = self.table.with_room(|| {
             let backend = self.table.backend(&place);
             let size = backend.metadata(&place.path)?.size;
@@ -146,7 +176,10 @@ impl Vfs {
                 let have = bytes.len();
                 bytes.try_reserve_exact(wanted).map_err(|_| io::ErrorKind::OutOfMemory)?;
                 bytes.resize(have + wanted, 0);
-                let read = backend.read_at(&place.path, have as u64, &mut bytes[have..])?;
+                let read = match &reader {
+                    Some(reader) => reader.input.read_at(have as u64, &mut bytes[have..])?,
+                    None => backend.read_at(&place.path, have as u64, &mut bytes[have..])?,
+                };
                 bytes.truncate(have + read);
                 if read < wanted {
                     return Ok(bytes);
@@ -159,8 +192,19 @@ impl Vfs {
 
     /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was: less than asked for only at
     /// the end.
+    ///
+    /// The file stays open for the next such call, for up to a second; each one looks whether the name still leads to the same
+    /// file. On a network file system what other machines write to a file is seen a second later at most, beside what the system
+    /// itself keeps.
     pub fn read_at(&self, uri: impl AsRef<OsStr>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let place = self.written_out(Operation::Read, uri.as_ref())?;
+        let place = self.place(Operation::Read, uri.as_ref())?;
+        if let Some(reader) = self.table.reader(&place, true)? {
+            if let Ok(read) = reader.input.read_at(offset, buffer) {
+                return Ok(read);
+            }
+            // A handle may have gone stale where the server has lost the file. If not, the error comes again.
+            self.table.forget_readers(&place, None);
+        }
         // A borrow for `with_room`, which may call twice.
         let buffer = std::cell::RefCell::new(buffer);
         let read = || self.table.backend(&place).read_at(&place.path, offset, &mut buffer.borrow_mut());
@@ -208,11 +252,105 @@ impl Vfs {
         Ok(names.into_iter().map(entry).collect())
     }
 
+    /// Everything that is in a folder, however deep, folders before what is in them and otherwise in the order of the names. A link
+    /// to a folder is listed and not gone through.
+    pub fn list_all(&self, uri: impl AsRef<OsStr>) -> Result<Vec<Entry>> {
+        let mut all = Vec::new();
+        // A path that is deep takes no stack.
+        let mut to_do = vec![uri.as_ref().to_os_string()];
+        let mut is_first = true;
+        while let Some(folder) = to_do.pop() {
+            let entries = match self.list(&folder) {
+                Ok(entries) => entries,
+                // Removed since it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !is_first => continue,
+                Err(error) => return Err(error),
+            };
+            is_first = false;
+            for entry in &entries {
+                if entry.metadata.is_folder && !self.is_link(Operation::List, &entry.uri)? {
+                    to_do.push(entry.uri.clone());
+                }
+            }
+            all.extend(entries);
+        }
+        all.sort_by(|one, other| one.uri.cmp(&other.uri));
+        Ok(all)
+    }
+
     /// Makes a folder, and those above it. One that is there is fine.
     pub fn create_folder(&self, uri: impl AsRef<OsStr>) -> Result<()> {
         let place = self.place(Operation::CreateFolder, uri.as_ref())?;
         let created = self.table.backend(&place).create_folder(&place.path);
         created.map_err(|cause| self.error(&place, Operation::CreateFolder, cause))
+    }
+
+    /// Removes a file, or a folder with all that is in it, as far as that goes: the first error ends it. A link is removed, not what
+    /// it leads to. What another program puts into the folder meanwhile may be removed with it, or make this fail.
+    pub fn remove_all(&self, uri: impl AsRef<OsStr>) -> Result<()> {
+        let uri = uri.as_ref();
+        let is_folder = !self.is_link(Operation::Remove, uri)? && self.metadata(uri)?.is_folder;
+        if !is_folder {
+            return self.remove(uri);
+        }
+        // What is deeper comes later in the list, and goes first.
+        let mut found = self.list_all(uri)?;
+        found.sort_by_key(|entry| entry.uri.as_encoded_bytes().iter().filter(|&&byte| is_separator(byte)).count());
+        for entry in found.iter().rev() {
+            match self.remove(&entry.uri) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        match self.remove(uri) {
+            // A backend in which folders are only what files are in.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.exists(uri)? => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Copies a file's content, what is buffered included. What was at `to` is replaced, by the new content or, if the copying
+    /// fails, by a part of it. Within one local file system by the system's own means, permissions included. Says how many bytes
+    /// that were.
+    ///
+    /// # Errors
+    /// `InvalidInput` if both names lead to the same file.
+    pub fn copy(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<u64> {
+        let from = self.written_out(Operation::Read, from.as_ref())?;
+        let to = self.place(Operation::Write, to.as_ref())?;
+        let (source, target) = (self.table.backend(&from), self.table.backend(&to));
+        if self.look_up(&from)?.is_folder {
+            return Err(self.error(&from, Operation::Read, io::ErrorKind::IsADirectory.into()));
+        }
+        if from == to {
+            let cause = io::Error::new(io::ErrorKind::InvalidInput, "a file cannot be copied to itself");
+            return Err(self.error(&to, Operation::Write, cause));
+        }
+        let copy = || {
+            if from.backend == to.backend {
+                return source.copy(&from.path, &to.path);
+            }
+            let mut output = target.create(&to.path, &Choices::default())?;
+            let mut buffer = vec![0; 256 << 10];
+            let mut copied = 0;
+            loop {
+                let read = source.read_at(&from.path, copied, &mut buffer)?;
+                output.write(&buffer[..read])?;
+                copied += read as u64;
+                if read < buffer.len() {
+                    output.close()?;
+                    return Ok(copied);
+                }
+            }
+        };
+        let copied = self.table.exclusively(&to, || {
+            let copied = self.table.with_room(copy);
+            if copied.is_ok() {
+                self.table.forget_failures(&to);
+            }
+            copied
+        });
+        copied.map_err(|cause| self.error(&to, Operation::Write, cause))
     }
 
     /// Removes a file, or an empty folder: one in which somebody writes is not empty, and the operating system says so.
@@ -272,7 +410,16 @@ impl Vfs {
             return Ok(());
         }
         let synced = self.table.with_room(|| self.table.backend(&place).sync(&place.path));
-        synced.map_err(|cause| self.error(&place, Operation::Sync, cause))
+        synced.map_err(|cause| {
+            // Where nothing was tried, because the file cannot be found or opened, nothing is lost.
+            let untried = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported].contains(&cause.kind());
+            let tried = !untried && !is_out_of_handles(&cause) && self.look_up(&place).is_ok();
+            let error = self.error(&place, Operation::Sync, cause);
+            if tried {
+                self.table.keep(&place, error.clone(), true);
+            }
+            error
+        })
     }
 
     /// Hands what is buffered for a file to the operating system and closes the handle that is kept for it. When this returns `Ok`
@@ -286,8 +433,8 @@ impl Vfs {
 
     /// [`flush`](Vfs::flush) for every file that was written before this call. The `Vfs` can be used on; whoever is done with
     /// it calls this last.
-    pub fn close(&self) -> Result<(), VfsErrors> {
-        VfsErrors::check(self.table.close_all())
+    pub fn close(&self) -> Result<(), Errors> {
+        Errors::check(self.table.close_all())
     }
 
     fn place(&self, operation: Operation, uri: &OsStr) -> Result<Place> {
@@ -302,14 +449,24 @@ impl Vfs {
         Ok(place)
     }
 
+    fn is_link(&self, operation: Operation, uri: &OsStr) -> Result<bool> {
+        let place = self.place(operation, uri)?;
+        Ok(self.table.backend(&place).is_link(&place.path))
+    }
+
     fn look_up(&self, place: &Place) -> Result<Metadata> {
         let found = self.table.backend(place).metadata(&place.path);
         found.map_err(|cause| self.error(place, Operation::Metadata, cause))
     }
 
     fn error(&self, place: &Place, operation: Operation, cause: io::Error) -> Error {
-        self.table.error(place, (operation, cause))
+        self.table.error(place, operation, cause)
     }
+}
+
+/// What may stand between a folder's name and that of a file in it.
+fn is_separator(byte: u8) -> bool {
+    byte == b'/' || (cfg!(windows) && byte == b'\\')
 }
 
 impl Default for Vfs {

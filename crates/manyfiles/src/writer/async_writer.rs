@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::{FileWriter, Written};
+use crate::close::{self, Closer};
 use crate::{Error, Operation, Result};
 
 /// A [`FileWriter`] for tokio: records go into its buffer at once, and what reaches the operating system does so on one of
@@ -25,7 +26,8 @@ use crate::{Error, Operation, Result};
 /// - A future that is dropped before it is ready takes nothing back: of a record that was being written, a beginning may be in
 ///   the file, and a flush or sync that had begun goes on.
 /// - A drop hands the writer to a blocking thread and does not wait. Its errors are kept by the
-///   [`Closer`](crate::close::Closer) once it has come to that. `close` it where they matter.
+///   [`Closer`](crate::close::Closer) once it has come to that, and so are those of a `close` whose future is dropped before it is
+///   ready. `close` the writer, and wait for it, where they matter.
 /// - Under [`SyncPolicy::Every`](super::SyncPolicy::Every) every record takes the way over a blocking thread.
 ///
 /// ```
@@ -62,7 +64,7 @@ enum State {
     Here(Box<FileWriter>),
     /// On a blocking thread. How it went is known to the writer itself: failure is sticky.
     Away(JoinHandle<Box<FileWriter>>, Errand),
-    Closing(JoinHandle<Result<Written>>),
+    Closing(JoinHandle<()>, Arc<Outcome>),
     Closed(Result<Written>),
     /// For a moment inside a call, or dropped.
     Nowhere,
@@ -163,8 +165,8 @@ impl AsyncFileWriter {
         if writer.push(bytes) {
             return Poll::Ready(Ok(bytes.len()));
         }
-        if let Some(failure) = writer.failure() {
-            return Poll::Ready(Err(failure.clone()));
+        if let Err(failure) = writer.tell_failure() {
+            return Poll::Ready(Err(failure));
         }
         let piece = bytes[..bytes.len().min(writer.capacity().max(PIECE))].to_vec();
         let taken = piece.len();
@@ -172,12 +174,13 @@ impl AsyncFileWriter {
         Poll::Ready(Ok(taken))
     }
 
-    /// Lets `work` be done on a blocking thread. How it goes is known to the writer, too: failure is sticky.
+    /// Lets `work` be done on a blocking thread. How it goes is known to the writer, too: failure is sticky, and counts as told only
+    /// when a caller has it: the future that waits for this may be dropped.
     fn send(&mut self, errand: Errand, work: impl FnOnce(&mut FileWriter) + Send + 'static) {
         self.state = match std::mem::replace(&mut self.state, State::Nowhere) {
             State::Here(mut writer) => {
                 let there = move || {
-                    work(&mut writer);
+                    writer.unheard(work);
                     writer
                 };
                 match blocking(there) {
@@ -194,15 +197,15 @@ impl AsyncFileWriter {
             // Nothing was written since: what an earlier future began and did not live to see counts as well.
             let done = matches!(&self.state, State::Away(_, Errand::Flush));
             let writer = ready!(self.poll_here(cx))?;
-            if let Some(failure) = writer.failure() {
-                return Poll::Ready(Err(failure.clone()));
+            if let Err(failure) = writer.tell_failure() {
+                return Poll::Ready(Err(failure));
             }
             if done {
                 return Poll::Ready(Ok(()));
             }
             self.send(Errand::Flush, |writer| drop(writer.flush()));
-            if let State::Here(writer) = &self.state {
-                return Poll::Ready(writer.failure().cloned().map_or(Ok(()), Err));
+            if let State::Here(writer) = &mut self.state {
+                return Poll::Ready(writer.tell_failure());
             }
         }
     }
@@ -219,21 +222,31 @@ impl AsyncFileWriter {
         });
         poll_fn(|cx| self.poll_here(cx).map_ok(drop)).await?;
         let result = result.lock().unwrap_or_else(PoisonError::into_inner).take();
-        result.expect("a thread that gave the writer back had done its work")
+        let result = result.expect("a thread that gave the writer back had done its work");
+        if let (Err(_), State::Here(writer)) = (&result, &mut self.state) {
+            drop(writer.tell_failure()); // it is the one that is returned, or one that changed nothing
+        }
+        result
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<Written>> {
         if matches!(self.state, State::Here(_) | State::Away(..)) {
             ready!(self.poll_here(cx))?;
-            if let State::Here(writer) = std::mem::replace(&mut self.state, State::Nowhere) {
-                self.state = match blocking(move || writer.close()) {
-                    Ok(closing) => State::Closing(closing),
-                    Err(close) => State::Closed(close()),
+            if let State::Here(mut writer) = std::mem::replace(&mut self.state, State::Nowhere) {
+                let outcome = Arc::new(Outcome::of(&writer));
+                let there = Arc::clone(&outcome);
+                self.state = match blocking(move || there.close(&mut writer)) {
+                    Ok(closing) => State::Closing(closing, outcome),
+                    Err(close) => {
+                        close();
+                        State::Closed(outcome.take().unwrap_or_else(|| Err(closed())))
+                    }
                 };
             }
         }
-        if let State::Closing(closing) = &mut self.state {
-            let closed = ready!(Pin::new(closing).poll(cx)).map_err(gone).and_then(|closed| closed);
+        if let State::Closing(closing, outcome) = &mut self.state {
+            let joined = ready!(Pin::new(closing).poll(cx));
+            let closed = outcome.take().unwrap_or_else(|| Err(joined.err().map_or_else(closed, gone)));
             self.state = State::Closed(closed);
         }
         match &self.state {
@@ -267,11 +280,73 @@ impl AsyncWrite for AsyncFileWriter {
 
 impl Drop for AsyncFileWriter {
     fn drop(&mut self) {
-        if let State::Here(writer) = std::mem::replace(&mut self.state, State::Nowhere)
-            && let Err(drop_it) = blocking(move || drop(writer))
-        {
-            drop_it();
+        match std::mem::replace(&mut self.state, State::Nowhere) {
+            State::Here(writer) => {
+                if let Err(drop_it) = blocking(move || drop(writer)) {
+                    drop_it();
+                }
+            }
+            // Given up while it was closing: by a timeout, a `select`.
+            State::Closing(_, outcome) => outcome.abandon(),
+            // A writer that is away is dropped by the thread that has it.
+            State::Away(..) | State::Closed(_) | State::Nowhere => {}
         }
+    }
+}
+
+/// How a close went, for whoever gets it: the task that waits for it or, if that gives up, the closer.
+#[derive(Debug)]
+struct Outcome {
+    closer: Option<Arc<Closer>>,
+    state: Mutex<Closing>,
+}
+
+#[derive(Debug)]
+enum Closing {
+    Running,
+    Abandoned,
+    Done(Result<Written>),
+    Taken,
+}
+
+impl Outcome {
+    fn of(writer: &FileWriter) -> Outcome {
+        Outcome { closer: writer.own_closer().cloned(), state: Mutex::new(Closing::Running) }
+    }
+
+    /// On the blocking thread. If that never comes to it, because the runtime ends before, the writer is dropped, and keeps its
+    /// errors itself.
+    fn close(&self, writer: &mut FileWriter) {
+        let closed = writer.close_now();
+        let mut state = self.lock();
+        match *state {
+            Closing::Abandoned => self.keep(closed),
+            _ => *state = Closing::Done(closed),
+        }
+    }
+
+    fn take(&self) -> Option<Result<Written>> {
+        match std::mem::replace(&mut *self.lock(), Closing::Taken) {
+            Closing::Done(closed) => Some(closed),
+            _ => None,
+        }
+    }
+
+    fn abandon(&self) {
+        let before = std::mem::replace(&mut *self.lock(), Closing::Abandoned);
+        if let Closing::Done(closed) = before {
+            self.keep(closed);
+        }
+    }
+
+    fn keep(&self, closed: Result<Written>) {
+        if let Err(error) = closed {
+            self.closer.as_deref().unwrap_or_else(|| close::global()).keep(error);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Closing> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

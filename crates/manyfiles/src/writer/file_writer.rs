@@ -7,13 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::buffer::Buffer;
-use super::second::Reached;
-use super::sink::Sink;
 use super::target::Target;
+use super::writer_core::Core;
 use super::{Options, SyncPolicy, Written};
 use crate::close::{self, Closer};
-use crate::{Error, Operation, Result};
+use crate::{Error, Operation, Result, sys};
 
 /// One file, opened once, to be written in pieces of any size. See the [module](super) for what it promises.
 ///
@@ -38,25 +36,18 @@ use crate::{Error, Operation, Result};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct FileWriter {
-    /// Taken and not handed to the sink. Closed unless a record can go into it without another thought.
-    buffer: Buffer,
-    /// Where in the file the buffer begins.
-    start: u64,
+    core: Core,
     /// Where the next write goes, if not behind the buffer.
     elsewhere: Option<u64>,
-    sink: Sink,
     path: Option<Arc<Path>>,
     capacity: usize,
     second_thread: bool,
     policy: SyncPolicy,
     last_sync: Instant,
-    /// Bytes handed to the sink, and how many they were at the last sync.
-    given: u64,
+    /// Bytes that had been handed over at the last sync.
     given_at_sync: u64,
-    reached: Reached,
-    failure: Option<Error>,
-    /// Set while somebody else's code runs: if it panics, what was written is not known, and is not written again.
-    interrupted: bool,
+    /// Opened when something is read back.
+    reader: Option<File>,
     has_places: bool,
     keeps_records_whole: bool,
     can_sync: bool,
@@ -116,7 +107,7 @@ impl FileWriter {
         FileWriter::options().over(writer).expect("default options ask for no sync")
     }
 
-    pub(super) fn new(
+    pub(crate) fn new(
         target: Target,
         start: u64,
         capacity: usize,
@@ -125,23 +116,18 @@ impl FileWriter {
         closer: Option<Arc<Closer>>,
     ) -> FileWriter {
         let mut writer = FileWriter {
-            buffer: Buffer::new(capacity),
-            start,
             elsewhere: None,
             has_places: target.has_places(),
             keeps_records_whole: target.keeps_records_whole(),
             can_sync: target.can_sync(),
             path: target.path().cloned(),
-            sink: Sink::Here(target),
+            core: Core::new(target, start, capacity),
             capacity,
             second_thread,
             policy,
             last_sync: Instant::now(),
-            given: 0,
             given_at_sync: 0,
-            reached: Reached::default(),
-            failure: None,
-            interrupted: false,
+            reader: None,
             closer,
         };
         writer.open_buffer();
@@ -152,7 +138,7 @@ impl FileWriter {
     /// written. A short record is copied in place, without a call.
     #[inline]
     pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.buffer.push(bytes) { Ok(()) } else { self.write_slowly(bytes) }
+        if self.core.push(bytes) { Ok(()) } else { self.write_slowly(bytes) }
     }
 
     /// Takes all of `bytes`, for `offset`, and leaves the position of the next [`write_all`](FileWriter::write_all) as it is.
@@ -185,7 +171,7 @@ impl FileWriter {
     /// Hands everything to the operating system: it is *written* then, other programs can read it, and a crash of this process
     /// does not take it. A crash of the machine may.
     pub fn flush(&mut self) -> Result<()> {
-        self.attempt(|writer| writer.write_out())
+        self.attempt(|writer| writer.core.write_out())
     }
 
     /// [`flush`](FileWriter::flush)es and makes it *durable*: a crash of the machine does not take it, as far as
@@ -199,25 +185,100 @@ impl FileWriter {
             return Err(Error::without_path(Operation::Sync, super::not_a_file()));
         }
         self.attempt(|writer| {
-            writer.write_out()?;
-            writer.start_sync()?;
-            writer.sink.settle(&mut writer.reached)
+            writer.core.sync()?;
+            writer.note_sync();
+            Ok(())
         })
     }
 
     /// Writes what is buffered, syncs if the policy says so, and closes. When this returns `Ok` every byte is *written*, and
     /// nothing that the operating system could tell was left untold.
     pub fn close(mut self) -> Result<Written> {
+        self.close_now()
+    }
+
+    /// What [`close`](FileWriter::close) does, and all that a drop has to do after it.
+    pub(crate) fn close_now(&mut self) -> Result<Written> {
         let finished = self.finish();
-        let Some(target) = self.sink.take() else { return finished.map(|()| self.so_far()) };
+        let Some(target) = self.core.take_target() else { return finished.map(|()| self.so_far()) };
         match finished {
-            Ok(()) => target.close().map(|()| self.so_far()),
+            Ok(()) => {
+                let closed = self.core.begin().and_then(|()| target.close());
+                self.core.end(closed).map(|()| self.so_far())
+            }
             Err(error) => {
                 // What its close may say on top of that is kept like a dropped writer's.
                 target.hand_to(self.closer());
                 Err(error)
             }
         }
+    }
+
+    /// Closes unless that was done, and returns an error that nobody has been told.
+    #[cfg(feature = "vfs")]
+    pub(crate) fn close_untold(&mut self) -> Option<Error> {
+        if self.core.is_gone() {
+            return None;
+        }
+        let told = self.core.has_told_failure();
+        self.close_now().err().filter(|_| !told)
+    }
+
+    /// The file, when all that was taken is *written*; synced, if the policy says so at the end. The handle's own position means
+    /// nothing. Whoever has it closes it.
+    ///
+    /// # Errors
+    /// of writing and syncing: the file is closed then. `Unsupported` [over](FileWriter::over) something that is no file, which
+    /// is then dropped.
+    pub fn into_file(mut self) -> Result<File> {
+        self.finish()?;
+        let file = self.core.take_target().and_then(Target::into_file);
+        file.ok_or_else(|| super::error(Operation::Write, self.path.as_deref(), super::not_a_file()))
+    }
+
+    /// Cuts the file to this length, or lengthens it by a hole, and leaves the position of the next write as it is. What is
+    /// buffered is written before.
+    ///
+    /// # Errors
+    /// as [`write_at`](FileWriter::write_at).
+    pub fn set_len(&mut self, len: u64) -> Result<()> {
+        self.check_places(Operation::Write)?;
+        self.check(Operation::Write, super::check_offset(len))?;
+        self.attempt(|writer| {
+            writer.core.write_out()?;
+            writer.core.with_target(|target| target.set_len(len)).map(drop)
+        })
+    }
+
+    /// Reads back from `offset` on until `bytes` is full or the file ends, and says how much that was. What is buffered is written
+    /// before. The position of the next write stays as it is.
+    ///
+    /// # Errors
+    /// `Unsupported` as [`write_at`](FileWriter::write_at). A read that fails leaves the writer as it is; a failed write before
+    /// it does not.
+    pub fn read_at(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize> {
+        self.check_places(Operation::Read)?;
+        self.check(Operation::Read, super::check_offset(offset))?;
+        self.flush()?;
+        if self.reader.is_none() {
+            let mut opened = None;
+            self.attempt(|writer| {
+                opened = writer.core.with_target(|target| Ok(target.open_again()))?;
+                Ok(())
+            })?;
+            self.reader = opened.transpose()?;
+        }
+        let Some(reader) = &self.reader else { return Ok(0) };
+        let mut done = 0;
+        while done < bytes.len() {
+            match sys::read_at(reader, &mut bytes[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(more) => done += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => return self.check(Operation::Read, Err(cause)),
+            }
+        }
+        Ok(done)
     }
 
     /// Moves to where the next write goes. Nothing is written by that, nor by moving back. Beyond the end it leaves a hole, if
@@ -250,30 +311,36 @@ impl FileWriter {
 
     /// How many bytes are *buffered*: taken, and not yet with the operating system. A crash of the process takes them.
     pub fn buffered(&self) -> u64 {
-        self.given + self.buffer.len() as u64 - self.reached.written
+        self.core.buffered()
     }
 
     /// How many bytes are *written*: with the operating system, as far as is known. A crash of the machine may take them,
     /// those excepted that are [`durable`](FileWriter::durable).
     pub fn written(&self) -> u64 {
-        self.reached.written
+        self.core.so_far().bytes
     }
 
     /// How many of the written bytes, in the order of their writing, are *durable*.
     pub fn durable(&self) -> u64 {
-        self.reached.durable
+        self.core.so_far().durable
     }
 
     /// Why the writer has *failed*, if it has: every call returns this.
     pub fn failure(&self) -> Option<&Error> {
-        self.failure.as_ref()
+        self.core.failure()
     }
 
     /// Takes a record if that needs no thought. (For the async twin.)
     #[cfg(feature = "tokio")]
     #[inline]
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
-        self.buffer.push(bytes)
+        self.core.push(bytes)
+    }
+
+    /// The closer that was chosen for it.
+    #[cfg(feature = "tokio")]
+    pub(super) fn own_closer(&self) -> Option<&Arc<Closer>> {
+        self.closer.as_ref()
     }
 
     #[cfg(feature = "tokio")]
@@ -281,36 +348,48 @@ impl FileWriter {
         self.capacity
     }
 
+    /// Does what may fail, for a caller who does not hear of it: the next one does.
+    #[cfg(feature = "tokio")]
+    pub(super) fn unheard<T>(&mut self, work: impl FnOnce(&mut FileWriter) -> T) -> T {
+        let had_told = self.core.has_told_failure();
+        let result = work(self);
+        if !had_told {
+            self.core.take_back_told();
+        }
+        result
+    }
+
+    /// The failure, for somebody who hears of it now.
+    #[cfg(feature = "tokio")]
+    pub(super) fn tell_failure(&mut self) -> Result<()> {
+        if self.failure().is_some() { self.attempt(|_| Ok(())) } else { Ok(()) }
+    }
+
     fn so_far(&self) -> Written {
-        Written { bytes: self.reached.written, durable: self.reached.durable }
+        self.core.so_far()
     }
 
     fn behind_buffer(&self) -> u64 {
-        self.start + self.buffer.len() as u64
+        self.core.behind_buffer()
     }
 
     fn len(&mut self) -> Result<u64> {
         self.flush()?;
-        let mut len = 0;
+        let mut len = None;
         self.attempt(|writer| {
-            // A second thread has the file: it ends, and starts again when the next buffer is full.
-            if let Some(target) = writer.sink.take() {
-                let asked = target.len();
-                writer.sink = Sink::Here(target);
-                len = asked?;
-            }
+            len = writer.core.with_target(|target| target.len())?;
             Ok(())
         })?;
-        Ok(len)
+        Ok(len.unwrap_or(0))
     }
 
     /// What is buffered for these places, if all of it is.
     fn buffered_at(&mut self, offset: u64, len: usize) -> Option<&mut [u8]> {
-        if self.failure.is_some() {
+        if self.failure().is_some() {
             return None;
         }
-        let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
-        self.buffer.as_mut_slice().get_mut(from..from.checked_add(len)?)
+        let from = usize::try_from(offset.checked_sub(self.core.start)?).ok()?;
+        self.core.buffer.as_mut_slice().get_mut(from..from.checked_add(len)?)
     }
 
     /// Everything that is not a short record with room for it.
@@ -322,45 +401,35 @@ impl FileWriter {
 
     /// Does something that may fail, unless the writer has failed already.
     fn attempt(&mut self, work: impl FnOnce(&mut FileWriter) -> Result<()>) -> Result<()> {
-        if let Some(failure) = &self.failure {
-            return Err(failure.clone());
-        }
-        if self.interrupted {
-            let cause = io::Error::other("a call before this one panicked, and what it wrote is not known");
-            let failure = super::error(Operation::Write, self.path.as_deref(), cause);
-            self.failure = Some(failure.clone());
-            return Err(failure);
-        }
-        self.interrupted = true;
-        self.buffer.close();
+        self.core.begin()?;
         let result = work(self);
-        self.interrupted = false;
-        if let Err(error) = &result {
-            self.failure = Some(error.clone());
-        }
+        let result = self.core.end(result);
         self.open_buffer();
         result
     }
 
     /// Lets records into the buffer if nothing else is to be done for them.
     fn open_buffer(&mut self) {
-        let since_sync = self.given - self.given_at_sync;
+        let since_sync = self.core.given - self.given_at_sync;
         let until = match self.policy {
-            _ if self.failure.is_some() || self.elsewhere.is_some() => None,
+            _ if self.failure().is_some() || self.elsewhere.is_some() => None,
             SyncPolicy::Every(_) => None,
             // The call that takes the last of so many bytes is the one to sync.
             SyncPolicy::EveryBytes(bytes) => Some(bytes.saturating_sub(1).saturating_sub(since_sync)),
             SyncPolicy::Never | SyncPolicy::OnClose => Some(u64::MAX),
         };
         match until {
-            Some(until) => self.buffer.open_to(self.block().min(usize::try_from(until).unwrap_or(usize::MAX))),
-            None => self.buffer.close(),
+            Some(until) => {
+                let block = self.block();
+                self.core.buffer.open_to(block.min(usize::try_from(until).unwrap_or(usize::MAX)));
+            }
+            None => self.core.buffer.close(),
         }
     }
 
     /// How long the block that the buffer holds is to become.
     fn block(&self) -> usize {
-        let beyond_page = (self.start % PAGE) as usize;
+        let beyond_page = (self.core.start % PAGE) as usize;
         if self.has_places && self.capacity as u64 > PAGE { self.capacity - beyond_page } else { self.capacity }
     }
 
@@ -369,92 +438,68 @@ impl FileWriter {
         if let Some(elsewhere) = self.elsewhere.take()
             && elsewhere != self.behind_buffer()
         {
-            self.write_block()?;
-            self.start = elsewhere;
+            self.core.write_block()?;
+            self.core.start = elsewhere;
         }
         loop {
-            let room = self.block() - self.buffer.len();
-            if self.buffer.len() == 0
+            let room = self.block() - self.core.buffer.len();
+            if self.core.buffer.len() == 0
                 && bytes.len() >= self.block()
                 && !bytes.is_empty()
-                && self.write_through(bytes)?
+                && self.core.write_through(bytes)?
             {
                 break;
             }
             if bytes.len() <= room {
-                self.buffer.fill(bytes);
+                self.core.buffer.fill(bytes);
                 break;
             }
             // A record goes whole into one block if it is to stay whole, and if one can hold it.
             if !self.keeps_records_whole || bytes.len() > self.capacity {
                 let (now, later) = bytes.split_at(room);
-                self.buffer.fill(now);
+                self.core.buffer.fill(now);
                 bytes = later;
             }
             if self.second_thread {
-                self.sink.move_to_second_thread(self.capacity);
+                self.core.sink.move_to_second_thread(self.capacity);
             }
-            self.write_block()?;
+            self.core.write_block()?;
         }
         self.follow_policy()
-    }
-
-    /// False if these bytes have to go through a buffer.
-    fn write_through(&mut self, bytes: &[u8]) -> Result<bool> {
-        let Some(result) = self.sink.write_through(bytes, self.start, &mut self.reached) else { return Ok(false) };
-        self.given += bytes.len() as u64;
-        self.start += bytes.len() as u64;
-        result.map(|()| true)
-    }
-
-    fn write_block(&mut self) -> Result<()> {
-        let len = self.buffer.len() as u64;
-        if len > 0 {
-            self.sink.write_block(&mut self.buffer, self.start, &mut self.reached)?;
-            self.given += len;
-            self.start += len;
-        }
-        Ok(())
-    }
-
-    fn write_out(&mut self) -> Result<()> {
-        self.write_block()?;
-        self.sink.flush(&mut self.reached)
     }
 
     fn follow_policy(&mut self) -> Result<()> {
         let due = match self.policy {
             SyncPolicy::Never | SyncPolicy::OnClose => false,
             SyncPolicy::EveryBytes(bytes) => {
-                let since_sync = self.given + self.buffer.len() as u64 - self.given_at_sync;
+                let since_sync = self.core.given + self.core.buffer.len() as u64 - self.given_at_sync;
                 since_sync >= bytes.max(1)
             }
             SyncPolicy::Every(interval) => self.last_sync.elapsed() >= interval,
         };
         if due {
-            self.write_block()?;
-            self.start_sync()?;
+            self.core.write_block()?;
+            self.core.start_sync()?;
+            self.note_sync();
         }
         Ok(())
     }
 
-    fn start_sync(&mut self) -> Result<()> {
-        self.sink.start_sync(&mut self.reached, self.given)?;
-        self.given_at_sync = self.given;
+    fn note_sync(&mut self) {
+        self.given_at_sync = self.core.given;
         self.last_sync = Instant::now();
-        Ok(())
     }
 
-    /// All that comes before the close.
+    /// All that comes before the close. What was reserved and is not needed is given back even if the writing failed.
     fn finish(&mut self) -> Result<()> {
+        let written = self.attempt(|writer| writer.core.write_out());
+        let given_back = self.core.with_target(Target::give_back).map(drop);
+        written?;
         self.attempt(|writer| {
-            writer.write_out()?;
-            let Some(mut target) = writer.sink.take() else { return Ok(()) };
-            let given_back = target.give_back();
-            writer.sink = Sink::Here(target);
             given_back?;
             if writer.policy.syncs_at_the_end() {
-                writer.start_sync()?;
+                writer.core.start_sync()?;
+                writer.note_sync();
             }
             Ok(())
         })
@@ -485,7 +530,7 @@ impl Write for FileWriter {
 
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.buffer.push(bytes) { Ok(()) } else { self.write_slowly(bytes).map_err(super::io_error) }
+        if self.core.push(bytes) { Ok(()) } else { self.write_slowly(bytes).map_err(super::io_error) }
     }
 
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -509,14 +554,16 @@ impl Seek for FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        let told = self.failure.is_some();
-        if !self.interrupted
-            && let Err(error) = self.finish()
+        if self.core.is_gone() {
+            return;
+        }
+        let told = self.core.has_told_failure();
+        if let Err(error) = self.finish()
             && !told
         {
             self.closer().keep(error);
         }
-        if let Some(target) = self.sink.take() {
+        if let Some(target) = self.core.take_target() {
             target.hand_to(self.closer());
         }
     }
@@ -529,7 +576,7 @@ impl fmt::Debug for FileWriter {
             .field("buffered", &self.buffered())
             .field("written", &self.written())
             .field("durable", &self.durable())
-            .field("failure", &self.failure)
+            .field("failure", &self.failure())
             .finish_non_exhaustive()
     }
 }

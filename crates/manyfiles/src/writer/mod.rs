@@ -28,6 +28,7 @@ mod policy;
 mod second;
 mod sink;
 mod target;
+mod writer_core;
 mod written;
 
 use std::io;
@@ -40,6 +41,10 @@ pub use async_writer::AsyncFileWriter;
 pub use file_writer::FileWriter;
 pub use options::Options;
 pub use policy::SyncPolicy;
+#[cfg(feature = "vfs")]
+pub(crate) use target::{Kind, Target};
+#[cfg(feature = "vfs")]
+pub(crate) use writer_core::Core;
 pub use written::Written;
 
 /// Systems count offsets with a sign.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::target::{Kind, Target};
 use super::{FileWriter, SyncPolicy};
 use crate::close::Closer;
-use crate::{Error, Operation, Result};
+use crate::{Error, Operation, Result, sys};
 
 /// Options of a [`FileWriter`]. The last call opens the file: [`create`](Options::create), [`create_new`](Options::create_new),
 /// [`append`](Options::append), [`open_at`](Options::open_at), or takes what is open already: [`file`](Options::file),
@@ -133,14 +133,13 @@ impl Options {
     pub fn append(self, path: impl AsRef<Path>) -> Result<FileWriter> {
         let path = path.as_ref();
         let file = opened(path, Operation::Open, File::options().append(true).create(true))?;
-        let target = Target::new(Kind::Next(file), Some(path.into()), true);
-        self.build(target, 0)
+        self.build(Target::file(Kind::Next(file), path.into(), true), 0)
     }
 
-    /// As [`append`](Options::append), with a file that was opened for it.
+    /// Writes what a backend of a [`Vfs`](crate::vfs::Vfs) has opened; `path` is for errors.
     #[cfg(feature = "vfs")]
-    pub(crate) fn append_to(self, file: File, path: &Path) -> Result<FileWriter> {
-        self.build(Target::new(Kind::Next(file), Some(path.into()), true), 0)
+    pub(crate) fn output(self, output: Box<dyn crate::vfs::Output>, path: &Path) -> Result<FileWriter> {
+        self.build(Target::new(Kind::Backend(output), Some(path.into())), 0)
     }
 
     /// Opens a file that is there, to write from `offset` on. Nothing is cut; beyond the end, a hole is left.
@@ -156,21 +155,23 @@ impl Options {
             let cause = io::Error::new(io::ErrorKind::Unsupported, "this is not a file with offsets");
             return Err(Error::new(operation, path, cause));
         }
-        self.build(Target::new(kind, Some(path.into()), operation == Operation::Create), offset)
+        self.build(Target::file(kind, path.into(), operation == Operation::Create), offset)
     }
 
-    /// Writes to a file that is open, from its position on; in a file that was opened to append, use
-    /// [`append`](Options::append) instead: here it would be taken for one with offsets. `path` is for errors.
+    /// Writes to a file that is open, from its position on; at the end of one that was opened to append, as
+    /// [`append`](Options::append) does. `path` is for errors.
     pub fn file(self, mut file: File, path: impl AsRef<Path>) -> Result<FileWriter> {
         let path = path.as_ref();
         let failed = |cause| Error::new(Operation::Open, path, cause);
         // What has no position has no offsets either.
         let offset = file.stream_position().ok();
         let (kind, offset) = match offset {
+            // The system would put each write at the end, whatever offset it is given.
+            Some(_) if sys::appends(&file).map_err(failed)? => (Kind::Next(file), 0),
             Some(offset) => (kind_of(file).map_err(failed)?, offset),
             None => (Kind::Next(file), 0),
         };
-        self.build(Target::new(kind, Some(path.into()), false), offset)
+        self.build(Target::file(kind, path.into(), false), offset)
     }
 
     /// Writes to anything that takes bytes; see [`FileWriter::over`]. A policy other than [`SyncPolicy::Never`] is an error:
@@ -179,10 +180,11 @@ impl Options {
         if self.policy != SyncPolicy::Never {
             return Err(Error::without_path(Operation::Sync, super::not_a_file()));
         }
-        self.build(Target::new(Kind::Any(Box::new(writer)), None, false), 0)
+        self.build(Target::new(Kind::Any(Box::new(writer)), None), 0)
     }
 
     fn build(self, mut target: Target, offset: u64) -> Result<FileWriter> {
+        target.start_from_disk(offset);
         if let Some(bytes) = self.preallocate {
             target.reserve(offset, offset.saturating_add(bytes).min(i64::MAX as u64))?;
         }

@@ -18,7 +18,9 @@ use std::time::Duration;
 /// blocks that are on their way, at most four, and what is taken while the sync runs.
 ///
 /// What the process had handed to the operating system ([`flush`](super::FileWriter::flush)) survives its crash. A record may be
-/// cut in two by a crash; an [`append`](super::FileWriter::append)ed one that is shorter than the buffer only by the machine's.
+/// cut in two by a crash of either kind: a process that is killed ends in the middle of the call that writes a buffer, and then a
+/// part of that buffer is in the file. Records that have to be whole or absent are what [`Appender`](crate::appender::Appender) is
+/// for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyncPolicy {

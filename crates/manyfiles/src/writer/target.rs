@@ -2,42 +2,86 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::close::Closer;
+use crate::sync::{doubt, sync_name};
+#[cfg(feature = "vfs")]
+use crate::vfs::Output;
 use crate::{Error, Operation, Result, sys};
 
 /// Where the bytes go. Every call here reaches the operating system, and says exactly once how it went.
-pub(super) struct Target {
+pub(crate) struct Target {
     kind: Kind,
     path: Option<Arc<Path>>,
+    /// The same, if the path is relative, from the folder that was current when the file was opened.
+    absolute: Option<PathBuf>,
     /// The file may be new: until its folder is synced its name may not be durable.
     name_is_new: bool,
     /// The end of what was reserved, to be given back.
     reserved: Option<u64>,
+    /// Nothing was in the file when it was opened.
+    was_empty: bool,
 }
 
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Written at offsets; the file's own position means nothing.
     At(File),
     /// Written at its end, or a pipe, a terminal, a device: there is one place to write.
     Next(File),
     /// Not a file of ours.
     Any(Box<dyn Write + Send>),
+    /// What a backend has opened. Its errors may be this crate's own already.
+    #[cfg(feature = "vfs")]
+    Backend(Box<dyn Output>),
 }
 
 impl Target {
-    pub(super) fn new(kind: Kind, path: Option<Arc<Path>>, name_is_new: bool) -> Target {
-        Target { kind, path, name_is_new, reserved: None }
+    /// What has no name that could become durable, or none that is new.
+    pub(crate) fn new(kind: Kind, path: Option<Arc<Path>>) -> Target {
+        Target { kind, path, absolute: None, name_is_new: false, reserved: None, was_empty: false }
     }
 
-    pub(super) fn path(&self) -> Option<&Arc<Path>> {
+    /// A file that was opened by its path a moment ago, and perhaps made by that.
+    pub(crate) fn file(kind: Kind, path: Arc<Path>, may_be_new: bool) -> Target {
+        // Where no current folder can be found, the file itself still knows its path when it is asked.
+        let absolute = if path.is_absolute() { None } else { std::path::absolute(&path).ok() };
+        let mut target = Target { absolute, name_is_new: may_be_new, ..Target::new(kind, Some(path)) };
+        if let Kind::At(file) | Kind::Next(file) = &target.kind
+            && file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+        {
+            target.was_empty = true;
+            doubt::forget(file);
+        }
+        target
+    }
+
+    pub(crate) fn path(&self) -> Option<&Arc<Path>> {
         self.path.as_ref()
     }
 
     fn error(&self, operation: Operation, cause: io::Error) -> Error {
-        super::error(operation, self.path.as_deref(), cause)
+        error(operation, self.path.as_deref(), cause)
+    }
+
+    /// Has to come before the first write, so that what is synced later can be trusted.
+    ///
+    /// Another process, or this program before a restart, may have written the end of the file, and its sync may have failed.
+    /// Nothing on the disk says so; but the page cache still has those bytes, takes them for written, and on ext4 never writes the
+    /// block that they are in, whatever is appended to it and synced. What is read anew from the disk has no such past.
+    pub(crate) fn start_from_disk(&self, offset: u64) {
+        if let Some(file) = self.as_file().filter(|_| !self.was_empty) {
+            let end = file.metadata().map_or(0, |metadata| metadata.len());
+            sys::forget_cached(file, if self.has_places() { offset } else { end });
+        }
+    }
+
+    fn as_file(&self) -> Option<&File> {
+        match &self.kind {
+            Kind::At(file) | Kind::Next(file) => Some(file),
+            _ => None,
+        }
     }
 
     /// Whether bytes go to the place that is named, and not only behind one another.
@@ -56,7 +100,7 @@ impl Target {
 
     /// How long the file is.
     pub(super) fn len(&self) -> Result<u64> {
-        let (Kind::At(file) | Kind::Next(file)) = &self.kind else { return Ok(0) };
+        let Some(file) = self.as_file() else { return Ok(0) };
         let metadata = file.metadata().map_err(|cause| self.error(Operation::Seek, cause))?;
         Ok(metadata.len())
     }
@@ -74,7 +118,13 @@ impl Target {
     }
 
     /// Writes all of `bytes`, at `offset` if there are places. `written` counts what the system took, if it failed too.
-    pub(super) fn write_all(&mut self, mut bytes: &[u8], offset: u64, written: &mut u64) -> Result<()> {
+    pub(crate) fn write_all(&mut self, mut bytes: &[u8], offset: u64, written: &mut u64) -> Result<()> {
+        #[cfg(feature = "vfs")]
+        if let Kind::Backend(output) = &mut self.kind {
+            output.write(bytes).map_err(|cause| error(Operation::Write, self.path.as_deref(), cause))?;
+            *written += bytes.len() as u64;
+            return Ok(());
+        }
         let mut done = 0;
         while !bytes.is_empty() {
             match self.write(bytes, offset + done) {
@@ -82,8 +132,13 @@ impl Target {
                     let cause = io::Error::new(io::ErrorKind::WriteZero, "no byte was taken, and no reason given");
                     return Err(self.error(Operation::Write, cause));
                 }
+                Ok(n) if n > bytes.len() => {
+                    let cause =
+                        io::Error::other("more bytes are said to be taken than were given; how many is not known");
+                    return Err(self.error(Operation::Write, cause));
+                }
                 Ok(n) => {
-                    bytes = &bytes[n.min(bytes.len())..];
+                    bytes = &bytes[n..];
                     done += n as u64;
                     *written += n as u64;
                 }
@@ -100,6 +155,8 @@ impl Target {
             Kind::At(file) => sys::write_at(file, bytes, offset),
             Kind::Next(file) => file.write(bytes),
             Kind::Any(any) => any.write(bytes),
+            #[cfg(feature = "vfs")]
+            Kind::Backend(_) => unreachable!("a backend's output takes all at once, where this is called"),
         }
     }
 
@@ -116,23 +173,61 @@ impl Target {
     }
 
     /// Makes what was written durable, and the name of a file that may be new.
-    pub(super) fn sync(&mut self) -> Result<()> {
-        let (Kind::At(file) | Kind::Next(file)) = &self.kind else { return Ok(()) };
-        sys::sync_data(file).map_err(|cause| self.error(Operation::Sync, cause))?;
-        if let Some(path) = self.path.as_deref().filter(|_| self.name_is_new) {
-            let folder = match path.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder,
-                _ => Path::new("."),
-            };
-            match sys::sync_folder(folder) {
-                Ok(()) => {}
-                // Somebody has moved the folder meanwhile. Where names are now is for whoever moved it to sync.
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-                Err(cause) => return Err(Error::new(Operation::Sync, folder, cause)),
-            }
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        #[cfg(feature = "vfs")]
+        if let Kind::Backend(output) = &mut self.kind {
+            return output.sync().map_err(|cause| error(Operation::Sync, self.path.as_deref(), cause));
+        }
+        let Some(file) = self.as_file() else { return Ok(()) };
+        doubt::check(file, self.was_empty).map_err(|cause| self.error(Operation::Sync, cause))?;
+        sys::sync_data(file).map_err(|cause| {
+            let error = self.error(Operation::Sync, cause);
+            doubt::note(file, &error);
+            error
+        })?;
+        if let Some(path) = self.absolute.as_deref().or(self.path.as_deref()).filter(|_| self.name_is_new) {
+            sync_name(file, path)?;
             self.name_is_new = false;
         }
         Ok(())
+    }
+
+    /// Cuts or lengthens the file.
+    pub(super) fn set_len(&mut self, len: u64) -> Result<()> {
+        let Some(file) = self.as_file() else {
+            return Err(self.error(Operation::Write, super::not_a_file()));
+        };
+        file.set_len(len).map_err(|cause| self.error(Operation::Write, cause))?;
+        if len == 0 {
+            doubt::forget(file);
+            self.was_empty = true;
+        }
+        Ok(())
+    }
+
+    /// The file itself.
+    pub(super) fn into_file(self) -> Option<File> {
+        match self.kind {
+            Kind::At(file) | Kind::Next(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Reads what is in the file, by a second handle: this one need not be open to be read.
+    pub(super) fn open_again(&self) -> Result<File> {
+        let Some(file) = self.as_file() else {
+            return Err(self.error(Operation::Read, super::not_a_file()));
+        };
+        let open = || {
+            let path = sys::path_of(file);
+            let path = path.as_deref().or(self.path.as_deref()).ok_or(io::ErrorKind::NotFound)?;
+            let again = File::open(path)?;
+            if sys::identity_of(&again)? == sys::identity_of(file)? {
+                return Ok(again);
+            }
+            Err(io::Error::new(io::ErrorKind::NotFound, "the path leads to another file by now"))
+        };
+        open().map_err(|cause| self.error(Operation::Read, cause))
     }
 
     /// Gives back what was reserved and not used.
@@ -146,17 +241,18 @@ impl Target {
     }
 
     /// Closes, and says how that went.
-    pub(super) fn close(self) -> Result<()> {
+    pub(crate) fn close(self) -> Result<()> {
         let Target { kind, path, .. } = self;
-        match kind {
-            Kind::At(file) | Kind::Next(file) => {
-                sys::close(file.into()).map_err(|cause| super::error(Operation::Close, path.as_deref(), cause))
-            }
+        let closed = match kind {
+            Kind::At(file) | Kind::Next(file) => sys::close(file.into()),
             Kind::Any(any) => {
                 drop(any);
                 Ok(())
             }
-        }
+            #[cfg(feature = "vfs")]
+            Kind::Backend(output) => output.close(),
+        };
+        closed.map_err(|cause| error(Operation::Close, path.as_deref(), cause))
     }
 
     /// Lets somebody else close, who keeps the error.
@@ -165,6 +261,17 @@ impl Target {
             (Kind::At(file) | Kind::Next(file), Some(path)) => closer.close_at(file, &*path),
             (Kind::At(file) | Kind::Next(file), None) => closer.close(file),
             (Kind::Any(any), _) => closer.close(any),
+            // The owner of a backend's writer closes it, and keeps its error.
+            #[cfg(feature = "vfs")]
+            (Kind::Backend(output), _) => drop(output),
         }
+    }
+}
+
+/// What the writer of another file, or a folder, says is said already.
+fn error(operation: Operation, path: Option<&Path>, cause: io::Error) -> Error {
+    match cause.downcast::<Error>() {
+        Ok(error) => error,
+        Err(cause) => super::error(operation, path, cause),
     }
 }

@@ -1,32 +1,18 @@
 //! What keeping handles open takes: which file a path leads to, and a cheap clock.
 
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Tells a file from all others that exist at the same time as it does: an open one keeps its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileId {
-    device: u64,
-    inode: u64,
-}
-
-impl FileId {
-    fn of(metadata: &Metadata) -> FileId {
-        FileId { device: metadata.dev(), inode: metadata.ino() }
-    }
-}
-
-pub(crate) fn id_of_file(file: &File) -> io::Result<FileId> {
-    Ok(FileId::of(&file.metadata()?))
-}
+use super::Identity;
 
 /// Of the file that the path leads to, through links.
-pub(crate) fn id_of_path(path: &Path) -> io::Result<FileId> {
-    Ok(FileId::of(&fs::metadata(path)?))
+pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
+    let metadata = fs::metadata(path)?;
+    Ok(Identity { volume: metadata.dev(), file: metadata.ino().into() })
 }
 
 /// Creates a file to be written at its end, or cuts it to nothing if it is there.

@@ -3,7 +3,7 @@
 #[cfg(feature = "writer")]
 mod append;
 mod dir;
-#[cfg(feature = "tree")]
+#[cfg(feature = "sync")]
 mod durable;
 mod file;
 #[cfg(feature = "vfs")]
@@ -28,7 +28,7 @@ use super::{EntryKind, Identity, Stat};
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::Dir;
-#[cfg(feature = "tree")]
+#[cfg(feature = "sync")]
 pub(crate) use durable::{WholeFileSystem, sync_handle};
 pub(crate) use file::*;
 #[cfg(feature = "vfs")]

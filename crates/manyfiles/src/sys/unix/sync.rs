@@ -87,6 +87,57 @@ pub(crate) fn sync_open_folder(folder: impl AsFd) -> io::Result<()> {
     }
 }
 
+/// The path that the open file has now, as the kernel knows it. `None` where the kernel does not say.
+#[cfg(target_os = "linux")]
+pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
+    use std::os::fd::AsRawFd;
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok() // no /proc
+}
+
+/// As above: `F_GETPATH`.
+#[cfg(target_vendor = "apple")]
+pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let path = rustix::fs::getpath(file).ok()?; // a file that has no name any more
+    Some(std::ffi::OsString::from_vec(path.into_bytes()).into())
+}
+
+/// Elsewhere nobody can be asked.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub(crate) fn path_of(_file: &File) -> Option<std::path::PathBuf> {
+    None
+}
+
+/// How many names the open file has. 0: it was removed.
+pub(crate) fn names_of(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.nlink())
+}
+
+/// Lets the page cache forget what it has of a file from about `offset` on, but for what is still to be written: what is read then
+/// comes from the disk. A hint, which nothing has to follow.
+#[cfg(target_os = "linux")]
+pub(crate) fn forget_cached(file: &File, offset: u64) {
+    // Only whole folios are let go, and none is larger than this.
+    const LARGEST_FOLIO: u64 = 2 << 20;
+    let from = offset - offset % LARGEST_FOLIO;
+    // What is no file with a cache says so, and needs none of this.
+    rustix::fs::fadvise(file, from, None, rustix::fs::Advice::DontNeed).unwrap_or(());
+}
+
+/// Needs Linux, whose file systems are what needs it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn forget_cached(_file: &File, _offset: u64) {}
+
+/// Whether the handle was opened to append: the system then puts each write at the end, whatever offset is given.
+pub(crate) fn appends(file: &File) -> io::Result<bool> {
+    Ok(rustix::fs::fcntl_getfl(file)?.contains(rustix::fs::OFlags::APPEND))
+}
+
+/// Reads at `offset` and leaves the file's own position alone.
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(bytes, offset)
+}
+
 /// Makes everything in the file system durable that was written before the call, by anybody.
 ///
 /// `file` must be open since before those writes: a failed write-out that another program has been told of is reported to

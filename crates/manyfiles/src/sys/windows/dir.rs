@@ -97,7 +97,7 @@ impl Dir {
     }
 
     /// The folder itself once more, open to be written to.
-    #[cfg(feature = "tree")]
+    #[cfg(feature = "sync")]
     pub(super) fn to_writable(&self) -> io::Result<Handle> {
         Ok(existing(FILE_GENERIC_WRITE, FILE_DIRECTORY_FILE).at(&self.0, &[])?)
     }

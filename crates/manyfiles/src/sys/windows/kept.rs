@@ -3,42 +3,21 @@
 use std::fs::File;
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
-use std::os::windows::io::AsRawHandle;
 use std::path::{Path, PathBuf};
 
 use windows_sys::Win32::Foundation::ERROR_ACCESS_DENIED;
-use windows_sys::Win32::Storage::FileSystem::{
-    BY_HANDLE_FILE_INFORMATION, FILE_FLAG_BACKUP_SEMANTICS, FILE_STANDARD_INFO, GetFileInformationByHandle,
-};
+use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_BACKUP_SEMANTICS, FILE_STANDARD_INFO};
 use windows_sys::Win32::System::SystemInformation::GetTickCount64;
 
+use super::Identity;
 use crate::error::explained_as;
-
-/// Tells a file from all others that exist at the same time as it does: an open one keeps its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileId {
-    volume: u32,
-    index: u64,
-}
-
-pub(crate) fn id_of_file(file: &File) -> io::Result<FileId> {
-    let mut info = BY_HANDLE_FILE_INFORMATION::default();
-    // SAFETY: the handle is open while `file` is borrowed, and the call writes the struct that it is given.
-    match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut info) } {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok(FileId {
-            volume: info.dwVolumeSerialNumber,
-            index: u64::from(info.nFileIndexHigh) << 32 | u64::from(info.nFileIndexLow),
-        }),
-    }
-}
 
 /// Of the file that the path leads to, through links. One that is removed, and only has its name until the last handle closes,
 /// is an error: it cannot be opened any more, or says so itself.
-pub(crate) fn id_of_path(path: &Path) -> io::Result<FileId> {
+pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
     // No right at all is needed to ask, so nobody's sharing mode is in the way.
     let file = File::options().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?;
-    let id = id_of_file(&file)?;
+    let id = super::identity_of(&file)?;
     let information: FILE_STANDARD_INFO = super::stat::get(&file.into())?;
     if information.DeletePending { Err(io::ErrorKind::NotFound.into()) } else { Ok(id) }
 }

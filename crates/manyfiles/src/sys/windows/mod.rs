@@ -5,7 +5,7 @@
 mod append;
 mod control;
 mod dir;
-#[cfg(feature = "tree")]
+#[cfg(feature = "sync")]
 mod durable;
 #[cfg(feature = "tree")]
 mod exchange;
@@ -31,7 +31,7 @@ use super::{EntryKind, Identity, Stat};
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::Dir;
-#[cfg(feature = "tree")]
+#[cfg(feature = "sync")]
 pub(crate) use durable::{WholeFileSystem, sync_handle};
 #[cfg(feature = "tree")]
 pub(crate) use exchange::exchange;

@@ -145,6 +145,27 @@ pub(super) unsafe fn set_information<T: ?Sized>(
     if status < 0 { Err(Status(status)) } else { Ok(()) }
 }
 
+/// What the handle may be used for.
+#[cfg(feature = "sync")]
+pub(super) fn granted_access(file: &std::fs::File) -> io::Result<u32> {
+    use windows_sys::Wdk::Storage::FileSystem::{
+        FILE_ACCESS_INFORMATION, FileAccessInformation, NtQueryInformationFile,
+    };
+    let mut outcome = IO_STATUS_BLOCK::default();
+    let mut information = FILE_ACCESS_INFORMATION::default();
+    // SAFETY: `outcome` and `information` are written, the latter has the layout that goes with its class, and the size is its.
+    let status = unsafe {
+        NtQueryInformationFile(
+            file.as_raw_handle(),
+            &mut outcome,
+            (&raw mut information).cast(),
+            size_of::<FILE_ACCESS_INFORMATION>() as u32,
+            FileAccessInformation,
+        )
+    };
+    if status < 0 { Err(Status(status).into()) } else { Ok(information.AccessFlags) }
+}
+
 /// Gives `file` the name `name` in `folder`: `class` says whether as its only one or as one more. The structures for both, and
 /// for both of their generations, are the same.
 pub(super) fn set_name(

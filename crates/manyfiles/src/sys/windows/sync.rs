@@ -11,7 +11,8 @@ use windows_sys::Win32::Foundation::{
     ERROR_NOT_SUPPORTED,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_ALLOCATION_INFO, FILE_FLAG_BACKUP_SEMANTICS, FileAllocationInfo, SetFileInformationByHandle,
+    FILE_ALLOCATION_INFO, FILE_APPEND_DATA, FILE_FLAG_BACKUP_SEMANTICS, FILE_STANDARD_INFO, FILE_WRITE_DATA,
+    FileAllocationInfo, GetFinalPathNameByHandleW, SetFileInformationByHandle,
 };
 
 /// One write at `offset`. On Windows it also moves the file's own position behind what it wrote.
@@ -57,6 +58,43 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
         Err(error) if is_without_folder_sync(&error) && path.is_dir() => Ok(()),
         other => other,
     }
+}
+
+/// The path that the open file has now. `None` where the system does not say.
+pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
+    use std::os::windows::ffi::OsStringExt;
+    let mut path = vec![0u16; 1024];
+    loop {
+        let most = u32::try_from(path.len()).ok()?; // longer than any path
+        // SAFETY: the handle is open while it is borrowed, and the call writes at most `most` units to `path`.
+        let len = unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), path.as_mut_ptr(), most, 0) } as usize;
+        match len {
+            0 => return None,
+            len if len < path.len() => return Some(std::ffi::OsString::from_wide(&path[..len]).into()),
+            // What it says then is how much room it needs.
+            len => path.resize(len + 1, 0),
+        }
+    }
+}
+
+/// How many names the open file has. 0: it was removed.
+pub(crate) fn names_of(file: &File) -> io::Result<u64> {
+    let information: FILE_STANDARD_INFO = super::stat::get(&file.try_clone()?.into())?;
+    Ok(if information.DeletePending { 0 } else { u64::from(information.NumberOfLinks) })
+}
+
+/// Needs Linux, whose file systems are what needs it.
+pub(crate) fn forget_cached(_file: &File, _offset: u64) {}
+
+/// Whether the handle was opened to append only: the system then puts each write at the end, whatever offset is given.
+pub(crate) fn appends(file: &File) -> io::Result<bool> {
+    let access = super::native::granted_access(file)?;
+    Ok(access & FILE_APPEND_DATA != 0 && access & FILE_WRITE_DATA == 0)
+}
+
+/// Reads at `offset`. On Windows it also moves the file's own position behind what it read.
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.seek_read(bytes, offset)
 }
 
 pub(super) fn is_without_folder_sync(error: &io::Error) -> bool {

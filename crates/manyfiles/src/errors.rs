@@ -1,49 +1,49 @@
-//! The failures that closing a whole [`Vfs`](super::Vfs) brings back.
+//! Several failures in one.
 
 use std::fmt;
 
 use crate::Error;
 
-/// Files of a [`Vfs`](super::Vfs) of which not every byte arrived; never empty.
+/// Failures of several files; never empty. Each [`Error`] names its operation and its path.
 #[derive(Clone, Debug)]
-pub struct VfsErrors {
+pub struct Errors {
     errors: Vec<Error>,
 }
 
-impl VfsErrors {
+impl Errors {
     /// `Err` with the errors, if there are any.
-    pub(super) fn check(errors: Vec<Error>) -> Result<(), VfsErrors> {
-        if errors.is_empty() { Ok(()) } else { Err(VfsErrors { errors }) }
+    pub(crate) fn check(errors: Vec<Error>) -> Result<(), Errors> {
+        if errors.is_empty() { Ok(()) } else { Err(Errors { errors }) }
     }
 
-    /// The errors, one for each file.
+    /// The errors, in the order in which they came.
     pub fn iter(&self) -> std::slice::Iter<'_, Error> {
         self.errors.iter()
     }
 
-    /// How many there are: at least one.
+    /// The number of errors: at least one.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.errors.len()
     }
 }
 
-impl fmt::Display for VfsErrors {
+impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.errors[..] {
             [error] => write!(f, "{error}"),
-            errors => write!(f, "{} files are not complete; the first error: {}", errors.len(), errors[0]),
+            errors => write!(f, "{} failures; the first: {}", errors.len(), errors[0]),
         }
     }
 }
 
-impl std::error::Error for VfsErrors {
+impl std::error::Error for Errors {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.errors.first().and_then(|first| std::error::Error::source(first))
     }
 }
 
-impl IntoIterator for VfsErrors {
+impl IntoIterator for Errors {
     type Item = Error;
     type IntoIter = std::vec::IntoIter<Error>;
 
@@ -52,7 +52,7 @@ impl IntoIterator for VfsErrors {
     }
 }
 
-impl<'a> IntoIterator for &'a VfsErrors {
+impl<'a> IntoIterator for &'a Errors {
     type Item = &'a Error;
     type IntoIter = std::slice::Iter<'a, Error>;
 

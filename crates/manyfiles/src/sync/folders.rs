@@ -1,0 +1,109 @@
+//! The folders of a batch: each found once, and found again whatever becomes of its path.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::sys::{self, Dir};
+
+/// A folder in which a batch has a name to make durable.
+///
+/// Its handle is held, so that a folder that is renamed or replaced meanwhile is still the right one. A batch over very many
+/// folders holds some handles only; of the others it has the absolute path.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    handle: Option<Dir>,
+}
+
+/// All folders of a batch, by their absolute paths.
+#[derive(Debug, Default)]
+pub(super) struct Folders {
+    folders: HashMap<PathBuf, Arc<Folder>>,
+    /// The one that was asked for last: files tend to come folder by folder.
+    last: Option<(PathBuf, Arc<Folder>)>,
+}
+
+/// So many folders are held open at most. More would leave too little of the usual limit (1024 handles) for the files.
+const MOST_HANDLES: usize = 128;
+
+impl Folders {
+    /// The folder of `path`, an absolute one.
+    pub(super) fn of(&mut self, path: &Path) -> io::Result<Arc<Folder>> {
+        let folder = path.parent().unwrap_or(path);
+        if let Some((known, last)) = &self.last
+            && known == folder
+        {
+            return Ok(Arc::clone(last));
+        }
+        let found = match self.folders.get(folder) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let may_hold = self.folders.len() < MOST_HANDLES.min(sys::handle_limit() / 8);
+                let handle = if may_hold { Some(Dir::open_root(folder)?) } else { None };
+                let new = Arc::new(Folder { path: folder.to_path_buf(), handle });
+                self.folders.insert(folder.to_path_buf(), Arc::clone(&new));
+                new
+            }
+        };
+        self.last = Some((folder.to_path_buf(), Arc::clone(&found)));
+        Ok(found)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.folders.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Folder>> {
+        self.folders.values()
+    }
+}
+
+impl Folder {
+    /// Makes a file that nobody else has. Its name begins with a dot.
+    pub(super) fn create_temporary(&self) -> io::Result<(File, OsString)> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // What is left over from an earlier crash has other names, as a rule; if not, the next try has.
+        loop {
+            let random = RandomState::new().hash_one(number);
+            let name = OsString::from(format!(".manyfiles-{random:016x}.tmp"));
+            let created = match &self.handle {
+                Some(handle) => handle.create_new(&name, 0o666).map(File::from),
+                None => File::options().write(true).create_new(true).open(self.path.join(&name)),
+            };
+            match created {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                created => return Ok((created?, name)),
+            }
+        }
+    }
+
+    /// Renames within the folder. What had the new name is replaced.
+    pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        match &self.handle {
+            Some(handle) => handle.rename(from, to),
+            None => fs::rename(self.path.join(from), self.path.join(to)),
+        }
+    }
+
+    pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        match &self.handle {
+            Some(handle) => handle.remove(name),
+            None => fs::remove_file(self.path.join(name)),
+        }
+    }
+
+    /// Makes the names in it durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        match &self.handle {
+            Some(handle) => handle.sync(),
+            None => sys::sync_folder(&self.path),
+        }
+    }
+}
