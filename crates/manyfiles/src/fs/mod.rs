@@ -61,22 +61,23 @@
 //! (Linux refuses with "text file busy"). A lock (`std::fs::File::lock`) is held until the close: release it with `unlock`.
 //! A closer of your own is not asked; wait for it.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod bound;
 mod file;
 mod functions;
 mod open_options;
+mod owner;
 mod pending;
+#[cfg(any(unix, windows))]
+mod raw;
 
-pub use std::fs::{
-    DirBuilder, DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir, canonicalize, exists, read_link,
-    set_permissions,
-};
+pub use std::fs::{DirBuilder, DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir, TryLockError, exists, read_link};
 
 pub use file::File;
 pub use functions::{
-    copy, create_dir, create_dir_all, hard_link, metadata, read, read_dir, read_to_string, remove_dir, remove_dir_all,
-    remove_file, rename, symlink_metadata, write,
+    canonicalize, copy, create_dir, create_dir_all, hard_link, metadata, read, read_dir, read_to_string, remove_dir,
+    remove_dir_all, remove_file, rename, set_permissions, symlink_metadata, write,
 };
 pub use open_options::OpenOptions;
 #[allow(deprecated, reason = "std has it")]

@@ -14,7 +14,7 @@ pub(crate) enum EntryKind {
 
 /// Tells a file from all others that exist at the same time: what has the same identity under two names is one file.
 /// (The reverse does not always hold: an overlay shows one file under two identities.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     pub(crate) volume: u64,
     pub(crate) file: u128,
