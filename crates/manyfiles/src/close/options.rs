@@ -5,7 +5,7 @@ use std::fmt;
 use super::pool::{OnError, Pool};
 use super::threads::{IDLE, THREADS, Threads};
 use super::{Closer, Executor, Policy};
-use crate::Error;
+use crate::{Error, sys};
 
 /// Options of a [`Closer`]; [`build`](Options::build) makes it.
 ///
@@ -32,7 +32,9 @@ const MAX_CAPACITY: usize = 512;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { policy: None, capacity: MAX_CAPACITY, threads: THREADS, on_error: None, executor: None }
+        // Half of what the process may have open, for handles of which nobody knows whether they are files.
+        let capacity = (sys::handle_limit() / 2).clamp(1, MAX_CAPACITY);
+        Options { policy: None, capacity, threads: THREADS, on_error: None, executor: None }
     }
 }
 
@@ -45,10 +47,11 @@ impl Options {
     }
 
     /// How many handles may be pending, those included that are being closed just now. Whoever comes with one more
-    /// closes it himself. Default: 512. At least 1.
+    /// closes it himself. Default: 512, and at most half of the process's limit on open files (the soft limit, read when the
+    /// options are made). At least 1.
     ///
-    /// On Unix fewer are where the process may open few files: a quarter of its limit is left free at any time, for what the
-    /// program opens elsewhere. What is pending counts as used, and so does what the program has open itself.
+    /// On Unix fewer files are pending where the process may open few: a quarter of its limit is left free at any time, for
+    /// what the program opens elsewhere. What is pending counts as used, and so does what the program has open itself.
     #[must_use]
     pub fn capacity(mut self, handles: usize) -> Options {
         self.capacity = handles.max(1);

@@ -60,6 +60,10 @@ pub(crate) fn around_forks(_before: extern "C" fn(), _parent: extern "C" fn(), _
     Ok(())
 }
 
+pub(crate) fn handle_limit() -> usize {
+    usize::MAX
+}
+
 pub(crate) fn make_room_for_handles<T>(_any: T, _count: usize) {}
 
 pub(crate) fn spawn_quiet<T: Send + 'static>(
