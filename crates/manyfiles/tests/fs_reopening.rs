@@ -169,9 +169,6 @@ fn what_fails_for_another_reason_fails_as_in_std_though_closes_are_pending() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::fs::File;
-    use std::process::{Command, Stdio};
-
     use super::*;
 
     fn open_descriptors() -> usize {
@@ -187,22 +184,61 @@ mod linux {
         every_close_stays_pending();
         let temp = tempfile::tempdir().unwrap();
         let path = |name: &str| temp.path().join(name);
+        std::fs::create_dir(path("elsewhere")).unwrap();
         let before = open_descriptors();
-        fs::create_dir(path("folder")).unwrap();
-        fs::write(path("folder/file"), "text").unwrap();
-        assert_eq!(fs::read(path("folder/file")).unwrap(), b"text");
-        fs::copy(path("folder/file"), path("copy")).unwrap();
+        for n in 0..5 {
+            fs::write(path(&format!("elsewhere/{n}")), "text").unwrap();
+        }
+        std::fs::create_dir(path("folder")).unwrap();
+        std::fs::write(path("folder/file"), "text").unwrap();
+        std::fs::copy(path("folder/file"), path("copy")).unwrap();
         fs::hard_link(path("copy"), path("folder/link")).unwrap();
         fs::rename(path("folder"), path("renamed")).unwrap();
-        assert_eq!(fs::metadata(path("copy")).unwrap().len(), 4);
+        fs::set_permissions(path("copy"), fs::metadata(path("copy")).unwrap().permissions()).unwrap();
+        assert_eq!(fs::symlink_metadata(path("copy")).unwrap().len(), 4);
         assert_eq!(fs::read_dir(path("renamed")).unwrap().count(), 2);
         fs::remove_file(path("renamed/file")).unwrap();
+        fs::remove_dir(path("renamed")).unwrap_err();
         fs::remove_dir_all(path("renamed")).unwrap();
         fs::File::open(path("missing")).unwrap_err();
-        // A written, a read and two copied.
-        assert_eq!(open_descriptors() - before, 4, "some closes were waited for");
+        fs::metadata(path("missing")).unwrap_err();
+        assert_eq!(open_descriptors() - before, 5, "some closes were waited for");
+        // By another name of one of them, that one alone.
+        std::os::unix::fs::symlink(path("elsewhere/3"), path("link")).unwrap();
+        assert_eq!(fs::metadata(path("link")).unwrap().len(), 4);
+        assert_eq!(open_descriptors() - before, 4, "one is in the way, and no other");
         close::wait().unwrap();
         assert_eq!(open_descriptors(), before);
+    }
+
+    #[test]
+    fn a_folder_above_is_what_it_is_by_any_name() {
+        if !is_again() {
+            again("linux::a_folder_above_is_what_it_is_by_any_name", |_| {});
+            return;
+        }
+        every_close_stays_pending();
+        let temp = tempfile::tempdir().unwrap();
+        let path = |name: &str| temp.path().join(name);
+        std::fs::create_dir_all(path("real/deep")).unwrap();
+        std::os::unix::fs::symlink("real", path("link")).unwrap();
+        let before = open_descriptors();
+        let write = || fs::write(path("link/deep/file"), "text").unwrap();
+        write();
+        assert_eq!(fs::read_dir(path("real/./deep/..")).unwrap().count(), 1);
+        assert_eq!(open_descriptors(), before, "read_dir");
+        write();
+        fs::rename(path("real"), path("moved")).unwrap();
+        assert_eq!(open_descriptors(), before, "rename");
+        std::fs::rename(path("moved"), path("real")).unwrap();
+        write();
+        std::fs::hard_link(path("real/deep/file"), path("second")).unwrap();
+        fs::rename(path("second"), path("third")).unwrap();
+        assert_eq!(open_descriptors(), before, "rename of another name");
+        write();
+        fs::remove_dir_all(path("real")).unwrap();
+        assert_eq!(open_descriptors(), before, "remove_dir_all");
+        close::wait().unwrap();
     }
 
     #[test]
@@ -224,33 +260,11 @@ mod linux {
     }
 
     #[test]
-    fn a_file_that_only_a_pending_close_keeps_busy_can_be_written() {
-        if !is_again() {
-            again("linux::a_file_that_only_a_pending_close_keeps_busy_can_be_written", |_| {});
-            return;
-        }
-        every_close_stays_pending();
-        let temp = tempfile::tempdir().unwrap();
-        let program = temp.path().join("program");
-        std::fs::copy("/bin/cat", &program).unwrap();
-        // Linux refuses to write what runs with the number that SMB has for what others have open.
-        let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let error = File::options().write(true).open(&program).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(libc::ETXTBSY));
-        at_close(move || {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        });
-        fs::write(&program, "text").unwrap();
-        assert_eq!(fs::read(&program).unwrap(), b"text");
-    }
-
-    #[test]
-    fn space_that_only_a_pending_close_keeps_can_be_used() {
+    fn the_space_of_a_removed_file_is_free() {
         use manyfiles_testkit::{Disk, Need, skip_unless};
         skip_unless!(Need::Root);
         if !is_again() {
-            again("linux::space_that_only_a_pending_close_keeps_can_be_used", |_| {});
+            again("linux::the_space_of_a_removed_file_is_free", |_| {});
             return;
         }
         every_close_stays_pending();
@@ -260,8 +274,7 @@ mod linux {
         let path = |name: &str| disk.path().join(name);
         fs::write(path("first"), &bytes).unwrap();
         fs::remove_file(path("first")).unwrap();
-        std::fs::write(path("in std's way"), &bytes).unwrap_err();
-        fs::write(path("second"), &bytes).unwrap();
+        std::fs::write(path("second"), &bytes).unwrap();
         assert_eq!(fs::metadata(path("second")).unwrap().len(), bytes.len() as u64);
         close::wait().unwrap();
     }

@@ -68,7 +68,7 @@ pub(crate) use policy::Access;
 #[cfg(feature = "fs")]
 pub(crate) use pool::Pool;
 #[cfg(feature = "fs")]
-pub(crate) use process::{close_one, nothing_pends, settle};
+pub(crate) use process::{close_one, nothing_pends, settle, settle_surely};
 #[cfg(feature = "fs")]
 pub(crate) use spot::Target;
 

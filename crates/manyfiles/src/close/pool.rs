@@ -218,7 +218,7 @@ impl Pool {
             move || {
                 let Some((spot, handle, path)) = all.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
                 if let Some(file) = spot.file() {
-                    pool.settle_before(&Target::File(file), number);
+                    pool.settle_before(&Target::File(file), number, PATIENCE);
                 }
                 pool.close_now(Side::Pool, handle, path.as_deref(), None, Some(number));
                 drop(pool.finish(pool.lock(), number));
@@ -318,18 +318,25 @@ impl Pool {
         while !queue.is_done(until) {
             queue = match queue.pop_plain(until) {
                 Some(job) => self.help(queue, job),
-                None if self.executor.is_some() && queue.has_other(until) && queue.start_own() => {
-                    // Whatever becomes of the executor.
-                    drop(queue);
-                    self.start_thread();
-                    self.do_without_a_thread();
-                    self.lock()
-                }
+                None if self.is_left_to_executor(&mut queue, until) => self.close_without_executor(queue),
                 None => self.finished.wait(queue).unwrap_or_else(PoisonError::into_inner),
             };
         }
         queue.end_wait(until);
         queue
+    }
+
+    /// Whether jobs before this number run code of a user's and have no thread but the executor's, which may never begin. Then
+    /// a place for one of the pool's own is reserved.
+    fn is_left_to_executor(&self, queue: &mut Queue, until: u64) -> bool {
+        self.executor.is_some() && queue.has_other(until) && queue.start_own()
+    }
+
+    fn close_without_executor<'a>(self: &'a Arc<Pool>, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+        drop(queue);
+        self.start_thread();
+        self.do_without_a_thread();
+        self.lock()
     }
 
     /// The number before which this thread may wait for jobs: in a drop that the pool is making it is the number of that.
@@ -360,10 +367,19 @@ impl Pool {
             return false;
         }
         let before = self.horizon(&self.lock());
-        self.settle_before(target, before)
+        self.settle_before(target, before, PATIENCE)
     }
 
-    fn settle_before(self: &Arc<Pool>, target: &Target, before: u64) -> bool {
+    /// The same, but what nobody knows of is not waited for.
+    pub(super) fn settle_surely(self: &Arc<Pool>, target: &Target) -> bool {
+        if self.is_left_behind() {
+            return false;
+        }
+        let before = self.horizon(&self.lock());
+        self.settle_before(target, before, Duration::ZERO)
+    }
+
+    fn settle_before(self: &Arc<Pool>, target: &Target, before: u64, patience: Duration) -> bool {
         let mut queue = self.lock();
         let mut deadline = None;
         let mut was_pending = false;
@@ -377,15 +393,21 @@ impl Pool {
                 Hinders::No => return was_pending,
                 Hinders::Surely => None,
                 Hinders::Perhaps => {
-                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + PATIENCE);
+                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience);
                     Some(deadline.saturating_duration_since(Instant::now()))
                 }
             };
             if left.is_some_and(|left| left.is_zero()) {
-                queue.give_up_on(target, before);
+                if !patience.is_zero() {
+                    queue.give_up_on(target, before);
+                }
                 return was_pending;
             }
             was_pending = true;
+            if self.is_left_to_executor(&mut queue, before) {
+                queue = self.close_without_executor(queue);
+                continue;
+            }
             queue.watchers += 1;
             queue = match left {
                 None => self.finished.wait(queue).unwrap_or_else(PoisonError::into_inner),
@@ -407,6 +429,9 @@ impl Pool {
             return true;
         }
         let pending = queue.pending();
+        if self.is_left_to_executor(&mut queue, before) {
+            queue = self.close_without_executor(queue);
+        }
         let deadline = Instant::now() + PATIENCE;
         while pending > 0 && queue.pending() >= pending {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -443,11 +468,8 @@ impl Pool {
         while !queue.is_done(until) {
             if let Some(job) = queue.pop_plain(until) {
                 queue = self.help(queue, job);
-            } else if queue.has_other(until) && queue.start_own() {
-                drop(queue);
-                self.start_thread();
-                self.do_without_a_thread();
-                queue = self.lock();
+            } else if self.is_left_to_executor(&mut queue, until) {
+                queue = self.close_without_executor(queue);
             } else {
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() {

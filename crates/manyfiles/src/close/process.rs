@@ -116,6 +116,11 @@ pub(crate) fn settle(target: &Target) -> bool {
     !nothing_pends() && pools().iter().fold(false, |was_pending, pool| pool.settle(target) | was_pending)
 }
 
+/// The same, but closes of which nobody knows whether they are in the way are not waited for.
+pub(crate) fn settle_surely(target: &Target) -> bool {
+    !nothing_pends() && pools().iter().fold(false, |was_pending, pool| pool.settle_surely(target) | was_pending)
+}
+
 /// The same without one closer.
 pub(super) fn settle_but(own: &Arc<Pool>, target: &Target) {
     pools().iter().filter(|pool| !Arc::ptr_eq(pool, own)).for_each(|pool| {

@@ -59,9 +59,13 @@ pub(super) fn known<R>(at: At, mut ask: impl FnMut() -> io::Result<R>) -> io::Re
 pub(super) fn opened(path: &Path, is_new: bool, mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
     let nothing_pended = close::nothing_pends();
     let file = match with_handles(&mut open) {
+        // Not beforehand, because that takes an opening of its own.
         Err(error) if !nothing_pended && sys::may_be_for_an_open_file(&error, &[path]) => {
-            // Not beforehand, because that takes an opening of its own.
-            settle(At::Followed(path));
+            // Where nothing of this very file was pending, the error has another reason.
+            let target = At::Followed(path).target();
+            if !target.is_none_or(|target| close::settle_surely(&target)) {
+                return Err(error);
+            }
             with_handles(&mut open)
         }
         result => result,

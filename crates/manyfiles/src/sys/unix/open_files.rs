@@ -21,10 +21,9 @@ pub(crate) fn create_like(source: &Metadata, to: &Path) -> io::Result<File> {
     Ok(target)
 }
 
-/// Whether a call that opens, renames or removes may have failed because of a file that is not closed yet, and whose close
-/// was not waited for before. Here an open file keeps nobody from its path.
-pub(crate) fn may_be_for_an_open_file(_error: &io::Error, _paths: &[&Path]) -> bool {
-    false
+/// Whether opening may have failed because that file is not closed yet: a server of SMB says so of what is open.
+pub(crate) fn may_be_for_an_open_file(error: &io::Error, _paths: &[&Path]) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ETXTBSY | libc::EBUSY | libc::EACCES))
 }
 
 /// Does `work` once. Elsewhere a virus scanner may have a file open for a moment.
