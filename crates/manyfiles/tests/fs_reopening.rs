@@ -32,9 +32,9 @@ fn for_oneself_alone() -> OpenOptions {
     options
 }
 
-fn written_and_opened_at_once(folder: &Path) {
+fn written_and_opened_at_once(folder: &Path, rounds: usize) {
     let path = folder.join("file");
-    let failures: Vec<_> = (0..2_000)
+    let failures: Vec<_> = (0..4 * rounds)
         .filter_map(|_| {
             fs::write(&path, "text").unwrap();
             for_oneself_alone().open(&path).err()
@@ -44,9 +44,9 @@ fn written_and_opened_at_once(folder: &Path) {
     close::wait().unwrap();
 }
 
-fn written_and_removed_at_once(folder: &Path) {
+fn written_and_removed_at_once(folder: &Path, rounds: usize) {
     let folder = folder.join("folder");
-    for round in 0..500 {
+    for round in 0..rounds {
         fs::create_dir(&folder).unwrap_or_else(|error| panic!("create_dir, round {round}: {error}"));
         fs::write(folder.join("file"), "text").unwrap();
         fs::remove_file(folder.join("file")).unwrap_or_else(|error| panic!("remove_file, round {round}: {error}"));
@@ -55,9 +55,9 @@ fn written_and_removed_at_once(folder: &Path) {
     close::wait().unwrap();
 }
 
-fn replaced_at_once(folder: &Path) {
+fn replaced_at_once(folder: &Path, rounds: usize) {
     let (new, path) = (folder.join("new"), folder.join("target"));
-    for round in 0..500 {
+    for round in 0..rounds {
         fs::write(&new, format!("{round}")).unwrap();
         fs::rename(&new, &path).unwrap_or_else(|error| panic!("round {round}: {error}"));
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{round}"));
@@ -65,8 +65,8 @@ fn replaced_at_once(folder: &Path) {
     close::wait().unwrap();
 }
 
-fn folders_moved_and_removed_at_once(folder: &Path) {
-    for round in 0..100 {
+fn folders_moved_and_removed_at_once(folder: &Path, rounds: usize) {
+    for round in 0..rounds / 5 {
         let (from, to) = (folder.join("from"), folder.join("to"));
         fs::create_dir_all(from.join("deep/er")).unwrap();
         for n in 0..5 {
@@ -80,18 +80,18 @@ fn folders_moved_and_removed_at_once(folder: &Path) {
 }
 
 /// All of them on one file system.
-fn everything_at_once(folder: &Path) {
+fn everything_at_once(folder: &Path, rounds: usize) {
     every_close_is_handed_over();
-    written_and_opened_at_once(folder);
-    written_and_removed_at_once(folder);
-    replaced_at_once(folder);
-    folders_moved_and_removed_at_once(folder);
+    written_and_opened_at_once(folder, rounds);
+    written_and_removed_at_once(folder, rounds);
+    replaced_at_once(folder, rounds);
+    folders_moved_and_removed_at_once(folder, rounds);
 }
 
 #[test]
 fn what_was_just_written_can_be_opened_replaced_and_removed() {
     let temp = tempfile::tempdir().unwrap();
-    everything_at_once(temp.path());
+    everything_at_once(temp.path(), 500);
 }
 
 #[cfg(target_os = "linux")]
@@ -100,7 +100,7 @@ fn what_was_just_written_can_be_opened_replaced_and_removed_where_closes_take_tw
     use manyfiles_testkit::{Need, Op, SlowMount, skip_unless};
     skip_unless!(Need::Fuse);
     let mount = SlowMount::options().delay(Op::Close, std::time::Duration::from_millis(2)).mount().unwrap();
-    everything_at_once(mount.path());
+    everything_at_once(mount.path(), 50);
 }
 
 /// Something that is done, late, when a handle is closed: as file systems do that keep a removed file until then.
