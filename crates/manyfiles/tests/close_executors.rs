@@ -205,11 +205,7 @@ fn no_worker_of_a_runtime_is_held_up_by_closes_that_hang() {
         let closer = Arc::clone(&slot);
         inside(Box::new(move || {
             // The policy is the default one: where callers must not block, even the first close is handed over.
-            let options = if name.starts_with("tokio") {
-                options()
-            } else {
-                options().policy(Policy::Always)
-            };
+            let options = if name.starts_with("tokio") { options() } else { options().policy(Policy::Always) };
             let closer = options.build();
             for _ in 0..8 {
                 let (release, held) = held();

@@ -94,6 +94,7 @@ impl Handle {
 }
 
 /// Whether `H` may turn out to be [busy](Handle::is_busy).
+#[cfg_attr(not(feature = "tokio"), allow(clippy::extra_unused_type_parameters, reason = "without tokio none is"))]
 pub(super) fn may_be_busy<H: 'static>() -> bool {
     #[cfg(feature = "tokio")]
     {
@@ -132,7 +133,9 @@ pub(super) fn recognise<H: 'static>(handle: H) -> Result<sys::Handle, H> {
             let file = file.into_inner();
             match file.try_into_std() {
                 Ok(file) => return Ok(file.into()),
-                Err(file) => *any.downcast_mut().expect("of this type a moment ago") = Some(super::FastClose::new(file)),
+                Err(file) => {
+                    *any.downcast_mut().expect("of this type a moment ago") = Some(super::FastClose::new(file))
+                }
             }
         } else if let Some(slot) = any.downcast_mut::<Option<tokio::fs::File>>()
             && let Some(file) = slot.take()

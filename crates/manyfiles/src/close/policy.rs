@@ -191,9 +191,18 @@ mod tests {
 
     #[test]
     fn slow_closes_are_noticed_in_whatever_rhythm_they_come() {
-        for (every, slow) in [(2, 2_000), (3, 2_000), (4, 2_000), (5, 2_000), (8, 2_000), (10, 2_000), (20, 10_000),
-            (40, 10_000), (64, 10_000), (100, 10_000)]
-        {
+        for (every, slow) in [
+            (2, 2_000),
+            (3, 2_000),
+            (4, 2_000),
+            (5, 2_000),
+            (8, 2_000),
+            (10, 2_000),
+            (20, 10_000),
+            (40, 10_000),
+            (64, 10_000),
+            (100, 10_000),
+        ] {
             let switch = adaptive();
             for n in 1..=every * 4 {
                 switch.record(Write, micros(if n % every == 0 { slow } else { 1 }));

@@ -181,13 +181,7 @@ impl Pool {
     }
 
     /// Hands over what is in the way of those who come to `spot`.
-    pub(super) fn hand_over_at(
-        self: &Arc<Pool>,
-        spot: Spot,
-        handle: Handle,
-        path: Option<Box<Path>>,
-        access: Access,
-    ) {
+    pub(super) fn hand_over_at(self: &Arc<Pool>, spot: Spot, handle: Handle, path: Option<Box<Path>>, access: Access) {
         self.make_known();
         let workers = self.workers();
         let mut queue = self.lock();
@@ -216,7 +210,9 @@ impl Pool {
         let close = {
             let (pool, all) = (Arc::clone(self), Arc::clone(&all));
             move || {
-                let Some((spot, handle, path)) = all.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+                let Some((spot, handle, path)) = all.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+                    return;
+                };
                 if let Some(file) = spot.file() {
                     pool.settle_before(&Target::File(file), number, PATIENCE);
                 }
@@ -230,7 +226,12 @@ impl Pool {
     }
 
     /// Closes one job, without the lock.
-    pub(super) fn run<'a>(self: &'a Arc<Pool>, side: Side, queue: MutexGuard<'a, Queue>, job: Job) -> MutexGuard<'a, Queue> {
+    pub(super) fn run<'a>(
+        self: &'a Arc<Pool>,
+        side: Side,
+        queue: MutexGuard<'a, Queue>,
+        job: Job,
+    ) -> MutexGuard<'a, Queue> {
         drop(queue);
         let Job { number, handle, path, .. } = job;
         self.close_now(side, handle, path.as_deref(), None, Some(number));
@@ -474,7 +475,9 @@ impl Pool {
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() {
                     let hung = queue.pending();
-                    crate::error::print_last_resort_line(format_args!("the process ends though {hung} closes have not returned"));
+                    crate::error::print_last_resort_line(format_args!(
+                        "the process ends though {hung} closes have not returned"
+                    ));
                     break;
                 }
                 queue.watchers += 1;

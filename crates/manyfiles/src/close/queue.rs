@@ -200,9 +200,10 @@ impl Queue {
     /// The first of those in the way of `target` that a caller may close in place of a thread.
     #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
     pub(super) fn pop_hindering(&mut self, target: &Target, before: u64) -> Option<Job> {
-        let index = self.waiting.iter().position(|job| {
-            job.is_ready && job.handle.is_plain() && job.spot.hinders(target) == Hinders::Surely
-        })?;
+        let index = self
+            .waiting
+            .iter()
+            .position(|job| job.is_ready && job.handle.is_plain() && job.spot.hinders(target) == Hinders::Surely)?;
         (self.waiting[index].number < before).then(|| self.take(index))?
     }
 

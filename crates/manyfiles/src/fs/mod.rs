@@ -72,7 +72,9 @@ mod pending;
 #[cfg(any(unix, windows))]
 mod raw;
 
-pub use std::fs::{DirBuilder, DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir, TryLockError, exists, read_link};
+pub use std::fs::{
+    DirBuilder, DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir, TryLockError, exists, read_link,
+};
 
 pub use file::File;
 pub use functions::{

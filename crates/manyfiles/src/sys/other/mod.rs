@@ -56,7 +56,11 @@ pub(crate) fn at_exit(_what: extern "C" fn()) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(crate) fn around_forks(_before: extern "C" fn(), _parent: extern "C" fn(), _child: extern "C" fn()) -> io::Result<()> {
+pub(crate) fn around_forks(
+    _before: extern "C" fn(),
+    _parent: extern "C" fn(),
+    _child: extern "C" fn(),
+) -> io::Result<()> {
     Ok(())
 }
 

@@ -36,7 +36,9 @@ pub(crate) fn may_be_for_an_open_file(error: &io::Error, paths: &[&Path]) -> boo
                 .is_ok_and(|known| known.is_dir() || known.permissions().readonly() || known.is_symlink())
         }),
         // A file that is removed but not closed is still in its folder.
-        ERROR_DIR_NOT_EMPTY => paths.iter().any(|path| std::fs::read_dir(path).is_ok_and(|mut names| names.next().is_none())),
+        ERROR_DIR_NOT_EMPTY => {
+            paths.iter().any(|path| std::fs::read_dir(path).is_ok_and(|mut names| names.next().is_none()))
+        }
         _ => false,
     }
 }

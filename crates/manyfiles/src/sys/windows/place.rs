@@ -38,8 +38,7 @@ impl Name {
 fn are_equal(one: &[u16], other: &[u16]) -> bool {
     let [one_len, other_len] = [one, other].map(|name| i32::try_from(name.len()).unwrap_or(i32::MAX));
     // SAFETY: both are as long as they are said to be, and only read.
-    one == other
-        || unsafe { CompareStringOrdinal(one.as_ptr(), one_len, other.as_ptr(), other_len, 1) } == CSTR_EQUAL
+    one == other || unsafe { CompareStringOrdinal(one.as_ptr(), one_len, other.as_ptr(), other_len, 1) } == CSTR_EQUAL
 }
 
 /// Where an open file is. `None` for a pipe, which is not even asked: that would wait for a read that is going on.
@@ -66,10 +65,7 @@ pub(crate) fn regular_file(file: impl AsHandle) -> Option<Identity> {
         )
     };
     if got != 0 {
-        return Some(Identity {
-            volume: id.VolumeSerialNumber,
-            file: u128::from_le_bytes(id.FileId.Identifier),
-        });
+        return Some(Identity { volume: id.VolumeSerialNumber, file: u128::from_le_bytes(id.FileId.Identifier) });
     }
     let info = information(file)?;
     Some(Identity {
@@ -162,7 +158,11 @@ pub(crate) fn at_exit(what: extern "C" fn()) -> io::Result<()> {
 }
 
 /// Windows has no fork.
-pub(crate) fn around_forks(_before: extern "C" fn(), _parent: extern "C" fn(), _child: extern "C" fn()) -> io::Result<()> {
+pub(crate) fn around_forks(
+    _before: extern "C" fn(),
+    _parent: extern "C" fn(),
+    _child: extern "C" fn(),
+) -> io::Result<()> {
     Ok(())
 }
 
