@@ -3,14 +3,14 @@
 #[cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "what is there needs less"))]
 mod entry;
 mod place;
-#[cfg(feature = "tree")]
+#[cfg(all(feature = "tree", any(unix, windows)))]
 mod text;
 
 pub(crate) use entry::Identity;
 #[cfg(any(unix, windows))]
 pub(crate) use entry::{EntryKind, Stat};
 pub(crate) use place::{PathPlace, Place};
-#[cfg(feature = "tree")]
+#[cfg(all(feature = "tree", any(unix, windows)))]
 pub(crate) use text::{ShortName, split_at_last_separator};
 
 #[cfg(unix)]

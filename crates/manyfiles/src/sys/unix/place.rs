@@ -27,13 +27,13 @@ impl Name {
 /// Where an open file is. `None` for what is no regular file: a pipe, a socket, a folder.
 pub(crate) fn place(file: impl AsFd) -> Option<Place> {
     let file = file.as_fd();
-    let (EntryKind::File, identity) = kind_and_identity(file, c"".as_ref(), true)? else { return None };
+    let (EntryKind::File, identity) = kind_and_identity(file, c"", true)? else { return None };
     Some(Place { identity, name: name(file) })
 }
 
 /// Which file it is. `None` for what is no regular file.
 pub(crate) fn regular_file(file: impl AsFd) -> Option<Identity> {
-    match kind_and_identity(file.as_fd(), c"".as_ref(), true)? {
+    match kind_and_identity(file.as_fd(), c"", true)? {
         (EntryKind::File, identity) => Some(identity),
         _ => None,
     }
