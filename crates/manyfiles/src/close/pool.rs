@@ -171,7 +171,7 @@ impl Pool {
     }
 
     fn hand_over(self: &Arc<Pool>, handle: Handle, path: Option<Box<Path>>, access: Access) {
-        let spot = Spot::of(&handle);
+        let spot = Spot::of(&handle).with(access);
         // Closes of one file are made in their order, whichever closers they were given to.
         if let Some(file) = spot.file()
             && process::pending() > self.unsettled.load(Ordering::Relaxed)

@@ -3,6 +3,7 @@
 #![cfg_attr(not(feature = "fs"), allow(dead_code, reason = "where a path leads is asked by `fs`"))]
 
 use super::handle::Handle;
+use super::policy::Access;
 use crate::sys::{self, Identity, Name, PathPlace, Place};
 
 /// What a handle that waits for its close may be in the way of.
@@ -12,6 +13,9 @@ pub(super) enum Spot {
     Nowhere,
     /// This file.
     At(Place),
+    /// This file, which was only read here: its close changes nothing that others could see in it, so that it may come at any
+    /// time, but not after the file's name is gone (NFS and FUSE would keep another).
+    Read(Place),
     /// A type of the user's with who knows what inside.
     Anywhere,
 }
@@ -19,8 +23,10 @@ pub(super) enum Spot {
 /// What somebody is about to do something with.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
-    /// A file, by whatever path.
+    /// What is in a file, by whatever path.
     File(Identity),
+    /// A file and its names.
+    Named(Identity),
     /// A folder and all below it.
     Folder {
         /// The volume it is on, for files whose names are not known.
@@ -33,7 +39,7 @@ pub(crate) enum Target {
 impl From<PathPlace> for Target {
     fn from(place: PathPlace) -> Target {
         match place {
-            PathPlace::File(identity) => Target::File(identity),
+            PathPlace::File(identity) => Target::Named(identity),
             PathPlace::Folder(Place { identity, name }) => Target::Folder { volume: identity.volume, name },
         }
     }
@@ -58,6 +64,15 @@ impl Spot {
         }
     }
 
+    /// The same of a handle that was opened for this. Where open files keep others from their paths it makes no difference.
+    pub(super) fn with(self, access: Access) -> Spot {
+        match self {
+            Spot::At(place) if access == Access::Read && !cfg!(windows) => Spot::Read(place),
+            spot => spot,
+        }
+    }
+
+    /// The file whose other closes have to come before or after this one.
     pub(super) fn file(&self) -> Option<Identity> {
         match self {
             Spot::At(place) => Some(place.identity),
@@ -67,7 +82,10 @@ impl Spot {
 
     /// What a hang of this close may spread to. Zero stands for all that is on no volume.
     pub(super) fn volume(&self) -> u64 {
-        self.file().map_or(0, |file| file.volume)
+        match self {
+            Spot::At(place) | Spot::Read(place) => place.identity.volume,
+            Spot::Nowhere | Spot::Anywhere => 0,
+        }
     }
 
     pub(super) fn hinders(&self, target: &Target) -> Hinders {
@@ -75,8 +93,10 @@ impl Spot {
         match (self, target) {
             (Spot::Nowhere, _) => Hinders::No,
             (Spot::Anywhere, _) => Hinders::Perhaps,
+            (Spot::Read(_), Target::File(_)) => Hinders::No,
             (Spot::At(place), Target::File(file)) => surely(place.identity == *file),
-            (Spot::At(place), Target::Folder { volume, name }) => match (&place.name, name) {
+            (Spot::At(place) | Spot::Read(place), Target::Named(file)) => surely(place.identity == *file),
+            (Spot::At(place) | Spot::Read(place), Target::Folder { volume, name }) => match (&place.name, name) {
                 (Some(own), Some(folder)) => surely(own.is_at_or_below(folder)),
                 _ if place.identity.volume == *volume => Hinders::Perhaps,
                 _ => Hinders::No,

@@ -46,8 +46,8 @@ pub(super) fn settle(at: At) -> bool {
 pub(super) fn known<R>(at: At, mut ask: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     let known = with_handles(&mut ask)?;
     if !close::nothing_pends()
-        && let Some(target @ Target::File(_)) = at.target()
-        && close::settle(&target)
+        && let Some(Target::Named(file)) = at.target()
+        && close::settle(&Target::File(file))
     {
         return with_handles(ask);
     }
