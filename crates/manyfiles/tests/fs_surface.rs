@@ -1,5 +1,6 @@
 //! What compiles with `std::fs` compiles with `manyfiles::fs`: the same lines are compiled against both, and do the same.
 #![cfg(feature = "fs")]
+#![allow(clippy::permissions_set_readonly_false, clippy::unused_io_amount, reason = "only that it compiles matters")]
 
 /// Examples of std's documentation, and what std's files can be made of and be made into.
 macro_rules! lines {
@@ -75,7 +76,6 @@ macro_rules! lines {
                 let mut perms = fs::symlink_metadata(path("bar.txt"))?.permissions();
                 perms.set_readonly(true);
                 fs::set_permissions(path("bar.txt"), perms.clone())?;
-                #[allow(clippy::permissions_set_readonly_false)]
                 perms.set_readonly(false);
                 fs::set_permissions(path("bar.txt"), perms)?;
                 let mut entries = fs::read_dir(path("some"))?
