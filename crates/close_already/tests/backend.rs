@@ -14,56 +14,23 @@ impl FastCloseable for Slow {}
 impl Drop for Slow {
     fn drop(&mut self) {
         thread::sleep(Duration::from_millis(5));
-        self.0.lock().unwrap().push(place());
-    }
-}
-
-/// What kind of thread this is.
-fn place() -> String {
-    if rayon::current_thread_index().is_some() {
-        return "rayon".to_owned();
-    }
-    if tokio::runtime::Handle::try_current().is_ok() {
-        return "tokio".to_owned();
-    }
-    match thread::current().name() {
-        Some("manyfiles-close") => "built-in".to_owned(),
-        Some(name) if name.starts_with("blocking-") => "blocking".to_owned(),
-        name => format!("{name:?}"),
-    }
-}
-
-/// With several backends on, the last in this order.
-fn expected() -> &'static str {
-    if cfg!(feature = "backend-tokio") {
-        "tokio"
-    } else if cfg!(any(feature = "backend-smol", feature = "backend-async-std", feature = "backend-blocking")) {
-        // The runtimes share that crate's threads.
-        "blocking"
-    } else if cfg!(feature = "backend-rayon") {
-        "rayon"
-    } else {
-        "built-in"
+        self.0.lock().unwrap().push(thread::current().name().unwrap_or_default().to_owned());
     }
 }
 
 #[test]
-fn slow_closes_go_to_the_chosen_backend() {
+fn slow_closes_go_to_the_built_in_threads_whatever_the_backend() {
     let places = Arc::new(Mutex::new(Vec::new()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let entered = cfg!(feature = "backend-tokio").then(|| runtime.enter());
     for _ in 0..20 {
         drop(FastClose::new(Slow(places.clone())));
     }
-    // Waiting before the wait, which helps: else this thread might close them all.
-    while close::metrics().handed_over == 0 || places.lock().unwrap().len() < 20 {
-        thread::sleep(Duration::from_millis(1));
-    }
     drop(entered);
     close::wait().unwrap();
     let places = places.lock().unwrap();
-    // The first few are closed on the spot, until they are known to be slow.
-    let elsewhere: Vec<_> = places.iter().skip_while(|place| *place != expected()).collect();
-    assert!(elsewhere.len() > 10, "expected {}: {places:?}", expected());
-    assert!(elsewhere.iter().all(|place| *place == expected()), "{places:?}");
+    let elsewhere = places.iter().filter(|place| *place == "manyfiles-close").count();
+    let asynchronous = cfg!(any(feature = "backend-tokio", feature = "backend-smol", feature = "backend-async-std"));
+    // The first few are closed on the spot, until they are known to be slow; in async code none is.
+    assert!(if asynchronous { elsewhere == 20 } else { (10..20).contains(&elsewhere) }, "{places:?}");
 }

@@ -210,9 +210,14 @@ impl std::error::Error for Error {
 /// Errors that nobody took. Better on standard error than nowhere.
 pub(crate) fn print_last_resort<'a>(errors: impl IntoIterator<Item = &'a Error>) {
     for error in errors {
-        // Where standard error is closed too there is nobody left to tell, and a drop must not panic.
-        drop(writeln!(io::stderr().lock(), "manyfiles: {error}"));
+        print_last_resort_line(format_args!("{error}"));
     }
+}
+
+/// One line on standard error.
+pub(crate) fn print_last_resort_line(line: fmt::Arguments<'_>) {
+    // Where standard error is closed too there is nobody left to tell, and a drop must not panic.
+    drop(writeln!(io::stderr().lock(), "manyfiles: {line}"));
 }
 
 impl From<Error> for io::Error {

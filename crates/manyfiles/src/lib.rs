@@ -18,8 +18,9 @@
 //! - Nothing here syncs unless it says so: after a power cut the last seconds may be gone, as with [`std::fs::write`].
 //!
 //! Each of these modules but `close` is a feature of its name (`appender` is part of `writer`), and on by default. Features that are
-//! not: `rayon`, `blocking`, `smol`, `tokio`, `async-std` ([`close::executor`], and twins of files and writers for their runtimes)
-//! and `tracing`.
+//! not: `tokio` ([`close::executor`], and twins of files and writers), `smol` and `async-std` (their files in a
+//! [`close::FastClose`]), `global-always` and `tracing`. On systems that are neither Unix nor Windows, WebAssembly for one, there
+//! are `close` and `fs` alone, and files are closed on the spot.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,8 +37,9 @@
 //! # Ok(()) }
 //! ```
 #![warn(missing_docs)]
+#![cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "what is there needs less"))]
 
-#[cfg(feature = "writer")]
+#[cfg(all(feature = "writer", any(unix, windows)))]
 pub mod appender;
 pub mod close;
 mod error;
@@ -45,15 +47,18 @@ mod error;
 mod errors;
 #[cfg(feature = "fs")]
 pub mod fs;
-#[cfg(feature = "sync")]
+#[cfg(all(feature = "sync", any(unix, windows)))]
 pub mod sync;
-#[cfg_attr(not(feature = "tree"), allow(dead_code, unused_imports, reason = "much of it is for the tree"))]
+#[cfg_attr(
+    not(all(feature = "tree", any(unix, windows))),
+    allow(dead_code, unused_imports, reason = "much of it is for the tree")
+)]
 mod sys;
-#[cfg(feature = "tree")]
+#[cfg(all(feature = "tree", any(unix, windows)))]
 pub mod tree;
-#[cfg(feature = "vfs")]
+#[cfg(all(feature = "vfs", any(unix, windows)))]
 pub mod vfs;
-#[cfg(feature = "writer")]
+#[cfg(all(feature = "writer", any(unix, windows)))]
 pub mod writer;
 
 // Where close_already has them, so that a program may switch by renaming its dependency.

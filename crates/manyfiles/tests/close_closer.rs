@@ -349,3 +349,46 @@ fn many_threads_wait_and_hand_over_at_once() {
         });
     }
 }
+
+#[test]
+fn what_a_closed_value_closes_belongs_to_the_closer_of_the_value() {
+    use manyfiles::close::{self, FastClose, FastCloseable};
+    /// Breaks when it is closed.
+    struct Part;
+    impl FastCloseable for Part {}
+    impl Drop for Part {
+        fn drop(&mut self) {
+            thread::sleep(std::time::Duration::from_millis(2));
+            std::panic::resume_unwind(Box::new("a part broke"));
+        }
+    }
+    for policy in [Policy::Adaptive, Policy::Always, Policy::Never] {
+        let closer = Closer::options().policy(policy).build();
+        for n in 0..20 {
+            // The wrapper itself, and wrappers inside of something else: none goes on to the global closer.
+            closer.close_at(FastClose::new(Part), format!("{n}"));
+            closer.close((FastClose::new(Part), vec![FastClose::new(Part)]));
+        }
+        assert_eq!(closer.wait().expect_err("all broke").len(), 60, "{policy:?}");
+        close::wait().expect("nothing is the global closer's");
+    }
+    assert_eq!(close::metrics(), close::Metrics::default());
+}
+
+#[test]
+fn of_many_failures_the_first_are_kept_and_the_rest_counted() {
+    struct Breaks;
+    impl Drop for Breaks {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("broken"));
+        }
+    }
+    let closer = Closer::options().policy(Policy::Never).build();
+    for n in 0..1_500 {
+        closer.close_at(Breaks, format!("{n}"));
+    }
+    let errors = closer.wait().unwrap_err();
+    assert_eq!((errors.len(), errors.omitted(), errors.iter().count()), (1_500, 500, 1_000));
+    assert!(errors.to_string().starts_with("1500 files could not be closed; the first error: cannot close 0"));
+    closer.finish().expect("told once");
+}

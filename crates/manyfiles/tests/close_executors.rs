@@ -1,6 +1,6 @@
 //! The closer on every executor: one table of tests over all that this build has. `--all-features` has all.
 
-#[cfg(any(feature = "async-std", feature = "tokio"))]
+#[cfg(feature = "tokio")]
 #[path = "support/again.rs"]
 mod again;
 #[path = "support/executors.rs"]
@@ -205,11 +205,7 @@ fn no_worker_of_a_runtime_is_held_up_by_closes_that_hang() {
         let closer = Arc::clone(&slot);
         inside(Box::new(move || {
             // The policy is the default one: where callers must not block, even the first close is handed over.
-            let options = if name.starts_with("tokio") || ["smol", "async-std"].contains(&name) {
-                options()
-            } else {
-                options().policy(Policy::Always)
-            };
+            let options = if name.starts_with("tokio") { options() } else { options().policy(Policy::Always) };
             let closer = options.build();
             for _ in 0..8 {
                 let (release, held) = held();
@@ -331,92 +327,6 @@ fn closers_that_chose_differently_live_side_by_side() {
         closer.wait().unwrap();
     }
     assert_eq!(closed.load(Ordering::Relaxed), closers.len() * 100);
-}
-
-#[cfg(feature = "rayon")]
-mod on_rayon {
-    use super::*;
-    use manyfiles::close::executor::Rayon;
-
-    fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
-        Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap())
-    }
-
-    #[test]
-    fn all_of_rayons_threads_may_wait_at_once() {
-        for threads in [1, 2, 4] {
-            let pool = pool(threads);
-            let closer = Closer::options().executor(Rayon::with_pool(Arc::clone(&pool))).policy(Policy::Always).build();
-            let closed = AtomicUsize::new(0);
-            let all = std::sync::Barrier::new(threads);
-            pool.broadcast(|_| {
-                for _ in 0..50 {
-                    closer.close(());
-                    closed.fetch_add(1, Ordering::Relaxed);
-                }
-                all.wait();
-                closer.wait().unwrap();
-            });
-            assert_eq!(closed.into_inner(), threads * 50);
-            assert_eq!(closer.pending(), 0);
-        }
-    }
-
-    #[test]
-    fn other_work_gets_its_turn_after_each_close() {
-        let pool = pool(1);
-        let closer = Closer::options().executor(Rayon::with_pool(Arc::clone(&pool))).policy(Policy::Always).build();
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let (release, released) = channel::<()>();
-        let (begin, begun) = channel();
-        closer.close(OnClose(move || {
-            begin.send(()).unwrap();
-            assert!(released.recv().is_err());
-        }));
-        begun.recv().unwrap();
-        for n in 0..10 {
-            let order = Arc::clone(&order);
-            closer.close(OnClose(move || order.lock().unwrap().push(format!("close {n}"))));
-        }
-        for n in 0..3 {
-            let order = Arc::clone(&order);
-            pool.spawn(move || order.lock().unwrap().push(format!("work {n}")));
-        }
-        drop(release);
-        while closer.pending() > 0 {
-            thread::yield_now();
-        }
-        let order = order.lock().unwrap();
-        assert_eq!(order[..6], ["work 0", "close 0", "work 1", "close 1", "work 2", "close 2"]);
-        assert_eq!(order.len(), 13);
-    }
-
-    #[test]
-    fn work_that_rayon_does_between_two_closes_may_hand_over_and_wait() {
-        let pool = pool(1);
-        let closer =
-            Arc::new(Closer::options().executor(Rayon::with_pool(Arc::clone(&pool))).policy(Policy::Always).build());
-        let closed = Arc::new(AtomicUsize::new(0));
-        let count = || {
-            let closed = Arc::clone(&closed);
-            OnClose(move || {
-                closed.fetch_add(1, Ordering::Relaxed);
-            })
-        };
-        let (done, is_done) = channel();
-        for _ in 0..100 {
-            closer.close(count());
-            let (closer, handle, done) = (Arc::clone(&closer), count(), done.clone());
-            pool.spawn(move || {
-                closer.close(handle);
-                closer.wait().unwrap();
-                done.send(()).unwrap();
-            });
-        }
-        (0..100).for_each(|_| is_done.recv().unwrap());
-        closer.wait().unwrap();
-        assert_eq!(closed.load(Ordering::Relaxed), 200);
-    }
 }
 
 #[cfg(feature = "tokio")]
@@ -549,41 +459,5 @@ mod on_tokio {
         drop(runtime);
         closer.wait().unwrap();
         assert_eq!(closed.load(Ordering::Relaxed), 1);
-    }
-}
-
-/// A pool of so few threads that a drop which needs another one of them could wait for ever.
-#[cfg(feature = "async-std")]
-mod on_few_blocking_threads {
-    use super::again::{again, is_again};
-    use super::*;
-    use async_std::io::WriteExt;
-    use manyfiles::close::executor::AsyncStd;
-
-    #[test]
-    fn closes_that_need_a_blocking_thread_themselves_leave_one_free() {
-        if !is_again() {
-            for threads in ["1", "2", "3"] {
-                let name = "on_few_blocking_threads::closes_that_need_a_blocking_thread_themselves_leave_one_free";
-                again(name, |command| {
-                    command.env("BLOCKING_MAX_THREADS", threads);
-                });
-            }
-            return;
-        }
-        let temp = tempfile::tempdir().unwrap();
-        let closer = Closer::options().executor(AsyncStd::new()).build();
-        for n in 0..200 {
-            async_std::task::block_on(async {
-                let path = temp.path().join(n.to_string());
-                let mut file = async_std::fs::File::create(&path).await.unwrap();
-                file.write_all(b"to be written by the drop").await.unwrap();
-                closer.close_at(file, path);
-            });
-        }
-        closer.wait().unwrap();
-        for n in 0..200 {
-            assert_eq!(std::fs::read(temp.path().join(n.to_string())).unwrap(), b"to be written by the drop");
-        }
     }
 }

@@ -71,16 +71,32 @@ fn what_a_full_queue_or_a_wait_makes_the_caller_close_is_the_callers_time() {
 }
 
 #[test]
-fn the_time_of_fast_closes_is_estimated_from_one_in_four() {
-    let closer = Closer::options().policy(Policy::Never).build();
-    thread::scope(|scope| {
-        // A thread of its own, so that its first close is a sample.
-        scope.spawn(|| (0..8).for_each(|_| closer.close(Slow)));
-    });
-    let metrics = closer.metrics();
-    assert_eq!(metrics.closed_inline, 8);
-    // Two were timed, and stand for all eight.
-    assert!(metrics.time_in_callers >= Duration::from_millis(16), "{metrics:?}");
+fn every_close_is_timed_in_whatever_rhythm_slow_ones_come() {
+    struct Sleeps(Duration);
+    impl Drop for Sleeps {
+        fn drop(&mut self) {
+            thread::sleep(self.0);
+        }
+    }
+    for policy in [Policy::Never, Policy::Always, Policy::Adaptive] {
+        for every in 2..6 {
+            // Two closers in turn: what one learns is nothing to the other.
+            let [fast, mixed] = [(); 2].map(|()| Closer::options().policy(policy).build());
+            for n in 0..20 * every {
+                fast.close(Sleeps(Duration::ZERO));
+                mixed.close(Sleeps(Duration::from_millis(if n % every == 0 { 2 } else { 0 })));
+            }
+            fast.wait().unwrap();
+            mixed.wait().unwrap();
+            let metrics = mixed.metrics();
+            assert_eq!(metrics.handed_over + metrics.closed_inline, 20 * every, "{policy:?}: {metrics:?}");
+            let time = metrics.time_in_callers + metrics.time_in_pool;
+            assert!(time >= Duration::from_millis(40), "{policy:?}, one in {every}: {metrics:?}");
+            if policy == Policy::Adaptive {
+                assert!(metrics.handed_over >= 15 * every, "one in {every}: {metrics:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -174,6 +174,150 @@ fn a_child_that_was_forked_in_the_middle_may_close_by_a_closer_of_its_own() {
     assert_eq!(closer.pending(), 0);
 }
 
+/// What the process said to nobody in particular, and how it ended.
+#[cfg(unix)]
+fn said_at_the_end(how: &str) -> (Vec<String>, Option<i32>) {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["a_process_that_ends_by", "--exact", "--nocapture"])
+        .env("MANYFILES_TEST_END", how)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    (stderr.lines().filter(|line| line.starts_with("manyfiles: ")).map(String::from).collect(), output.status.code())
+}
+
+/// Takes a while, and fails.
+#[cfg(unix)]
+struct Late;
+
+#[cfg(unix)]
+impl FastCloseable for Late {}
+
+#[cfg(unix)]
+impl Drop for Late {
+    fn drop(&mut self) {
+        thread::sleep(Duration::from_millis(50));
+        std::panic::resume_unwind(Box::new("the handle broke"));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_process_that_ends_by() {
+    let always = || Closer::options().policy(Policy::Always).build();
+    let Ok(how) = std::env::var("MANYFILES_TEST_END") else {
+        let late = "manyfiles: cannot close late: its drop panicked: the handle broke".to_owned();
+        for (how, code) in [("exit", 7), ("a detached thread", 7), ("a leaked closer", 7), ("two", 7), ("panic", 101)] {
+            let expected = vec![late.clone(); if how == "two" { 2 } else { 1 }];
+            assert_eq!(said_at_the_end(how), (expected, Some(code)), "{how}");
+        }
+        return;
+    };
+    match &*how {
+        "exit" | "panic" => {
+            close::set_global(Closer::options().policy(Policy::Always).build()).unwrap();
+            let closer = Box::leak(Box::new(always()));
+            closer.close_at(Late, "late");
+            // By the test's harness, whose main then ends with 101.
+            assert_eq!(how, "exit", "a panic, as is to be");
+        }
+        "a detached thread" => {
+            let (began, has_begun) = std::sync::mpsc::channel();
+            thread::spawn(move || {
+                let closer = always();
+                closer.close_at(Late, "late");
+                began.send(()).unwrap();
+                thread::sleep(Duration::from_secs(3_600));
+            });
+            has_begun.recv().unwrap();
+        }
+        "a leaked closer" => std::mem::forget({
+            let closer = always();
+            closer.close_at(Late, "late");
+            closer
+        }),
+        _ => {
+            let both: &'static [Closer; 2] = Box::leak(Box::new([always(), always()]));
+            both.iter().for_each(|closer| closer.close_at(Late, "late"));
+        }
+    }
+    std::process::exit(7);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_child_that_was_forked_may_go_on_with_its_parents_closer_and_exit() {
+    if !is_again() {
+        let output = again("a_child_that_was_forked_may_go_on_with_its_parents_closer_and_exit", |_| {});
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let told: Vec<_> = stderr.lines().filter(|line| line.starts_with("manyfiles: ")).collect();
+        assert_eq!(told, ["manyfiles: cannot close the-childs: its drop panicked: the handle broke"], "{stderr}");
+        return;
+    }
+    close::set_global(Closer::options().policy(Policy::Always).build()).unwrap();
+    let closer = Closer::options().policy(Policy::Always).build();
+    for _ in 0..100 {
+        closer.close(Slow(File::open("/dev/null").unwrap()));
+        drop(Slow(File::open("/dev/null").unwrap()).fast_close());
+    }
+    closer.close_at(Breaks, "the-parents");
+    // SAFETY: the child allocates, which the C library allows after a fork, and it does not return.
+    match unsafe { libc::fork() } {
+        -1 => panic!("{}", std::io::Error::last_os_error()),
+        0 => {
+            // None of this waits for what the parent had pending.
+            for _ in 0..10 {
+                closer.close(Slow(File::open("/dev/null").unwrap()));
+                drop(Slow(File::open("/dev/null").unwrap()).fast_close());
+            }
+            closer.close_at(Breaks, "the-childs");
+            let as_expected = closer.wait().is_ok() && close::wait().is_ok() && closer.pending() == 0;
+            drop(closer);
+            std::process::exit(if as_expected { 0 } else { 1 });
+        }
+        child => {
+            let mut status = -1;
+            // SAFETY: `status` is a place for the result.
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            assert_eq!(status, 0, "the child's end");
+        }
+    }
+    assert_eq!(closer.wait().expect_err("the parent's failure").len(), 1);
+    close::wait().unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_signal_is_for_a_thread_that_closes() {
+    let closer = Closer::options().policy(Policy::Always).build();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    struct Held(std::sync::mpsc::Receiver<()>);
+    impl Drop for Held {
+        fn drop(&mut self) {
+            assert!(self.0.recv().is_err());
+        }
+    }
+    closer.close(Held(released));
+    let blocked = || {
+        std::fs::read_dir("/proc/self/task").unwrap().find_map(|task| {
+            let status = std::fs::read_to_string(task.ok()?.path().join("status")).ok()?;
+            let value = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
+            (value("Name:")? == "manyfiles-close").then(|| u64::from_str_radix(&value("SigBlk:")?, 16).ok())?
+        })
+    };
+    let mask = loop {
+        match blocked() {
+            Some(mask) => break mask,
+            None => thread::yield_now(),
+        }
+    };
+    for signal in [libc::SIGUSR1, libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGALRM, libc::SIGCHLD] {
+        assert_ne!(mask & 1 << (signal - 1), 0, "signal {signal} is not blocked: {mask:x}");
+    }
+    drop(release);
+    closer.wait().unwrap();
+}
+
 #[test]
 fn the_global_closer_is_chosen_once_and_before_its_first_use() {
     if !is_again() {

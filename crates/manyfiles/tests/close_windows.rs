@@ -91,16 +91,18 @@ fn of_a_hundred_thousand_closes_at_once_never_more_than_the_bound_are_pending() 
         Ok(temp) => temp,
         Err(why) => return manyfiles_testkit::skip(why),
     };
-    let path = temp.path().join("one");
-    drop(written(&path));
+    // Closes of one file are made one after the other, so there are some.
+    const FILES: usize = 256;
+    let path = |n: usize| temp.path().join((n % FILES).to_string());
+    (0..FILES).for_each(|n| drop(written(&path(n))));
     // So few threads that the four below are faster than they.
     let closer = Closer::options().policy(Policy::Always).threads(8).build();
     let most = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                for _ in 0..25_000 {
-                    let mut file = File::options().write(true).open(&path).unwrap();
+                for n in 0..25_000 {
+                    let mut file = File::options().write(true).open(path(n)).unwrap();
                     file.write_all(b"x").unwrap();
                     closer.close(file);
                     most.fetch_max(closer.pending(), std::sync::atomic::Ordering::Relaxed);
@@ -111,5 +113,5 @@ fn of_a_hundred_thousand_closes_at_once_never_more_than_the_bound_are_pending() 
     closer.wait().unwrap();
     let most = most.into_inner();
     assert!((256..=512).contains(&most), "{most}");
-    open_alone(&path).unwrap();
+    (0..FILES).for_each(|n| drop(open_alone(&path(n)).unwrap()));
 }

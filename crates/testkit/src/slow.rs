@@ -62,6 +62,8 @@ impl Op {
 pub struct SlowOptions {
     delays: Vec<(Op, Duration)>,
     failures: Vec<(Op, i32, String)>,
+    like: Vec<&'static str>,
+    logs: bool,
 }
 
 impl SlowOptions {
@@ -78,6 +80,35 @@ impl SlowOptions {
     pub fn fail(mut self, op: Op, errno: i32, text: &str) -> Self {
         assert!(!text.contains('\n'), "one rule is one line");
         self.failures.push((op, errno, text.to_owned()));
+        self
+    }
+
+    /// The kernel keeps what is written until it must send it: at the latest when a file is closed, as NFS does. Errors of
+    /// writes are then told by the close, and once.
+    #[must_use]
+    pub fn write_back(mut self) -> Self {
+        self.like.push("writeback");
+        self
+    }
+
+    /// A removed file that is open lives on under another name (`.fuse_hidden…`), as on NFS and most FUSE mounts.
+    #[must_use]
+    pub fn keep_removed(mut self) -> Self {
+        self.like.push("plain");
+        self
+    }
+
+    /// What is written to a file is seen by others when it has been closed, and not before: as rclone and s3fs do.
+    #[must_use]
+    pub fn publish_at_close(mut self) -> Self {
+        self.like.push("publish");
+        self
+    }
+
+    /// Keeps a list of what was done, for [`SlowMount::log`].
+    #[must_use]
+    pub fn log(mut self) -> Self {
+        self.logs = true;
         self
     }
 
@@ -113,6 +144,8 @@ impl SlowOptions {
             .env("SLOWFS_BACKING", &backing)
             .env("SLOWFS_DELAY", list(delays, ","))
             .env("SLOWFS_FAIL", list(failures, "\n"))
+            .env("SLOWFS_LIKE", self.like.join(" "))
+            .envs(self.logs.then(|| ("SLOWFS_LOG", temp.path().join("log"))))
             .args(["-f", "-o", &options])
             .arg(&point)
             .stdin(Stdio::piped())
@@ -150,6 +183,12 @@ impl SlowMount {
     /// The folder behind the mount: the same files without delays or errors.
     pub fn backing(&self) -> &Path {
         &self.backing
+    }
+
+    /// What was done since it was mounted, if it was to be logged: each flush, rename, link and removal, with the path from the
+    /// mount's root (the old one of two).
+    pub fn log(&self) -> io::Result<Vec<String>> {
+        Ok(std::fs::read_to_string(self.temp.path().join("log"))?.lines().map(String::from).collect())
     }
 
     /// How many threads serve it now. One is added when a request comes while all others wait, and stays.

@@ -10,10 +10,31 @@ use super::{CloseErrors, Metrics, Options};
 /// Closes files on threads of its own while closing is slow, and brings every error back.
 ///
 /// Use it from any number of threads. What is handed over is closed even if nobody waits: dropping the `Closer` does,
-/// and prints errors that nobody took to standard error.
+/// and prints errors that nobody took to standard error; so does the end of the process, where a `Closer` was never dropped.
+///
+/// **Its errors are its own.** A component, a thread or an async task that has a `Closer` is told what became of its files, and
+/// nobody else is. With the feature `fs` a closer opens and writes files whose closes belong to it:
 ///
 /// ```
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[cfg(feature = "fs")] {
+/// # let temp = tempfile::tempdir()?;
+/// # let folder = temp.path();
+/// use manyfiles::close::Closer;
+/// use std::io::Write;
+///
+/// let files = Closer::new();
+/// files.write(folder.join("a.txt"), "some text")?;
+/// files.create(folder.join("b.txt"))?.write_all(b"more text")?;
+/// files.copy(folder.join("a.txt"), folder.join("c.txt"))?;
+/// files.finish()?; // all three are closed, and none of them failed
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// Any handle can be given to it:
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
 /// # let temp = tempfile::tempdir()?;
 /// use manyfiles::close::Closer;
 /// use std::fs::File;
@@ -30,7 +51,7 @@ use super::{CloseErrors, Metrics, Options};
 /// # Ok(()) }
 /// ```
 pub struct Closer {
-    pub(super) pool: Arc<Pool>,
+    pub(crate) pool: Arc<Pool>,
 }
 
 impl Closer {
@@ -56,23 +77,26 @@ impl Closer {
     /// `handle` is closed on this thread.
     #[inline]
     pub fn close<H: Send + 'static>(&self, handle: H) {
-        self.pool.close(handle, None::<PathBuf>);
+        self.pool.close(handle, None::<PathBuf>, None);
     }
 
     /// [`close`](Closer::close) for a file whose path is known, so that an error can name it.
     #[inline]
     pub fn close_at<H: Send + 'static>(&self, handle: H, path: impl Into<PathBuf>) {
-        self.pool.close(handle, Some(path));
+        self.pool.close(handle, Some(path), None);
     }
 
     /// Waits until everything that was handed over before this call, by any thread, is closed, and returns the failures
     /// that nobody has been told yet: those are taken, and never told again. What is handed over during the call is not
     /// waited for.
     ///
-    /// This thread helps: it closes what waits for a thread. So a wait needs none, and may be called wherever blocking is
-    /// allowed, an executor's own threads included.
+    /// This thread helps: it closes files that wait for a thread. So a wait may be called wherever blocking is allowed, an
+    /// executor's own threads included. It runs no drop of a user's type.
     ///
-    /// A handle whose own drop waits for its closer counts as closed while it does.
+    /// Inside of a drop that this closer is making, a wait is for what was handed over before the handle that is dropped, so
+    /// that no drop waits for itself. What such a drop closes is closed on the spot.
+    ///
+    /// In a process that was forked after the closer was made nothing is waited for: what was pending belongs to the parent.
     ///
     /// ```
     /// # use manyfiles::close::{Closer, Policy};
@@ -90,7 +114,14 @@ impl Closer {
     /// assert!(closer.wait().is_ok());
     /// ```
     pub fn wait(&self) -> Result<(), CloseErrors> {
-        CloseErrors::check(self.pool.wait())
+        self.pool.wait().check()
+    }
+
+    /// The end: [`wait`](Closer::wait), and nothing can be handed over any more. Files that the closer has opened and that are
+    /// still open then close all the same; errors of theirs are printed.
+    pub fn finish(self) -> Result<(), CloseErrors> {
+        // The drop that follows has nothing to wait for.
+        self.wait()
     }
 
     /// Takes an error of a file that is about to be handed over, to be told like that of its close.

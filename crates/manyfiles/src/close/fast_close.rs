@@ -7,22 +7,24 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
 use super::global::global;
+use super::handle::Handle;
+use super::inside;
 
 /// A handle whose drop goes to the global [`Closer`](super::Closer); in all else it is the handle itself, and has its
 /// size.
 ///
 /// Where closing is slow it happens on another thread, and where it isn't the wrapper costs next to nothing. A drop can
-/// return no error and a process may end before all is closed: keep a [`guard`](super::guard) to the end of `main`, or
-/// call [`wait`](super::wait) when it matters.
+/// return no error: keep a [`guard`](super::guard) to the end of `main`, or call [`wait`](super::wait) when it matters. What
+/// nobody asked for is printed when the process ends. A lock is held until the close: release it before the drop.
 ///
 /// Not for handles that are counted (`Arc<File>`): wrap what is inside the `Arc`.
 ///
-/// With the features `tokio`, `async-std` and `smol` it wraps those runtimes' files and passes their traits through. Await a
+/// With the features `tokio`, `async-std` and `smol` this wraps those runtimes' files and passes their traits through. Await a
 /// `flush` before the drop, as you would without the wrapper:
 ///
 /// | file | what was not flushed | a close's error |
 /// |---|---|---|
-/// | tokio's | a write in flight goes on; its error is lost | kept, unless a read or write was in flight |
+/// | tokio's | a write in flight is waited for, and its error kept | kept |
 /// | async-std's | the drop writes it, and loses the error | lost: the file does not let go of its handle |
 /// | smol's | may be lost | lost, as above |
 ///
@@ -71,7 +73,11 @@ impl<H: Send + 'static> Drop for FastClose<H> {
         // SAFETY: the handle is taken once: a value's drop runs once, nothing uses the value afterwards, and
         // `into_inner`, which takes the handle too, never lets this drop run.
         let handle = unsafe { ManuallyDrop::take(&mut self.0) };
-        global().close(handle);
+        match inside::pool() {
+            // Part of a value that a closer is closing: its close is that closer's, too.
+            Some(pool) => pool.close_in_order(Handle::new(handle), None, None),
+            None => global().close(handle),
+        }
     }
 }
 

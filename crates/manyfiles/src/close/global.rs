@@ -1,15 +1,8 @@
 //! The one global closer, for handles that are closed by a drop and can carry nothing along.
 
-#[cfg(feature = "fs")]
-use std::fs::File;
-#[cfg(feature = "fs")]
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
-#[cfg(feature = "fs")]
-use super::settle::Name;
 use super::{CloseErrors, Closer, Metrics};
-use crate::error::print_last_resort;
 
 static GLOBAL: OnceLock<Closer> = OnceLock::new();
 
@@ -18,20 +11,13 @@ pub(crate) fn global() -> &'static Closer {
     GLOBAL.get_or_init(unless_set)
 }
 
-/// The closer of programs that call no [`set_global`], because they know nothing of this crate: those that come by way of
-/// the drop-in for close_already, where a feature says what closes.
+/// The closer of programs that call no [`set_global`].
 fn unless_set() -> Closer {
     let options = Closer::options();
-    #[cfg(feature = "global-rayon")]
-    let options = options.executor(super::executor::Rayon::new());
-    #[cfg(feature = "global-blocking")]
-    let options = options.executor(super::executor::Blocking::new());
-    #[cfg(feature = "global-async-std")]
-    let options = options.executor(super::executor::AsyncStd::new());
-    #[cfg(feature = "global-smol")]
-    let options = options.executor(super::executor::Smol::new());
-    #[cfg(feature = "global-tokio")]
-    let options = options.executor(super::executor::Tokio::new());
+    // Those that know nothing of this crate, because they come by way of the drop-in for close_already, say by a feature that
+    // handles are dropped in async code.
+    #[cfg(feature = "global-always")]
+    let options = options.policy(super::Policy::Always);
     options.build()
 }
 
@@ -52,6 +38,9 @@ pub fn set_global(closer: Closer) -> Result<(), Closer> {
 
 /// [`Closer::wait`] of the global closer: returns when every [`FastClose`](super::FastClose) dropped so far is closed,
 /// with every failure that nobody has been told yet.
+///
+/// The global closer is one for the whole process: whoever waits first is told. Where several components, threads or tasks want
+/// to know what became of their own files, each takes a [`Closer`].
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -77,8 +66,9 @@ pub fn metrics() -> Metrics {
 
 /// A guard for the end of `main`: keeps the process from ending before every [`FastClose`](super::FastClose) is closed.
 ///
-/// Call [`finish`](Guard::finish) to get the errors; dropping the guard prints them to standard error.
-/// `std::process::exit` runs no drops, so finish first.
+/// Call [`finish`](Guard::finish) to get the errors; dropping the guard prints them to standard error. Without a guard the end
+/// of the process does the same, after a panic in `main` too and by `std::process::exit` (which on Windows ends the process
+/// at once: finish first). What `abort` or a signal ends is lost.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -88,7 +78,7 @@ pub fn metrics() -> Metrics {
 /// let guard = close::guard();
 /// drop(File::create(temp.path().join("a"))?.fast_close());
 /// guard.finish()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn guard() -> Guard {
     Guard(())
@@ -110,44 +100,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Err(errors) = wait() {
-            print_last_resort(errors.iter());
+            errors.print();
         }
-    }
-}
-
-/// [`Closer::close_at`] of the global closer, if there is a path.
-#[cfg(feature = "fs")]
-#[inline]
-pub(crate) fn close_at(file: File, path: Option<impl Into<PathBuf>>) {
-    global().pool.close(file, path);
-}
-
-/// Closes on this thread, now; an error is reported as any other.
-#[cfg(feature = "fs")]
-pub(crate) fn close_here_at(file: File, path: Option<impl Into<PathBuf>>) {
-    global().pool.close_here(file, path);
-}
-
-/// Whether nothing waits for the global closer, for all that this thread knows. Costs two loads.
-#[cfg(feature = "fs")]
-#[inline]
-pub(crate) fn is_idle() -> bool {
-    GLOBAL.get().is_none_or(|closer| closer.pool.is_idle())
-}
-
-/// Returns when what has this name, or is in the folder of this name, is closed, if it was handed to the global closer
-/// before. Errors stay for [`wait`].
-#[cfg(feature = "fs")]
-pub(crate) fn settle(name: &Name) {
-    if let Some(closer) = GLOBAL.get() {
-        closer.pool.settle(name);
-    }
-}
-
-/// Returns when all that was handed to the global closer before is closed. Errors stay for [`wait`].
-#[cfg(feature = "fs")]
-pub(crate) fn settle_all() {
-    if let Some(closer) = GLOBAL.get() {
-        closer.pool.settle_all();
     }
 }

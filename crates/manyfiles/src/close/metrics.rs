@@ -38,10 +38,10 @@ pub struct Metrics {
     pub closed_inline: u64,
     /// The most that were pending at once: waiting or being closed.
     pub peak_pending: usize,
-    /// How long the program's own threads were closing: on the spot, and during a [`wait`](super::Closer::wait), which
-    /// helps. Estimated: while closes are fast, one in four is timed and counts four times.
+    /// How long the program's own threads were closing, all of them together: on the spot, and where a
+    /// [`wait`](super::Closer::wait) or a function of [`fs`](crate::fs) helped. Every close is timed.
     pub time_in_callers: Duration,
-    /// How long the pool's or the executor's threads were closing, all of them together: every close is timed.
+    /// How long the pool's or the executor's threads were closing, all of them together.
     pub time_in_pool: Duration,
     /// How many closes failed, or panicked.
     pub failures: u64,
@@ -82,9 +82,10 @@ impl Meter {
         self.inline[lane()].closed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A close took so long, and stands for so many.
-    pub(super) fn took(&self, side: Side, time: Duration, stands_for: u32) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).saturating_mul(stands_for.into());
+    /// A close took so long.
+    #[inline]
+    pub(super) fn took(&self, side: Side, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         match side {
             Side::Caller => &self.inline[lane()].nanos,
             Side::Pool => &self.time_in_pool,

@@ -4,56 +4,79 @@
 //! owned.
 //!
 //! - **No error is lost.** [`Closer::wait`] returns when all that was handed over before is closed, with every failure:
-//!   path (if it was given), and what the operating system said. Dropping a `Closer` waits too. A [`guard`] does so for
-//!   the global one at the end of `main`.
+//!   path (if it was given), and what the operating system said. Dropping a `Closer` waits too. What nobody took is printed
+//!   when the process ends. The close is the one call that is made on a handle: NFS and FUSE tell an error once.
+//! - **Errors belong to somebody.** Those of a `Closer` are told to whoever waits for that one. [`FastClose`] has room for no
+//!   owner: all of them belong to the global closer.
+//! - **In order.** Closes of one file are made in the order in which they were handed over, to whichever closers. The
+//!   functions of [`fs`](crate::fs) see files closed that were dropped before.
 //! - **Bounded.** When as many handles are pending as allowed, the caller closes its own: from any thread, without
 //!   deadlock.
 //! - **Adaptive.** While closes are faster than a hand-over they are made on the spot. See [`Policy`].
-//! - **Elastic.** Up to 64 threads come as slow closes pile up, and leave when there is nothing to do.
-//! - **At home in a runtime.** An [`executor`] puts the closes on rayon's threads, tokio's, or your own.
+//! - **Elastic.** Up to 64 threads for each volume come as slow closes pile up, and leave when there is nothing to do. A volume
+//!   that hangs holds up no other. No signal handler of the program runs on them.
+//! - **At home in a runtime.** An [`executor`] puts the closes on tokio's threads, or your own.
 //! - **Contained.** A panic in a handle's drop is reported like an error, and the threads live on. If no thread can be
 //!   started, the caller closes.
 //!
 //! A closed file is complete for other programs, but not durable: nothing here syncs.
 //!
-//! A process that forks without calling exec leaves the threads behind: its child must close nothing through a closer
-//! that was in use before the fork, nor wait for it or drop it, and the handles that were pending then stay open in the
-//! child.
+//! # When the process ends, or forks
+//!
+//! At the end of the process (when `main` returns or panics, or by `std::process::exit` on Unix) pending closes of all closers
+//! are waited for, those of detached threads too, and errors that nobody took are printed to standard error. On Windows
+//! `std::process::exit` ends the process at once. Nothing can be done about `abort`, a signal, or a power cut.
+//!
+//! In a child that was forked, a closer that its parent made closes on the spot, and prints errors at once: its threads stayed
+//! with the parent. Waits return at once. Handles that were pending at the fork stay open in the child until it ends or calls
+//! exec: wait before the fork where that matters (the reader of a pipe would wait for its end). A closer that the child makes
+//! is like any other.
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "tokio")]
+mod busy;
 mod closer;
-mod closing;
 mod errors;
 pub mod executor;
 mod fast_close;
 mod global;
 mod handle;
+mod inside;
 mod metrics;
 mod options;
 mod passthrough;
 mod policy;
 mod pool;
+mod process;
 mod queue;
-mod settle;
+mod spot;
 mod sync;
+mod threads;
 #[cfg(feature = "tracing")]
 mod trace;
-mod worker;
 
 #[cfg(test)]
 mod tests;
 
 #[cfg(feature = "fs")]
-pub(crate) use global::{close_at, close_here_at, is_idle, settle, settle_all};
+pub(crate) use handle::Handle;
 #[cfg(feature = "fs")]
-pub(crate) use settle::Name;
+pub(crate) use inside::pool as pool_that_closes;
+#[cfg(feature = "fs")]
+pub(crate) use policy::Access;
+#[cfg(feature = "fs")]
+pub(crate) use pool::Pool;
+#[cfg(feature = "fs")]
+pub(crate) use process::{close_one, nothing_pends, settle, settle_surely};
+#[cfg(feature = "fs")]
+pub(crate) use spot::Target;
 
 pub use closer::Closer;
 pub use errors::CloseErrors;
 pub use executor::Executor;
 pub use fast_close::{FastClose, FastCloseable};
-#[cfg(feature = "writer")]
+#[cfg(any(feature = "fs", feature = "writer"))]
 pub(crate) use global::global;
 pub use global::{Guard, guard, metrics, set_global, wait};
 pub use metrics::Metrics;

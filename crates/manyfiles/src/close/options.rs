@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::pool::{IDLE, OnError, Pool, THREADS, Threads};
+use super::pool::{OnError, Pool};
+use super::threads::{IDLE, THREADS, Threads};
 use super::{Closer, Executor, Policy};
 use crate::{Error, sys};
 
@@ -31,7 +32,7 @@ const MAX_CAPACITY: usize = 512;
 
 impl Default for Options {
     fn default() -> Options {
-        // Half of what the process may have open: the rest is for files that are still in use.
+        // Half of what the process may have open, for handles of which nobody knows whether they are files.
         let capacity = (sys::handle_limit() / 2).clamp(1, MAX_CAPACITY);
         Options { policy: None, capacity, threads: THREADS, on_error: None, executor: None }
     }
@@ -46,16 +47,20 @@ impl Options {
     }
 
     /// How many handles may be pending, those included that are being closed just now. Whoever comes with one more
-    /// closes it himself. Default: half of the process's limit on open files (the soft limit, read when the options are
-    /// made), and at most 512. At least 1.
+    /// closes it himself. Default: 512, and at most half of the process's limit on open files (the soft limit, read when the
+    /// options are made). At least 1.
+    ///
+    /// On Unix fewer files are pending where the process may open few: a quarter of its limit is left free at any time, for
+    /// what the program opens elsewhere. What is pending counts as used, and so does what the program has open itself.
     #[must_use]
     pub fn capacity(mut self, handles: usize) -> Options {
         self.capacity = handles.max(1);
         self
     }
 
-    /// How many threads may close at once, be they the closer's own or an executor's. They come as closes pile up and leave
-    /// when there is nothing to do. Default: 64. At least 1.
+    /// How many threads may close files of one volume at once, be they the closer's own or an executor's. They come as closes
+    /// pile up and leave when there is nothing to do. Another volume has as many of its own, so that one whose server does not
+    /// answer holds up no other. Default: 64. At least 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Options {
         self.threads = threads.max(1);

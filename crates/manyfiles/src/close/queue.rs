@@ -1,21 +1,48 @@
 //! The queue of pending closes as plain data: what to do next is decided here, under a lock that its owner holds, and
 //! done elsewhere, without the lock.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
+use super::errors::Kept;
 use super::handle::Handle;
-use super::settle::{InFlight, Place, Ticket};
-use crate::Error;
+use super::spot::{Hinders, Spot, Target};
+use crate::sys::Identity;
 
 /// A close that was handed over.
 pub(super) struct Job {
+    /// Jobs are numbered in the order in which they were handed over.
+    pub(super) number: u64,
     pub(super) handle: Handle,
     pub(super) path: Option<Box<Path>>,
-    pub(super) generation: u64,
-    /// Until a thread takes the job; then the ticket stands for it.
-    place: Place,
-    pub(super) ticket: Ticket,
+    spot: Spot,
+    /// Whether no earlier close of the same file is pending.
+    is_ready: bool,
+    /// Whether somebody has waited for it in vain, so that nobody who need not will.
+    is_given_up: bool,
+}
+
+/// A close that is being made.
+struct Closing {
+    number: u64,
+    spot: Spot,
+    is_given_up: bool,
+}
+
+/// The pending closes of one volume, as far as a thread could make them now.
+struct Volume {
+    id: u64,
+    /// How many wait for a thread and nothing else.
+    ready: usize,
+    closing: usize,
+}
+
+/// Where a thread comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The closer's own.
+    Own,
+    Executor,
 }
 
 /// What the caller of [`Queue::push`] has to do once the lock is released.
@@ -26,73 +53,87 @@ pub(super) enum Need {
     /// Wake an idle thread.
     Wake,
     /// Start a thread; its place is reserved.
-    Start,
+    Start(Source),
 }
 
 /// Pending closes, the threads that make them, and the errors that nobody has taken yet.
 ///
-/// Every pending close belongs to a generation. A wait ends the newest generation and then waits until it and those
-/// before it are empty, whatever others hand over meanwhile.
+/// Every job has a number. A wait lasts until no job is pending whose number is below that of the next one to come.
+///
+/// - **Closes of one file are made in their order**: of the jobs of one file the first alone is ready.
+/// - **A volume whose closes hang holds up no other**: each may have as many threads as the closer is allowed.
 ///
 /// A thread is starting, idle, woken (and not there yet) or closing. Starting and woken threads will look at the queue,
 /// and closing ones will when they are done; so if no more jobs wait than threads are starting or woken, each job has
 /// its thread.
 pub(super) struct Queue {
-    jobs: VecDeque<Job>,
-    pub(super) in_flight: InFlight,
+    waiting: VecDeque<Job>,
+    closing: Vec<Closing>,
+    next: u64,
     capacity: usize,
-    /// Waiting or being closed.
-    pending: usize,
-    /// How many are pending of each generation, oldest first; never empty.
-    generations: VecDeque<usize>,
-    oldest: u64,
+    /// How many closes are pending of each file.
+    files: HashMap<Identity, usize>,
+    volumes: Vec<Volume>,
 
-    handed_over: u64,
+    /// Until which number somebody waits, once for each wait.
+    awaited: Vec<u64>,
+    /// How many wait for single closes.
+    pub(super) watchers: usize,
+
     peak_pending: usize,
 
+    /// For each volume.
     max_threads: usize,
+    /// Of the executor; 0: there is none, or it takes no work.
+    max_workers: usize,
     threads: usize,
+    /// Those of the threads that are the executor's.
+    workers: usize,
     starting: usize,
     idle: usize,
     woken: usize,
     shut_down: bool,
 
-    errors: Vec<Error>,
+    kept: Kept,
 }
 
 impl Queue {
-    pub(super) fn new(capacity: usize) -> Queue {
+    pub(super) fn new(capacity: usize, max_threads: usize) -> Queue {
         Queue {
-            jobs: VecDeque::new(),
-            in_flight: InFlight::default(),
+            waiting: VecDeque::new(),
+            closing: Vec::new(),
+            next: 0,
             capacity,
-            pending: 0,
-            generations: VecDeque::from([0]),
-            oldest: 0,
-            handed_over: 0,
+            files: HashMap::new(),
+            volumes: Vec::new(),
+            awaited: Vec::new(),
+            watchers: 0,
             peak_pending: 0,
-            max_threads: 0,
+            max_threads,
+            max_workers: 0,
             threads: 0,
+            workers: 0,
             starting: 0,
             idle: 0,
             woken: 0,
             shut_down: false,
-            errors: Vec::new(),
+            kept: Kept::default(),
         }
     }
 
+    /// Waiting or being closed.
     pub(super) fn pending(&self) -> usize {
-        self.pending
+        self.waiting.len() + self.closing.len()
     }
 
     /// Whether no more may be handed over now.
     pub(super) fn is_full(&self) -> bool {
-        self.pending >= self.capacity
+        self.pending() >= self.capacity
     }
 
-    /// How many were ever pushed.
+    /// How many were ever handed over.
     pub(super) fn handed_over(&self) -> u64 {
-        self.handed_over
+        self.next
     }
 
     /// The most that were pending at once.
@@ -100,112 +141,220 @@ impl Queue {
         self.peak_pending
     }
 
+    // Jobs.
+
     /// Takes a handle that is to be closed.
-    pub(super) fn push(&mut self, handle: Handle, path: Option<Box<Path>>, place: Place) -> Need {
-        let generation = self.enter();
-        self.handed_over += 1;
-        self.peak_pending = self.peak_pending.max(self.pending);
-        self.jobs.push_back(Job { handle, path, generation, place, ticket: None });
+    pub(super) fn push(&mut self, handle: Handle, path: Option<Box<Path>>, spot: Spot) -> Need {
+        let number = self.count(&spot);
+        let is_ready = spot.file().is_none_or(|file| self.files[&file] == 1);
+        if is_ready {
+            self.volume(&spot).ready += 1;
+        }
+        self.waiting.push_back(Job { number, handle, path, spot, is_ready, is_given_up: false });
+        self.peak_pending = self.peak_pending.max(self.pending());
         self.need()
+    }
+
+    /// A close that a thread of its own makes, which has been started for it.
+    #[cfg(feature = "tokio")]
+    pub(super) fn begin_apart(&mut self, spot: Spot) -> u64 {
+        let number = self.count(&spot);
+        self.volume(&spot).closing += 1;
+        self.closing.push(Closing { number, spot, is_given_up: false });
+        self.peak_pending = self.peak_pending.max(self.pending());
+        number
+    }
+
+    fn count(&mut self, spot: &Spot) -> u64 {
+        if let Some(file) = spot.file() {
+            *self.files.entry(file).or_default() += 1;
+        }
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn volume(&mut self, spot: &Spot) -> &mut Volume {
+        let id = spot.volume();
+        let index = self.volumes.iter().position(|volume| volume.id == id).unwrap_or_else(|| {
+            self.volumes.push(Volume { id, ready: 0, closing: 0 });
+            self.volumes.len() - 1
+        });
+        &mut self.volumes[index]
+    }
+
+    /// The next job of a thread that is free.
+    pub(super) fn pop(&mut self) -> Option<Job> {
+        let has_room = |id| {
+            let volume = self.volumes.iter().find(|volume| volume.id == id);
+            volume.is_none_or(|volume| volume.closing < self.max_threads)
+        };
+        self.take(self.waiting.iter().position(|job| job.is_ready && has_room(job.spot.volume()))?)
+    }
+
+    /// The first job before this number that a caller may close in place of a thread.
+    pub(super) fn pop_plain(&mut self, before: u64) -> Option<Job> {
+        let index = self.waiting.iter().position(|job| job.is_ready && job.handle.is_plain())?;
+        (self.waiting[index].number < before).then(|| self.take(index))?
+    }
+
+    /// The first of those in the way of `target` that a caller may close in place of a thread.
+    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
+    pub(super) fn pop_hindering(&mut self, target: &Target, before: u64) -> Option<Job> {
+        let index = self
+            .waiting
+            .iter()
+            .position(|job| job.is_ready && job.handle.is_plain() && job.spot.hinders(target) == Hinders::Surely)?;
+        (self.waiting[index].number < before).then(|| self.take(index))?
+    }
+
+    fn take(&mut self, index: usize) -> Option<Job> {
+        let job = self.waiting.remove(index)?;
+        let volume = self.volume(&job.spot);
+        volume.ready -= 1;
+        volume.closing += 1;
+        self.closing.push(Closing { number: job.number, spot: job.spot.clone(), is_given_up: job.is_given_up });
+        Some(job)
+    }
+
+    /// A close was made. `true` if somebody may wait for it.
+    #[must_use]
+    pub(super) fn finish(&mut self, number: u64) -> bool {
+        let Some(index) = self.closing.iter().position(|closing| closing.number == number) else { return false };
+        let Closing { spot, .. } = self.closing.swap_remove(index);
+        self.volume(&spot).closing -= 1;
+        if let Some(file) = spot.file() {
+            self.make_next_ready(file);
+        }
+        self.volumes.retain(|volume| volume.ready + volume.closing > 0);
+        self.watchers > 0 || self.awaited.iter().any(|until| self.is_done(*until))
+    }
+
+    fn make_next_ready(&mut self, file: Identity) {
+        let Some(pending) = self.files.get_mut(&file) else { return };
+        *pending -= 1;
+        if *pending == 0 {
+            self.files.remove(&file);
+            return;
+        }
+        // One that is closed apart comes before those that wait.
+        if self.closing.iter().any(|closing| closing.spot.file() == Some(file)) {
+            return;
+        }
+        let Some(next) = self.waiting.iter_mut().find(|job| job.spot.file() == Some(file)) else { return };
+        if !std::mem::replace(&mut next.is_ready, true) {
+            let spot = next.spot.clone();
+            self.volume(&spot).ready += 1;
+        }
+    }
+
+    // Waiting.
+
+    /// Where a wait that begins now ends: see [`is_done`](Queue::is_done).
+    pub(super) fn now(&self) -> u64 {
+        self.next
+    }
+
+    pub(super) fn begin_wait(&mut self, until: u64) {
+        self.awaited.push(until);
+    }
+
+    pub(super) fn end_wait(&mut self, until: u64) {
+        if let Some(index) = self.awaited.iter().position(|own| *own == until) {
+            self.awaited.swap_remove(index);
+        }
+    }
+
+    /// Whether no job before this number is pending.
+    pub(super) fn is_done(&self, until: u64) -> bool {
+        self.waiting.front().is_none_or(|job| job.number >= until)
+            && self.closing.iter().all(|closing| closing.number >= until)
+    }
+
+    /// Whether a job before this number waits for a thread that may run what a user wrote.
+    pub(super) fn has_other(&self, until: u64) -> bool {
+        self.waiting.iter().take_while(|job| job.number < until).any(|job| job.is_ready && !job.handle.is_plain())
+    }
+
+    /// How much the pending closes before this number are in the way of `target`.
+    pub(super) fn hinders(&self, target: &Target, before: u64) -> Hinders {
+        let waiting = self.waiting.iter().map(|job| (job.number, &job.spot, job.is_given_up));
+        let closing = self.closing.iter().map(|closing| (closing.number, &closing.spot, closing.is_given_up));
+        let mut most = Hinders::No;
+        for (_, spot, is_given_up) in waiting.chain(closing).filter(|(number, ..)| *number < before) {
+            match spot.hinders(target) {
+                Hinders::Surely => return Hinders::Surely,
+                Hinders::Perhaps if !is_given_up => most = Hinders::Perhaps,
+                _ => {}
+            }
+        }
+        most
+    }
+
+    /// Nobody who need not waits any more for those that are pending now and perhaps in the way of `target`.
+    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
+    pub(super) fn give_up_on(&mut self, target: &Target, before: u64) {
+        for job in self.waiting.iter_mut().take_while(|job| job.number < before) {
+            job.is_given_up |= job.spot.hinders(target) == Hinders::Perhaps;
+        }
+        for closing in self.closing.iter_mut().filter(|closing| closing.number < before) {
+            closing.is_given_up |= closing.spot.hinders(target) == Hinders::Perhaps;
+        }
+    }
+
+    // Threads.
+
+    /// From now on the executor takes so many.
+    pub(super) fn allow_workers(&mut self, max: usize) {
+        self.max_workers = max.min(self.max_threads);
     }
 
     /// What the jobs that wait need, if anything.
     pub(super) fn need(&mut self) -> Need {
         let coming = self.starting + self.woken;
-        let closing = self.threads - coming - self.idle;
-        // While many close, one of them is free again sooner than a sleeper is awake: letting a few jobs wait for that
-        // makes a hand-over three times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: those look at
-        // the queue by themselves when their time is up, so that no job waits for closes that hang.
-        let soon_free = if self.idle > 0 { closing / 8 } else { 0 };
-        if self.jobs.len() <= coming + soon_free {
+        let wanted: usize = self.volumes.iter().map(|volume| self.wanted(volume)).sum();
+        if wanted <= coming {
             Need::Nothing
         } else if self.idle > 0 {
             self.idle -= 1;
             self.woken += 1;
             Need::Wake
-        } else if self.threads < self.max_threads {
-            self.threads += 1;
-            self.starting += 1;
-            Need::Start
+        } else if self.workers < self.max_workers {
+            self.start(Source::Executor)
+        } else if self.max_workers == 0 || (coming == 0 && self.is_one_stuck()) {
+            self.start(Source::Own)
         } else {
             Need::Nothing
         }
     }
 
-    /// The next job of a thread that is free.
-    pub(super) fn pop(&mut self) -> Option<Job> {
-        self.take(0)
+    /// How many more threads a volume's jobs could do with.
+    fn wanted(&self, volume: &Volume) -> usize {
+        // While many close, one of them is free again sooner than a sleeper is awake: letting a few jobs wait for that
+        // makes a hand-over three times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: those look at
+        // the queue by themselves when their time is up, so that no job waits for closes that hang.
+        let soon_free = if self.idle > 0 { volume.closing / 8 } else { 0 };
+        volume.ready.min(self.max_threads.saturating_sub(volume.closing)).saturating_sub(soon_free)
     }
 
-    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "for settling, which only `fs` does"))]
-    /// The first job up to this generation that `wanted` says yes to.
-    pub(super) fn pop_where(&mut self, generation: u64, wanted: impl Fn(&Place) -> bool) -> Option<Job> {
-        let until = self.jobs.partition_point(|job| job.generation <= generation);
-        let index = self.jobs.range(..until).position(|job| wanted(&job.place))?;
-        self.take(index)
+    /// Whether all threads of the executor are busy with other volumes than one whose jobs wait. Those may hang.
+    fn is_one_stuck(&self) -> bool {
+        self.volumes.iter().any(|volume| volume.closing == 0 && volume.ready > 0)
     }
 
-    fn take(&mut self, index: usize) -> Option<Job> {
-        let mut job = self.jobs.remove(index)?;
-        job.ticket = self.in_flight.enter(std::mem::replace(&mut job.place, Place::Nowhere));
-        Some(job)
+    fn start(&mut self, source: Source) -> Need {
+        self.threads += 1;
+        self.starting += 1;
+        self.workers += usize::from(source == Source::Executor);
+        Need::Start(source)
     }
 
-    /// The next job of this generation or one before it: those wait in order.
-    pub(super) fn pop_up_to(&mut self, generation: u64) -> Option<Job> {
-        (self.jobs.front()?.generation <= generation).then(|| self.pop())?
-    }
-
-    /// Whether no job waits for a thread.
-    pub(super) fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
-    }
-
-    // Generations.
-
-    /// One more close is pending, or again. Returns its generation, for [`leave`](Queue::leave).
-    pub(super) fn enter(&mut self) -> u64 {
-        self.pending += 1;
-        let newest = self.generations.len() - 1;
-        self.generations[newest] += 1;
-        self.oldest + newest as u64
-    }
-
-    /// A close of this generation is done. `true` if a generation is finished that somebody may wait for.
-    #[must_use]
-    pub(super) fn leave(&mut self, generation: u64) -> bool {
-        self.pending -= 1;
-        self.generations[(generation - self.oldest) as usize] -= 1;
-        let before = self.oldest;
-        self.forget_finished();
-        self.oldest != before
-    }
-
-    /// Ends the newest generation and returns it; it is [finished](Queue::is_finished) when all closes pending now are
-    /// done.
-    pub(super) fn end_generation(&mut self) -> u64 {
-        let newest = self.oldest + self.generations.len() as u64 - 1;
-        self.generations.push_back(0);
-        self.forget_finished();
-        newest
-    }
-
-    fn forget_finished(&mut self) {
-        while self.generations.len() > 1 && self.generations[0] == 0 {
-            self.generations.pop_front();
-            self.oldest += 1;
+    /// A place for a thread of the closer's own, if there is none, whatever the executor does.
+    pub(super) fn start_own(&mut self) -> bool {
+        let has_none = self.threads == self.workers;
+        if has_none {
+            self.start(Source::Own);
         }
-    }
-
-    pub(super) fn is_finished(&self, generation: u64) -> bool {
-        generation < self.oldest
-    }
-
-    // Threads.
-
-    /// From now on there may be so many.
-    pub(super) fn allow_threads(&mut self, max: usize) {
-        self.max_threads = max;
+        has_none
     }
 
     pub(super) fn started(&mut self) {
@@ -216,10 +365,15 @@ impl Queue {
     ///
     /// Others may have counted on it. If there is an idle thread, it must be woken; if there is no thread at all, the
     /// caller has to close what waits.
-    pub(super) fn not_started(&mut self) -> Need {
+    pub(super) fn not_started(&mut self, source: Source) -> Need {
         self.starting -= 1;
-        self.threads -= 1;
+        self.ended(source);
         if self.idle > 0 { self.need() } else { Need::Nothing }
+    }
+
+    /// A worker that the executor dropped becomes a thread of the closer's own.
+    pub(super) fn replace_worker(&mut self) {
+        self.workers -= 1;
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -232,7 +386,7 @@ impl Queue {
 
     /// An idle thread is back, for whatever reason. If a wake-up is on its way to any of them, this one takes it, so
     /// that the counts stay right when a timeout and a wake-up cross.
-    pub(super) fn is_back(&mut self) {
+    pub(super) fn comes_back(&mut self) {
         if self.woken > 0 {
             self.woken -= 1;
         } else {
@@ -240,8 +394,9 @@ impl Queue {
         }
     }
 
-    pub(super) fn ended(&mut self) {
+    pub(super) fn ended(&mut self, source: Source) {
         self.threads -= 1;
+        self.workers -= usize::from(source == Source::Executor);
     }
 
     /// From now on threads leave rather than go idle.
@@ -253,13 +408,18 @@ impl Queue {
         self.shut_down
     }
 
-    // Errors.
-
-    pub(super) fn keep(&mut self, error: Error) {
-        self.errors.push(error);
+    /// Whether no job waits for a thread.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
     }
 
-    pub(super) fn take_errors(&mut self) -> Vec<Error> {
-        std::mem::take(&mut self.errors)
+    // Errors.
+
+    pub(super) fn keep(&mut self, error: crate::Error) {
+        self.kept.add(error);
+    }
+
+    pub(super) fn take_errors(&mut self) -> Kept {
+        std::mem::take(&mut self.kept)
     }
 }

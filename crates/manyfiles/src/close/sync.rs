@@ -1,16 +1,12 @@
 //! The standard library's locks and threads, or loom's, which run a test once for every order its threads can take.
 
 #[cfg(not(loom))]
-pub(super) use std::sync::atomic::AtomicUsize;
-#[cfg(not(loom))]
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub(super) use std::thread::Builder;
 #[cfg(not(loom))]
 pub(super) use std::thread_local;
 
-#[cfg(loom)]
-pub(super) use loom::sync::atomic::AtomicUsize;
 #[cfg(loom)]
 pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(loom)]

@@ -1,20 +1,29 @@
 //! An open file that knows its path.
 
 use std::fmt;
+use std::fs::{FileTimes, Metadata, Permissions};
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use super::OpenOptions;
-use crate::close::{self, FastClose};
+use super::owner::Owner;
+use crate::close::{self, Access, FastClose};
 
-/// [`std::fs::File`], closed by the global [`Closer`](crate::close::Closer) when it is dropped; what the system says then
-/// arrives at [`close::wait`](crate::close::wait), with the path that the file was opened by.
+/// [`std::fs::File`], closed by the global [`Closer`](crate::close::Closer) when it is dropped, or by the one that opened it;
+/// what the system says then arrives at [`close::wait`](crate::close::wait), or at that closer's own, with the path that the
+/// file was opened by.
 ///
-/// It has all that std's has: the methods of that are reached through this. A clone
-/// ([`try_clone`](std::fs::File::try_clone)) is a file of std's. A file that Windows removes when it is closed
-/// (`FILE_FLAG_DELETE_ON_CLOSE`) is closed on the spot: until then its name is not free, and who opened it would lose it.
+/// It has all that std's has. What std has and this does not is reached through a reference to std's file inside
+/// ([`Deref`]). Whoever has had one, or the descriptor, may have locked the file, and a lock must not outlive it: such a file is
+/// closed on the spot if it holds a lock. (Linux says whether it does. Elsewhere it may.) So is one that Windows removes when it
+/// is closed (`FILE_FLAG_DELETE_ON_CLOSE`): until then its name is not free, and who opened it would lose it.
+///
+/// [`io::copy`] lets the kernel copy between files of std's only. Between these, give it the files inside:
+/// `io::copy(&mut &*from, &mut &*to)`, or use [`fs::copy`](super::copy).
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -39,6 +48,10 @@ pub struct File {
     /// `None` only while it is dropped.
     file: Option<std::fs::File>,
     path: Option<Box<Path>>,
+    owner: Owner,
+    access: Option<Access>,
+    /// Whether others have had the file or its descriptor in their hands.
+    is_lent: AtomicBool,
     close_here: bool,
 }
 
@@ -83,8 +96,93 @@ impl File {
         self.file.as_ref().expect(HELD)
     }
 
-    pub(super) fn opened(file: std::fs::File, path: &Path, close_here: bool) -> File {
-        File { file: Some(file), path: Some(path.into()), close_here }
+    /// The file for those of whom nobody knows what they do with it.
+    #[inline]
+    fn lend(&self) -> &std::fs::File {
+        self.is_lent.store(true, Ordering::Relaxed);
+        self.inner()
+    }
+
+    pub(super) fn opened(
+        file: std::fs::File,
+        path: &Path,
+        owner: Owner,
+        access: Option<Access>,
+        close_here: bool,
+    ) -> File {
+        let (file, path, is_lent) = (Some(file), Some(path.into()), AtomicBool::new(false));
+        File { file, path, owner, access, is_lent, close_here }
+    }
+
+    /// [`std::fs::File::sync_all`].
+    ///
+    /// # Errors
+    /// As in std.
+    pub fn sync_all(&self) -> io::Result<()> {
+        self.inner().sync_all()
+    }
+
+    /// [`std::fs::File::sync_data`].
+    ///
+    /// # Errors
+    /// As in std.
+    pub fn sync_data(&self) -> io::Result<()> {
+        self.inner().sync_data()
+    }
+
+    /// [`std::fs::File::set_len`].
+    ///
+    /// # Errors
+    /// As in std.
+    pub fn set_len(&self, size: u64) -> io::Result<()> {
+        self.inner().set_len(size)
+    }
+
+    /// [`std::fs::File::metadata`].
+    ///
+    /// # Errors
+    /// As in std.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.inner().metadata()
+    }
+
+    /// [`std::fs::File::try_clone`]: another handle of this file, with the same path and closer. Both may have locked it.
+    ///
+    /// # Errors
+    /// As in std.
+    pub fn try_clone(&self) -> io::Result<File> {
+        Ok(File {
+            file: Some(super::pending::with_handles(|| self.inner().try_clone())?),
+            path: self.path.clone(),
+            owner: self.owner.clone(),
+            access: self.access,
+            is_lent: AtomicBool::new(self.is_lent.load(Ordering::Relaxed)),
+            close_here: self.close_here,
+        })
+    }
+
+    /// [`std::fs::File::set_permissions`].
+    ///
+    /// # Errors
+    /// As in std.
+    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        self.inner().set_permissions(permissions)
+    }
+
+    /// [`std::fs::File::set_times`].
+    ///
+    /// # Errors
+    /// As in std.
+    pub fn set_times(&self, times: FileTimes) -> io::Result<()> {
+        self.inner().set_times(times)
+    }
+
+    /// [`std::fs::File::set_modified`].
+    ///
+    /// # Errors
+    /// As in std.
+    pub fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.inner().set_modified(time)
     }
 }
 
@@ -93,10 +191,18 @@ const HELD: &str = "held until the drop";
 impl Drop for File {
     fn drop(&mut self) {
         let Some(file) = self.file.take() else { return };
+        let (path, access) = (self.path.take(), self.access);
+        let owner = match close::pool_that_closes() {
+            // Part of a value that a closer is closing: its close is that closer's, too.
+            Some(pool) => return Owner::of(&pool).close_here(file, path, access),
+            None => &self.owner,
+        };
         if self.close_here {
-            close::close_here_at(file, self.path.take());
+            owner.close_here(file, path, access);
+        } else if *self.is_lent.get_mut() {
+            owner.close_lent(file, path, access);
         } else {
-            close::close_at(file, self.path.take());
+            owner.close(file, path, access);
         }
     }
 }
@@ -106,13 +212,14 @@ impl Deref for File {
 
     #[inline]
     fn deref(&self) -> &std::fs::File {
-        self.inner()
+        self.lend()
     }
 }
 
 impl DerefMut for File {
     #[inline]
     fn deref_mut(&mut self) -> &mut std::fs::File {
+        *self.is_lent.get_mut() = true;
         self.file.as_mut().expect(HELD)
     }
 }
@@ -186,19 +293,26 @@ mod unix {
 
     impl AsFd for File {
         fn as_fd(&self) -> BorrowedFd<'_> {
-            self.inner().as_fd()
+            self.lend().as_fd()
         }
     }
 
     impl AsRawFd for File {
         fn as_raw_fd(&self) -> RawFd {
-            self.inner().as_raw_fd()
+            self.lend().as_raw_fd()
         }
     }
 
     impl IntoRawFd for File {
         fn into_raw_fd(self) -> RawFd {
             self.into_inner().into_raw_fd()
+        }
+    }
+
+    impl From<OwnedFd> for File {
+        /// A file whose path nobody gave.
+        fn from(fd: OwnedFd) -> File {
+            std::fs::File::from(fd).into()
         }
     }
 
@@ -229,19 +343,26 @@ mod windows {
 
     impl AsHandle for File {
         fn as_handle(&self) -> BorrowedHandle<'_> {
-            self.inner().as_handle()
+            self.lend().as_handle()
         }
     }
 
     impl AsRawHandle for File {
         fn as_raw_handle(&self) -> RawHandle {
-            self.inner().as_raw_handle()
+            self.lend().as_raw_handle()
         }
     }
 
     impl IntoRawHandle for File {
         fn into_raw_handle(self) -> RawHandle {
             self.into_inner().into_raw_handle()
+        }
+    }
+
+    impl From<OwnedHandle> for File {
+        /// A file whose path nobody gave.
+        fn from(handle: OwnedHandle) -> File {
+            std::fs::File::from(handle).into()
         }
     }
 
@@ -263,9 +384,10 @@ mod windows {
 }
 
 impl From<std::fs::File> for File {
-    /// A file whose path nobody gave.
+    /// A file whose path nobody gave, and that may have been locked.
     fn from(file: std::fs::File) -> File {
-        File { file: Some(file), path: None, close_here: false }
+        let is_lent = AtomicBool::new(true);
+        File { file: Some(file), path: None, owner: Owner::default(), access: None, is_lent, close_here: false }
     }
 }
 

@@ -1,12 +1,14 @@
 //! The functions of `std::fs`.
 
-use std::fs::{Metadata, ReadDir};
+use std::fs::{Metadata, Permissions, ReadDir};
 use std::io::{self, Read, Take, Write};
 use std::path::Path;
 
-use super::pending::Target::{Followed, Itself};
-use super::pending::{again, opened, settled};
-use crate::{close, sys};
+use super::owner::Owner;
+use super::pending::At::{Followed, Itself};
+use super::pending::{known, opened, settled, unless_open, with_handles};
+use crate::close::Access;
+use crate::sys;
 
 /// [`std::fs::write`], without waiting for a slow close: a file with these contents alone, made or overwritten.
 ///
@@ -27,16 +29,14 @@ use crate::{close, sys};
 /// # Ok(()) }
 /// ```
 pub fn write<P: AsRef<Path>, C: AsRef<[u8]>>(path: P, contents: C) -> io::Result<()> {
-    fn inner(path: &Path, contents: &[u8]) -> io::Result<()> {
-        // All of it once more, because a full disk shows when it is written to.
-        again(|| {
-            let file = opened(path, || std::fs::File::create(path))?;
-            let result = (&file).write_all(contents);
-            close::close_at(file, Some(path));
-            result
-        })
-    }
-    inner(path.as_ref(), contents.as_ref())
+    write_for(&Owner::default(), path.as_ref(), contents.as_ref())
+}
+
+pub(super) fn write_for(owner: &Owner, path: &Path, contents: &[u8]) -> io::Result<()> {
+    let file = opened(path, true, || std::fs::File::create(path))?;
+    let result = (&file).write_all(contents);
+    owner.close(file, Some(path), Some(Access::Write));
+    result
 }
 
 /// [`std::fs::read`]: all that is in a file.
@@ -44,15 +44,16 @@ pub fn write<P: AsRef<Path>, C: AsRef<[u8]>>(path: P, contents: C) -> io::Result
 /// # Errors
 /// As in std: when the file cannot be opened or read.
 pub fn read<P: AsRef<Path>>(path: P) -> io::Result<Vec<u8>> {
-    fn inner(path: &Path) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        read_all(path, |mut file, length| {
-            bytes.try_reserve_exact(length)?;
-            file.read_to_end(&mut bytes)
-        })?;
-        Ok(bytes)
-    }
-    inner(path.as_ref())
+    read_for(&Owner::default(), path.as_ref())
+}
+
+pub(super) fn read_for(owner: &Owner, path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    read_all(owner, path, |mut file, length| {
+        bytes.try_reserve_exact(length)?;
+        file.read_to_end(&mut bytes)
+    })?;
+    Ok(bytes)
 }
 
 /// [`std::fs::read_to_string`]: all that is in a file, as text.
@@ -60,24 +61,29 @@ pub fn read<P: AsRef<Path>>(path: P) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As in std: when the file cannot be opened or read, or is not UTF-8.
 pub fn read_to_string<P: AsRef<Path>>(path: P) -> io::Result<String> {
-    fn inner(path: &Path) -> io::Result<String> {
-        let mut text = String::new();
-        read_all(path, |mut file, length| {
-            text.try_reserve_exact(length)?;
-            file.read_to_string(&mut text)
-        })?;
-        Ok(text)
-    }
-    inner(path.as_ref())
+    read_to_string_for(&Owner::default(), path.as_ref())
+}
+
+pub(super) fn read_to_string_for(owner: &Owner, path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    read_all(owner, path, |mut file, length| {
+        text.try_reserve_exact(length)?;
+        file.read_to_string(&mut text)
+    })?;
+    Ok(text)
 }
 
 /// `read` gets the file and the length it has, or 0.
-fn read_all(path: &Path, read: impl FnOnce(Take<&std::fs::File>, usize) -> io::Result<usize>) -> io::Result<()> {
-    let file = opened(path, || std::fs::File::open(path))?;
+fn read_all(
+    owner: &Owner,
+    path: &Path,
+    read: impl FnOnce(Take<&std::fs::File>, usize) -> io::Result<usize>,
+) -> io::Result<()> {
+    let file = opened(path, false, || std::fs::File::open(path))?;
     let length = file.metadata().map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX));
     // Not `File`'s own `read_to_end`, which asks for the position first: a call more for each file, and it is 0.
     let result = read((&file).take(u64::MAX), length);
-    close::close_at(file, Some(path));
+    owner.close(file, Some(path), Some(Access::Read));
     result.map(drop)
 }
 
@@ -91,17 +97,30 @@ fn read_all(path: &Path, read: impl FnOnce(Take<&std::fs::File>, usize) -> io::R
 /// # Errors
 /// As in std: when `from` is no file or cannot be read, when `to` cannot be written, or gets less than all.
 pub fn copy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<u64> {
-    fn inner(from: &Path, to: &Path) -> io::Result<u64> {
-        settled(&[Followed(from), Followed(to)], || {
-            let (copied, open) = sys::copy(from, to)?;
-            if let Some((source, target)) = open {
-                close::close_at(source, Some(from));
-                close::close_at(target, Some(to));
-            }
-            Ok(copied)
-        })
+    copy_for(&Owner::default(), from.as_ref(), to.as_ref())
+}
+
+pub(super) fn copy_for(owner: &Owner, from: &Path, to: &Path) -> io::Result<u64> {
+    if sys::COPIES_BY_PATH {
+        return sys::while_in_use(&[to], || settled(&[Followed(from), Followed(to)], || std::fs::copy(from, to)));
     }
-    inner(from.as_ref(), to.as_ref())
+    let source = opened(from, false, || std::fs::File::open(from))?;
+    let result = copy_contents(owner, &source, to);
+    owner.close(source, Some(from), Some(Access::Read));
+    result
+}
+
+/// Opening, checking and `io::copy`, which lets the kernel copy, are the same as in std.
+fn copy_contents(owner: &Owner, source: &std::fs::File, to: &Path) -> io::Result<u64> {
+    let metadata = source.metadata()?;
+    if !metadata.is_file() {
+        let message = "the source path is neither a regular file nor a symlink to a regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let target = opened(to, true, || sys::create_like(&metadata, to))?;
+    let copied = io::copy(&mut &*source, &mut &target);
+    owner.close(target, Some(to), Some(Access::Write));
+    copied
 }
 
 /// [`std::fs::rename`]: gives a file or folder another name, and replaces a file of that name.
@@ -112,7 +131,7 @@ pub fn copy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<u64> {
 /// As in std.
 pub fn rename<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<()> {
     let (from, to) = (from.as_ref(), to.as_ref());
-    settled(&[Itself(from), Itself(to)], || std::fs::rename(from, to))
+    sys::while_in_use(&[from, to], || settled(&[Itself(from), Itself(to)], || std::fs::rename(from, to)))
 }
 
 /// [`std::fs::hard_link`]: another name for a file. Settles both paths.
@@ -130,7 +149,7 @@ pub fn hard_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Re
 /// As in std.
 pub fn remove_file<P: AsRef<Path>>(path: P) -> io::Result<()> {
     let path = path.as_ref();
-    settled(&[Itself(path)], || std::fs::remove_file(path))
+    sys::while_in_use(&[path], || settled(&[Itself(path)], || std::fs::remove_file(path)))
 }
 
 /// [`std::fs::remove_dir`]: removes an empty folder. Settles it and all below.
@@ -139,7 +158,7 @@ pub fn remove_file<P: AsRef<Path>>(path: P) -> io::Result<()> {
 /// As in std.
 pub fn remove_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
     let path = path.as_ref();
-    settled(&[Itself(path)], || std::fs::remove_dir(path))
+    unless_open(path, || std::fs::remove_dir(path))
 }
 
 /// [`std::fs::remove_dir_all`]: removes a folder and all in it. Settles it and all below.
@@ -158,7 +177,7 @@ pub fn remove_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
 /// As in std.
 pub fn metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     let path = path.as_ref();
-    settled(&[Followed(path)], || std::fs::metadata(path))
+    known(Followed(path), || std::fs::metadata(path))
 }
 
 /// [`std::fs::symlink_metadata`]: what is known about a file or symbolic link. Settles it, so that the times are final.
@@ -167,7 +186,7 @@ pub fn metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
 /// As in std.
 pub fn symlink_metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     let path = path.as_ref();
-    settled(&[Itself(path)], || std::fs::symlink_metadata(path))
+    known(Itself(path), || std::fs::symlink_metadata(path))
 }
 
 /// [`std::fs::read_dir`]: what is in a folder. Settles it and all below, so that entries have their final sizes and
@@ -185,7 +204,8 @@ pub fn read_dir<P: AsRef<Path>>(path: P) -> io::Result<ReadDir> {
 /// # Errors
 /// As in std.
 pub fn create_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
-    again(|| std::fs::create_dir(path.as_ref()))
+    let path = path.as_ref();
+    unless_open(path, || std::fs::create_dir(path))
 }
 
 /// [`std::fs::create_dir_all`]: makes a folder and those above it.
@@ -193,5 +213,23 @@ pub fn create_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
 /// # Errors
 /// As in std.
 pub fn create_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
-    again(|| std::fs::create_dir_all(path.as_ref()))
+    let path = path.as_ref();
+    unless_open(path, || std::fs::create_dir_all(path))
+}
+
+/// [`std::fs::set_permissions`]. Settles the path: a close that comes later may undo what was set (NTFS does so with times).
+///
+/// # Errors
+/// As in std.
+pub fn set_permissions<P: AsRef<Path>>(path: P, permissions: Permissions) -> io::Result<()> {
+    let path = path.as_ref();
+    settled(&[Followed(path)], || std::fs::set_permissions(path, permissions.clone()))
+}
+
+/// [`std::fs::canonicalize`]: the absolute path without links.
+///
+/// # Errors
+/// As in std.
+pub fn canonicalize<P: AsRef<Path>>(path: P) -> io::Result<std::path::PathBuf> {
+    with_handles(|| std::fs::canonicalize(path.as_ref()))
 }

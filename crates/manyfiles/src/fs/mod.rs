@@ -5,8 +5,9 @@
 //!
 //! - **No error is lost.** What the system says at close, which std throws away, arrives at
 //!   [`close::wait`](crate::close::wait) or the [`guard`](crate::close::guard), with the path as it was given here.
-//! - **Reopening is safe.** A function that would meet a file whose close is still pending settles it first: a close
-//!   that waits is made on the spot, and one that is being made is waited for. Others stay pending.
+//! - **Errors belong to somebody.** A component that wants to hear of its own files alone opens them by a
+//!   [`Closer`](crate::close::Closer) of its own: `closer.write(path, contents)`.
+//! - **The order is std's.** What was dropped is closed for all these functions.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,60 +24,64 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # Against `std::fs`, line by line
+//! # The order that std has
 //!
-//! | function | differs | why |
-//! |---|---|---|
-//! | [`write`](fn@write), [`read`], [`read_to_string`] | the close is handed over; opening is *checked* | |
-//! | [`copy`] | settles both paths; except on Windows and Apple's systems, the closes are handed over | there the system copies by path, and closes. Elsewhere the kernel copies too (`copy_file_range`, reflinks), and permissions are std's |
-//! | [`File`] | a type of its own, which knows its path; a drop hands over the close; opening is *checked* | derefs to std's; [`into_inner`](File::into_inner) returns that |
-//! | [`OpenOptions`] | opens a [`File`]; the methods of the platforms' extension traits are its own | no trait need be imported |
-//! | [`rename`], [`hard_link`] | settle both paths | renaming what is open, or replacing it, is denied; a link's entry keeps the size it had |
-//! | [`remove_file`] | settles the path | the name would live on until the close |
-//! | [`remove_dir`], [`remove_dir_all`] | settle the folder and all below | what is open in it keeps it |
-//! | [`metadata`], [`symlink_metadata`] | settle the path | the time of the last write is final when the writer has closed |
-//! | [`read_dir`] | settles the folder and all below | an entry's size and times are updated at close |
-//! | [`create_dir`], [`create_dir_all`] | tried again when denied | a removed file or folder of that name may live on until it is closed |
-//! | `canonicalize`, `exists`, `read_link`, `set_permissions`, `soft_link`, `DirBuilder` | std's own | they neither leave a file open nor mind one that is |
-//! | `DirEntry`, `FileTimes`, `FileType`, `Metadata`, `Permissions`, `ReadDir` | std's own | |
+//! On every system, these functions see files closed that were dropped before, whichever closer closes them: a file is known by
+//! its identity, so that links and other spellings lead to it, and by the folders above it.
 //!
-//! *Settling* is for Windows, where the names are those the system knows files by, so that it does not matter what
-//! path a file was opened by: relative or absolute, in another case, with short names, by another drive or a link. It
-//! finds what [`FastClose`](crate::close::FastClose) closes, too. On Unix an open file is in nobody's way, and nothing is
-//! settled.
+//! | function | differs from std's |
+//! |---|---|
+//! | [`write`](fn@write), [`read`], [`read_to_string`] | the close is handed over; opening is *checked* |
+//! | [`copy`] | the same for both files; where the system copies by path (Windows, Apple's) both are settled and closed |
+//! | [`File`] | a type of its own, which knows its path and its closer; a drop hands over the close; opening is *checked* |
+//! | [`OpenOptions`] | opens a [`File`] |
+//! | [`rename`], [`hard_link`], [`set_permissions`] | settle the paths, and all below a folder |
+//! | [`remove_file`] | settles the path: the name is free, and nothing stands in for the file |
+//! | [`remove_dir`] | tried at once, and again if only removed files that are open keep it from being empty |
+//! | [`remove_dir_all`], [`read_dir`] | settle all below |
+//! | [`metadata`], [`symlink_metadata`] | asked again if the file was pending |
+//! | [`create_dir`], [`create_dir_all`] | on Windows tried again where a removed name may live on |
+//! | [`canonicalize`] | std's |
+//! | `exists`, `read_link`, `soft_link`, `DirBuilder`, `DirEntry`, `FileTimes`, `FileType`, `Metadata`, `Permissions`, `ReadDir`, `TryLockError` | std's own |
 //!
-//! *Checked* opening is not held up beforehand: the file is opened, and settled once its name is known, before you get it;
-//! if it cannot be opened because it is open elsewhere, it is settled and opened again.
+//! *Settling*: a close that waits for a thread is made on the spot, one that is being made is waited for, others stay pending.
+//! *Checked* opening settles the file before anyone gets it, and opens it once more if it was pending and is to be read.
 //!
-//! On every system a call that fails in a way which a file that is still open explains (sharing violation, access
-//! denied, folder not empty, text file busy, too many open files, no space) is made once more, after waiting for all
-//! closes that are pending. So are file systems served which behave like Windows (SMB) or which keep removed files until
-//! they are closed (NFS, FUSE). While nothing is pending, all this costs a load or two of a counter.
+//! - **Ordinary errors return at once**, whatever is pending.
+//! - **Nothing waits for closes of other files**; only a user's type, of which nobody knows what is inside, is waited for, for a
+//!   second at most, and once.
+//! - **Out of descriptors**, a function closes what is pending and tries again.
+//! - **A lock ends with its file**: a file that holds one is closed on the spot.
+//!
+//! While nothing is pending, all this costs a load of a counter. docs/closing.md in the repository has more.
 //!
 //! # What others see
 //!
 //! Who does not come through these functions sees the file open until it is closed, some milliseconds later:
 //! another process, `std::fs`, a C library, a reader that waits for the end of a FIFO. Call
-//! [`close::wait`](crate::close::wait) where it matters, and always before you run a program that you have just written
-//! (Linux refuses with "text file busy"). A lock (`std::fs::File::lock`) is held until the close: release it with `unlock`.
-//! A closer of your own is not asked; wait for it.
+//! [`close::wait`](crate::close::wait) where it matters: always before you run a program that you have just written (Linux
+//! refuses with "text file busy"), and before others lock the file as SQLite does (`fcntl`: any close of the file by this process
+//! ends the lock).
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod bound;
 mod file;
 mod functions;
 mod open_options;
+mod owner;
 mod pending;
+#[cfg(any(unix, windows))]
+mod raw;
 
 pub use std::fs::{
-    DirBuilder, DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir, canonicalize, exists, read_link,
-    set_permissions,
+    DirBuilder, DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir, TryLockError, exists, read_link,
 };
 
 pub use file::File;
 pub use functions::{
-    copy, create_dir, create_dir_all, hard_link, metadata, read, read_dir, read_to_string, remove_dir, remove_dir_all,
-    remove_file, rename, symlink_metadata, write,
+    canonicalize, copy, create_dir, create_dir_all, hard_link, metadata, read, read_dir, read_to_string, remove_dir,
+    remove_dir_all, remove_file, rename, set_permissions, symlink_metadata, write,
 };
 pub use open_options::OpenOptions;
 #[allow(deprecated, reason = "std has it")]

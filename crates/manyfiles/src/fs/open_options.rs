@@ -4,7 +4,9 @@ use std::io;
 use std::path::Path;
 
 use super::File;
+use super::owner::Owner;
 use super::pending::opened;
+use crate::close::Access;
 
 /// [`std::fs::OpenOptions`] that opens a [`File`] of this module.
 ///
@@ -26,6 +28,11 @@ use super::pending::opened;
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
     options: std::fs::OpenOptions,
+    /// Whether it was said here what the file is opened for.
+    is_known: bool,
+    writes: bool,
+    /// Whether the file is cut short, or new.
+    is_new: bool,
     /// The file is removed when it is closed: see [`File`].
     close_here: bool,
 }
@@ -35,7 +42,7 @@ impl OpenOptions {
     /// Nothing is chosen yet: at least reading, writing or appending must be.
     #[must_use]
     pub fn new() -> OpenOptions {
-        OpenOptions::from(std::fs::OpenOptions::new())
+        OpenOptions { is_known: true, ..OpenOptions::from(std::fs::OpenOptions::new()) }
     }
 
     /// For reading.
@@ -47,18 +54,21 @@ impl OpenOptions {
     /// For writing, from the start of the file.
     pub fn write(&mut self, write: bool) -> &mut OpenOptions {
         self.options.write(write);
+        self.writes |= write;
         self
     }
 
     /// For writing, each time to the end of the file.
     pub fn append(&mut self, append: bool) -> &mut OpenOptions {
         self.options.append(append);
+        self.writes |= append;
         self
     }
 
     /// What is in the file goes away.
     pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
         self.options.truncate(truncate);
+        self.is_new |= truncate;
         self
     }
 
@@ -71,6 +81,7 @@ impl OpenOptions {
     /// The file is made, and there must be none.
     pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
         self.options.create_new(create_new);
+        self.is_new |= create_new;
         self
     }
 
@@ -79,8 +90,13 @@ impl OpenOptions {
     /// # Errors
     /// As [`std::fs::OpenOptions::open`].
     pub fn open<P: AsRef<Path>>(&self, path: P) -> io::Result<File> {
-        let path = path.as_ref();
-        Ok(File::opened(opened(path, || self.options.open(path))?, path, self.close_here))
+        self.open_for(Owner::default(), path.as_ref())
+    }
+
+    pub(super) fn open_for(&self, owner: Owner, path: &Path) -> io::Result<File> {
+        let file = opened(path, self.is_new, || self.options.open(path))?;
+        let access = self.is_known.then_some(if self.writes { Access::Write } else { Access::Read });
+        Ok(File::opened(file, path, owner, access, self.close_here))
     }
 }
 
@@ -105,6 +121,40 @@ mod unix {
     }
 }
 
+#[cfg(unix)]
+impl std::os::unix::fs::OpenOptionsExt for OpenOptions {
+    fn mode(&mut self, mode: u32) -> &mut OpenOptions {
+        OpenOptions::mode(self, mode)
+    }
+
+    fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
+        OpenOptions::custom_flags(self, flags)
+    }
+}
+
+#[cfg(windows)]
+impl std::os::windows::fs::OpenOptionsExt for OpenOptions {
+    fn access_mode(&mut self, access: u32) -> &mut OpenOptions {
+        OpenOptions::access_mode(self, access)
+    }
+
+    fn share_mode(&mut self, share: u32) -> &mut OpenOptions {
+        OpenOptions::share_mode(self, share)
+    }
+
+    fn custom_flags(&mut self, flags: u32) -> &mut OpenOptions {
+        OpenOptions::custom_flags(self, flags)
+    }
+
+    fn attributes(&mut self, attributes: u32) -> &mut OpenOptions {
+        OpenOptions::attributes(self, attributes)
+    }
+
+    fn security_qos_flags(&mut self, flags: u32) -> &mut OpenOptions {
+        OpenOptions::security_qos_flags(self, flags)
+    }
+}
+
 #[cfg(windows)]
 mod windows {
     use std::os::windows::fs::OpenOptionsExt;
@@ -116,6 +166,7 @@ mod windows {
         /// [`OpenOptionsExt::access_mode`]: the access in place of what reading, writing and appending stand for.
         pub fn access_mode(&mut self, access: u32) -> &mut OpenOptions {
             self.options.access_mode(access);
+            self.is_known = false;
             self
         }
 
@@ -149,6 +200,6 @@ mod windows {
 impl From<std::fs::OpenOptions> for OpenOptions {
     /// For what can only be chosen there.
     fn from(options: std::fs::OpenOptions) -> OpenOptions {
-        OpenOptions { options, close_here: false }
+        OpenOptions { options, is_known: false, writes: false, is_new: false, close_here: false }
     }
 }

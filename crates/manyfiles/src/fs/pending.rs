@@ -1,70 +1,117 @@
-//! What to do about closes that are pending: before an operation, after an open, and after an error.
+//! What to do about closes that are pending: before an operation, after an open, and after an error. While none is, all of this
+//! costs one load.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::close::{self, Name};
+use crate::close::{self, Target};
 use crate::sys;
 
 /// What an operation is about: a path itself, or what a symbolic link there leads to.
 #[derive(Clone, Copy)]
-pub(super) enum Target<'a> {
+pub(super) enum At<'a> {
     Itself(&'a Path),
     Followed(&'a Path),
 }
 
-/// Does `operation`, after settling what is pending at or below its targets.
-pub(super) fn settled<R>(targets: &[Target], operation: impl FnMut() -> io::Result<R>) -> io::Result<R> {
-    targets.iter().for_each(|target| settle(*target));
-    again(operation)
+impl<'a> At<'a> {
+    fn path(self) -> &'a Path {
+        match self {
+            At::Itself(path) | At::Followed(path) => path,
+        }
+    }
+
+    /// The file or folder that is there, by whatever name it was opened.
+    fn target(self) -> Option<Target> {
+        sys::place_at(self.path(), matches!(self, At::Followed(_))).map(Target::from)
+    }
 }
 
-/// Does what opens `path`, and settles that file before anyone gets it.
-///
-/// Not beforehand: that takes an opening of its own to learn the file's name, and a file that can be opened although its
-/// close is pending is complete.
-pub(super) fn opened(path: &Path, mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
-    let was_idle = close::is_idle();
-    let file = match open() {
-        Err(error) if !was_idle && sys::may_be_for_an_open_file(&error) => {
-            settle(Target::Followed(path));
-            again(open)
+/// Does `operation` when what it is about is closed: the files at these paths, or below these folders.
+pub(super) fn settled<R>(about: &[At], operation: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    about.iter().for_each(|at| {
+        settle(*at);
+    });
+    with_handles(operation)
+}
+
+/// `true` if something was pending.
+pub(super) fn settle(at: At) -> bool {
+    !close::nothing_pends() && at.target().is_some_and(|target| close::settle(&target))
+}
+
+/// Does `ask`, and once more if the answer was given before a file there was closed. What is known of a folder depends on no
+/// close.
+pub(super) fn known<R>(at: At, mut ask: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    let known = with_handles(&mut ask)?;
+    if !close::nothing_pends()
+        && let Some(Target::Named(file)) = at.target()
+        && close::settle(&Target::File(file))
+    {
+        return with_handles(ask);
+    }
+    Ok(known)
+}
+
+/// Opens the file at `path`, and waits for pending closes of it before anyone gets it. If there were some, it is opened again
+/// then, unless that would cut it short: what was opened before may show what was there before the close.
+pub(super) fn opened(path: &Path, is_new: bool, mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
+    let nothing_pended = close::nothing_pends();
+    let file = match with_handles(&mut open) {
+        // Not beforehand, because that takes an opening of its own.
+        Err(error) if !nothing_pended && sys::may_be_for_an_open_file(&error, &[path]) => {
+            // Where nothing of this very file was pending, the error has another reason.
+            let target = At::Followed(path).target();
+            if !target.is_none_or(|target| close::settle_surely(&target)) {
+                return Err(error);
+            }
+            with_handles(&mut open)
         }
         result => result,
     }?;
-    if sys::OPEN_FILES_HINDER
-        && !close::is_idle()
-        && let Some(name) = sys::name(&file)
+    if !close::nothing_pends()
+        && let Some(identity) = sys::regular_file(&file)
+        && close::settle(&Target::File(identity))
+        && !is_new
     {
-        close::settle(&Name::new(&name));
+        return with_handles(open);
     }
     Ok(file)
 }
 
-/// Does `operation`, and if closes were pending and it fails as it does because of a file that is not closed yet, once
-/// more when all are closed.
-pub(super) fn again<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Result<R> {
-    // Asked before: what was in the way may be closed when the error is here.
-    let was_idle = close::is_idle();
-    match operation() {
-        Err(error) if !was_idle && sys::may_be_for_an_open_file(&error) => {
-            close::settle_all();
-            operation()
+/// Does `operation`, and again as long as it finds no free handle where pending closes have some.
+pub(super) fn with_handles<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    loop {
+        match operation() {
+            Err(error) if sys::is_out_of_handles(&error) && close::close_one() => {}
+            result => return result,
+        }
+    }
+}
+
+/// Does `operation`, which removes or makes a folder, and once more when the closes have been made that were in its way, if it
+/// fails as it does because of these.
+pub(super) fn unless_open(path: &Path, mut operation: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    let nothing_pended = close::nothing_pends();
+    match with_handles(&mut operation) {
+        Err(error) if !nothing_pended && (has_only_stand_ins(&error, path) || is_for_an_open_file(&error, path)) => {
+            if !settle(At::Itself(path)) {
+                close::close_one();
+            }
+            with_handles(operation)
         }
         result => result,
     }
 }
 
-fn settle(target: Target) {
-    if !sys::OPEN_FILES_HINDER || close::is_idle() {
-        return;
-    }
-    let name = match target {
-        Target::Itself(path) => sys::name_at(path, false),
-        Target::Followed(path) => sys::name_at(path, true),
-    };
-    if let Some(name) = name {
-        close::settle(&Name::new(&name));
-    }
+fn is_for_an_open_file(error: &io::Error, path: &Path) -> bool {
+    sys::may_be_for_an_open_file(error, &[path])
+}
+
+/// Whether a folder is not empty for the sake of removed files alone that are open.
+fn has_only_stand_ins(error: &io::Error, path: &Path) -> bool {
+    error.kind() == io::ErrorKind::DirectoryNotEmpty
+        && std::fs::read_dir(path)
+            .is_ok_and(|mut names| names.all(|entry| entry.is_ok_and(|entry| sys::is_stand_in(&entry.file_name()))))
 }

@@ -95,46 +95,9 @@ pub fn table() -> Vec<Row> {
     ];
     #[allow(unused_mut, reason = "for builds without any runtime")]
     let mut rows = Vec::from(rows);
-    #[cfg(feature = "rayon")]
-    rows.extend(on_rayon());
-    #[cfg(feature = "blocking")]
-    rows.push(Row::new(
-        "blocking",
-        || Closer::options().executor(manyfiles::close::executor::Blocking::new()),
-        |work| async_block_on(blocking::unblock(work)),
-    ));
-    #[cfg(feature = "smol")]
-    rows.push(Row::new(
-        "smol",
-        || Closer::options().executor(manyfiles::close::executor::Smol::new()),
-        |work| smol::block_on(smol::spawn(async { work() })),
-    ));
-    #[cfg(feature = "async-std")]
-    rows.push(Row::new(
-        "async-std",
-        || Closer::options().executor(manyfiles::close::executor::AsyncStd::new()),
-        |work| async_std::task::block_on(async_std::task::spawn(async { work() })),
-    ));
     #[cfg(feature = "tokio")]
     rows.extend(on_tokio());
     rows
-}
-
-#[cfg(feature = "rayon")]
-fn on_rayon() -> Vec<Row> {
-    use manyfiles::close::executor::Rayon;
-
-    let of_one = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
-    let inside = Arc::clone(&of_one);
-    let pool = move || Closer::options().executor(Rayon::with_pool(Arc::clone(&of_one)));
-    vec![
-        // A close that hangs takes a thread from rayon, which has few.
-        Row {
-            goes_on: false,
-            ..Row::new("rayon", || Closer::options().executor(Rayon::new()), |work| rayon::scope(|_| work()))
-        },
-        Row { goes_on: false, ..Row::new("rayon, a pool of one", pool, move |work| inside.install(work)) },
-    ]
 }
 
 #[cfg(feature = "tokio")]
@@ -178,22 +141,4 @@ fn on_tokio() -> Vec<Row> {
     // They serve as long as the process lives.
     [threads, one_thread, one_blocking].into_iter().for_each(std::mem::forget);
     rows
-}
-
-/// The `blocking` crate brings nothing that waits for its tasks.
-#[cfg(feature = "blocking")]
-fn async_block_on(task: impl Future<Output = ()>) {
-    use std::task::{Context, Poll, Wake, Waker};
-
-    struct Unpark(thread::Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut task = std::pin::pin!(task);
-    while task.as_mut().poll(&mut Context::from_waker(&waker)) == Poll::Pending {
-        thread::park();
-    }
 }

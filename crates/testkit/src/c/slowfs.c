@@ -4,6 +4,10 @@
  *   SLOWFS_BACKING  the folder that is shown
  *   SLOWFS_DELAY    "flush=2000,open=2000": microseconds per operation
  *   SLOWFS_FAIL     one rule a line, "OPERATION ERRNO TEXT": the operation fails with that number for every path that has TEXT
+ *   SLOWFS_LIKE     words: "writeback": the kernel keeps what is written until it must send it, at the latest at a close;
+ *                   "plain": paths are built for every call, and a removed file that is open lives on as .fuse_hidden…, as with
+ *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone
+ *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made
  *
  * Operations: open (of what exists), create, read, write, flush (once per close(2), which waits for it), fsync, mkdir,
  * unlink (rmdir too), rename, link (symlink too), setattr (chmod, chown, truncate, utimens).
@@ -16,13 +20,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -44,12 +52,16 @@ struct rule {
 struct handle {
     int fd;
     int error[OPS];
+    int published; /* where the contents go at a close; -1: fd is the file itself */
+    char *path;    /* for the log */
 };
 
 static int backing; /* the folder, open: paths below are opened relative to it */
 static long delay_us[OPS];
 static struct rule *rules;
 static struct fuse *instance;
+static bool writeback, plain, publish;
+static int log_fd = -1;
 
 /* FUSE's paths start with a slash; ours are relative to the backing folder. */
 static const char *rel(const char *path) { return path[1] ? path + 1 : "."; }
@@ -68,6 +80,13 @@ static void wait_for(enum op op) {
         while (nanosleep(&t, &t) == -1 && errno == EINTR) {}
 }
 
+/* One write, so that lines of several threads do not mix. */
+static void note(const char *what, const char *path) {
+    char line[2 * PATH_MAX];
+    int n = snprintf(line, sizeof line, "%s %s\n", what, path ?: "");
+    if (log_fd != -1 && write(log_fd, line, n) != n) abort();
+}
+
 /* What every operation begins with: its delay, then its error (negative), or 0. */
 static int begin(enum op op, const char *path) {
     wait_for(op);
@@ -79,7 +98,7 @@ static int begin_on(enum op op, const struct fuse_file_info *fi) {
 }
 
 static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *fi) {
-    if (fi) return result(fstat(handle_of(fi)->fd, st));
+    if (fi && handle_of(fi)->published == -1) return result(fstat(handle_of(fi)->fd, st));
     return result(fstatat(backing, rel(path), st, AT_SYMLINK_NOFOLLOW));
 }
 
@@ -120,8 +139,23 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
     if (refused) return refused;
     struct handle *handle = calloc(1, sizeof *handle);
     if (!handle) return -ENOMEM;
-    /* O_APPEND is the kernel's to carry out: it sends the offsets. */
-    handle->fd = openat(backing, rel(path), (flags & ~O_APPEND) | O_CLOEXEC, mode);
+    /* O_APPEND is the kernel's to carry out: it sends the offsets. Before it writes a part of a page back, it reads it. */
+    flags &= ~O_APPEND;
+    if (writeback && (flags & O_ACCMODE) == O_WRONLY) flags = (flags & ~O_ACCMODE) | O_RDWR;
+    handle->published = -1;
+    handle->fd = -1;
+    bool apart = publish && (flags & O_ACCMODE) != O_RDONLY;
+    int file = openat(backing, rel(path), (apart ? (flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR : flags) | O_CLOEXEC, mode);
+    if (apart && file != -1) {
+        handle->published = file;
+        handle->fd = memfd_create("unpublished", MFD_CLOEXEC);
+        off_t from = 0;
+        if (handle->fd != -1 && !(flags & O_TRUNC))
+            while (sendfile(handle->fd, file, &from, 1 << 20) > 0) {}
+    } else {
+        handle->fd = file;
+    }
+    handle->path = log_fd == -1 ? NULL : strdup(path);
     if (handle->fd == -1) {
         int error = errno;
         free(handle);
@@ -153,7 +187,17 @@ static int fs_write(const char *path, const char *bytes, size_t size, off_t offs
 }
 static int fs_flush(const char *path, struct fuse_file_info *fi) {
     (void)path;
-    return begin_on(FLUSH, fi);
+    int refused = begin_on(FLUSH, fi);
+    struct handle *handle = handle_of(fi);
+    if (!refused && handle->published != -1) {
+        off_t from = 0;
+        if (lseek(handle->published, 0, SEEK_SET) == -1 || ftruncate(handle->published, 0)) return -errno;
+        ssize_t n;
+        while ((n = sendfile(handle->published, handle->fd, &from, 1 << 20)) > 0) {}
+        if (n == -1) return -errno;
+    }
+    note("flush", handle->path);
+    return refused;
 }
 static int fs_fsync(const char *path, int data_only, struct fuse_file_info *fi) {
     (void)path;
@@ -165,6 +209,8 @@ static int fs_release(const char *path, struct fuse_file_info *fi) {
     (void)path;
     struct handle *handle = handle_of(fi);
     int returned = result(close(handle->fd));
+    if (handle->published != -1) close(handle->published);
+    free(handle->path);
     free(handle);
     return returned;
 }
@@ -188,6 +234,7 @@ static int fs_mknod(const char *path, mode_t mode, dev_t device) {
 }
 static int fs_unlink(const char *path) {
     int refused = begin(UNLINK, path);
+    if (!refused) note("unlink", path);
     return refused ? refused : result(unlinkat(backing, rel(path), 0));
 }
 static int fs_rmdir(const char *path) {
@@ -196,6 +243,7 @@ static int fs_rmdir(const char *path) {
 }
 static int fs_rename(const char *from, const char *to, unsigned flags) {
     int refused = begin(RENAME, to);
+    if (!refused) note("rename", from);
     return refused ? refused : result(renameat2(backing, rel(from), backing, rel(to), flags));
 }
 static int fs_symlink(const char *target, const char *path) {
@@ -204,6 +252,7 @@ static int fs_symlink(const char *target, const char *path) {
 }
 static int fs_link(const char *from, const char *to) {
     int refused = begin(LINK, to);
+    if (!refused) note("link", from);
     return refused ? refused : result(linkat(backing, rel(from), backing, rel(to), 0));
 }
 static int fs_readlink(const char *path, char *buffer, size_t size) {
@@ -258,13 +307,14 @@ static void *leave_with_the_parent(void *mountpoint) {
 }
 
 static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *config) {
-    (void)connection;
+    if (writeback) connection->want |= FUSE_CAP_WRITEBACK_CACHE;
     struct fuse_context *context = fuse_get_context();
     instance = context->fuse;
     config->use_ino = 1;
-    config->nullpath_ok = 1; /* what has an open handle needs no path: libfuse need not build it */
-    config->hard_remove = 1; /* an open file that is removed needs no stand-in either */
-    config->attr_timeout = config->entry_timeout = 60;
+    config->nullpath_ok = !plain && !publish; /* what has an open handle needs no path: libfuse need not build it */
+    config->hard_remove = !plain; /* an open file that is removed needs no stand-in either */
+    config->attr_timeout = config->entry_timeout = publish ? 0 : 60;
+    config->direct_io = publish;
     config->negative_timeout = 0;
     pthread_t thread;
     if (pthread_create(&thread, NULL, leave_with_the_parent, context->private_data)) abort();
@@ -317,6 +367,9 @@ int main(int argc, char **argv) {
     if (backing == -1) die("SLOWFS_BACKING is not a folder");
     read_delays(strdup(getenv("SLOWFS_DELAY") ?: ""));
     read_rules(strdup(getenv("SLOWFS_FAIL") ?: ""));
+    const char *like = getenv("SLOWFS_LIKE") ?: "", *log = getenv("SLOWFS_LOG");
+    writeback = strstr(like, "writeback"), plain = strstr(like, "plain"), publish = strstr(like, "publish");
+    if (log && (log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) == -1) die("SLOWFS_LOG cannot be opened");
     umask(0);
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* threads inherit it: a delay of 2 ms takes 2.0 ms */
     return fuse_main(argc, argv, &operations, argv[argc - 1]);

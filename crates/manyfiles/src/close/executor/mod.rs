@@ -1,59 +1,42 @@
 //! What closes run on, in place of threads of their own: a runtime that the program has anyway.
 //!
 //! Without a choice a [`Closer`](super::Closer) starts threads of its own, as many as closes wait, and needs nothing.
-//! Each of these is chosen per closer, at run time, with [`Options::executor`](super::Options::executor), and each is a
-//! feature of its own; two crates that choose differently build together.
+//! An executor is chosen per closer, at run time, with [`Options::executor`](super::Options::executor).
 //!
 //! | executor | feature | closes on | at once | default policy |
 //! |---|---|---|---|---|
-//! | (none chosen) | | threads of its own | 64 | [`Adaptive`](super::Policy::Adaptive) |
-//! | `Rayon` | `rayon` | rayon's threads, taking turns with other work | rayon's threads | `Adaptive` |
-//! | `Blocking` | `blocking` | the threads of the `blocking` crate | 64, at most half of them | `Adaptive` |
-//! | `Smol` | `smol` | the same | the same | [`Always`](super::Policy::Always) |
-//! | `AsyncStd` | `async-std` | the same | the same | `Always` |
-//! | `Tokio` | `tokio` | tokio's blocking threads | 64 | `Always` |
+//! | (none chosen) | | threads of its own | 64 for each volume | [`Adaptive`](super::Policy::Adaptive) |
+//! | `Tokio` | `tokio` | tokio's blocking threads | 64 | [`Always`](super::Policy::Always) |
 //! | your own | | what you like | what you say | by [`callers_may_block`](Executor::callers_may_block) |
 //!
-//! - **No async worker waits for a close.** Those runtimes close on threads that are made for blocking work, from the first
+//! - **No async worker waits for a close.** Tokio closes on threads that are made for blocking work, from the first
 //!   close on. Only where the [capacity](super::Options::capacity) is used up does the caller close, as everywhere:
 //!   something has to slow it down.
 //! - **No panic in a drop.** Where the runtime is not there (tokio, outside of it), or takes no more work, the closer's own
 //!   threads close.
 //! - **A runtime that ends loses nothing.** Work that it drops is done by the closer's own threads, and
-//!   [`wait`](super::Closer::wait) closes on its own thread what still waits, so it needs no runtime at all.
+//!   [`wait`](super::Closer::wait) closes files on its own thread and starts one for all else, so it needs no runtime at all.
+//! - **A volume that hangs** and has taken all of an executor's threads leaves the others one of the closer's own.
+//!
+//! There is none for rayon. While a rayon thread waits inside of a user's drop (`rayon::join`), it does other work, which
+//! may wait for that very drop; and a thread that closes does not compute, so that a pool of one thread for each core loses
+//! most of the gain. Use a closer without an executor there.
 //!
 //! `wait` blocks its thread. In async code call it where blocking is allowed:
-//! `tokio::task::spawn_blocking(|| closer.wait())`, `blocking::unblock(…)`.
+//! `tokio::task::spawn_blocking(|| closer.wait())`.
 
-#[cfg(feature = "async-std")]
-mod async_std;
-#[cfg(feature = "blocking")]
-mod blocking;
-#[cfg(any(feature = "async-std", feature = "blocking", feature = "smol"))]
-mod blocking_threads;
-#[cfg(feature = "rayon")]
-mod rayon;
-#[cfg(feature = "smol")]
-mod smol;
 #[cfg(feature = "tokio")]
 mod tokio;
 
-#[cfg(feature = "async-std")]
-pub use async_std::AsyncStd;
-#[cfg(feature = "blocking")]
-pub use blocking::Blocking;
-#[cfg(feature = "rayon")]
-pub use rayon::Rayon;
-#[cfg(feature = "smol")]
-pub use smol::Smol;
 #[cfg(feature = "tokio")]
 pub use tokio::Tokio;
 
-use super::pool::THREADS;
+use super::threads::THREADS;
 
 /// Runs a closer's work. Implement it to close on a runtime that this crate does not know.
 ///
 /// It is dropped with the closer, and that may happen on a thread that does its work: its own drop must not wait for them.
+/// While a thread does this work it may do nothing else, not even where a drop in it blocks.
 ///
 /// ```
 /// use manyfiles::close::{Closer, Executor};
@@ -87,8 +70,8 @@ use super::pool::THREADS;
 pub trait Executor: Send + Sync {
     /// Runs `work` once, soon, on a thread that may block; returns without waiting for it.
     ///
-    /// `work` closes what waits, a few dozen handles at most; for more it asks for another turn. It never panics. To drop it without running it is safe, now
-    /// or later, on any thread: the closer's own threads then do it. That is how an executor says that it is shut down, and
+    /// `work` closes what waits, a few dozen handles at most; for more it asks for another turn. It never panics. To drop it
+    /// without running it is safe, now or later, on any thread: the closer's own threads then do it. That is how an executor says that it is shut down, and
     /// a panic in here counts as that too.
     fn execute(&self, work: Box<dyn FnOnce() + Send>);
 
@@ -97,10 +80,6 @@ pub trait Executor: Send + Sync {
     fn workers(&self) -> usize {
         THREADS
     }
-
-    /// Lets other work of the runtime have the thread for a while; called by the work between two closes. For runtimes of
-    /// few threads. Default: does nothing.
-    fn yield_now(&self) {}
 
     /// Whether the threads that hand over may be made to wait for a close. If not, as in async code, a closer's default
     /// policy is [`Always`](super::Policy::Always) and not [`Adaptive`](super::Policy::Adaptive), which closes fast ones on

@@ -13,7 +13,8 @@ use loom::thread;
 
 use crate::close::Executor;
 use crate::close::policy::Policy;
-use crate::close::pool::{Pool, Spawn, Threads};
+use crate::close::pool::Pool;
+use crate::close::threads::{Spawn, Threads};
 
 /// Threads leave as soon as there is nothing to do: each look at an empty queue is a timeout.
 const AT_ONCE: Duration = Duration::ZERO;
@@ -47,7 +48,7 @@ impl Scene {
     }
 
     fn close(&self) {
-        self.pool.close(Counted(Arc::clone(&self.closed)), None::<&Path>);
+        self.pool.close(Counted(Arc::clone(&self.closed)), None::<&Path>, None);
     }
 
     fn closed(&self) -> usize {
@@ -61,7 +62,7 @@ fn a_close_handed_over_while_the_last_thread_leaves_is_not_lost() {
         let scene = Scene::new(2, 1, AT_ONCE, Threads);
         scene.close();
         scene.close();
-        assert!(scene.pool.wait().is_empty());
+        assert!(scene.pool.wait().check().is_ok());
         assert_eq!(scene.closed(), 2);
         scene.pool.shut_down();
     });
@@ -73,7 +74,7 @@ fn an_idle_thread_is_woken_for_every_close() {
         let scene = Scene::new(2, 1, FOR_EVER, Threads);
         for n in 1..=3 {
             scene.close();
-            assert!(scene.pool.wait().is_empty());
+            assert!(scene.pool.wait().check().is_ok());
             assert_eq!(scene.closed(), n);
         }
         scene.pool.shut_down();
@@ -101,10 +102,10 @@ fn a_wait_sees_its_own_closes_while_another_thread_hands_over() {
         let other = scene.clone();
         let other = thread::spawn(move || other.close());
         scene.close();
-        assert!(scene.pool.wait().is_empty());
+        assert!(scene.pool.wait().check().is_ok());
         assert!(scene.closed() >= 1);
         other.join().unwrap();
-        assert!(scene.pool.wait().is_empty());
+        assert!(scene.pool.wait().check().is_ok());
         assert_eq!(scene.closed(), 2);
         scene.pool.shut_down();
     });
@@ -117,10 +118,10 @@ fn two_waits_at_once_both_return() {
         scene.close();
         let other = scene.clone();
         let other = thread::spawn(move || {
-            assert!(other.pool.wait().is_empty());
+            assert!(other.pool.wait().check().is_ok());
             assert_eq!(other.closed(), 1);
         });
-        assert!(scene.pool.wait().is_empty());
+        assert!(scene.pool.wait().check().is_ok());
         assert_eq!(scene.closed(), 1);
         other.join().unwrap();
         scene.pool.shut_down();
@@ -141,7 +142,7 @@ fn who_finds_the_queue_full_closes_and_the_bound_holds() {
 }
 
 #[test]
-fn a_thread_of_the_pool_may_hand_over_too() {
+fn what_a_drop_closes_is_closed_before_it_returns() {
     struct Parent(Scene);
     impl Drop for Parent {
         fn drop(&mut self) {
@@ -151,10 +152,7 @@ fn a_thread_of_the_pool_may_hand_over_too() {
     }
     loom::model(|| {
         let scene = Scene::new(2, 1, AT_ONCE, Threads);
-        scene.pool.close(Parent(scene.clone()), None::<&Path>);
-        // The parent hands over before it counts as closed; so its children are pending when the first wait returns, at
-        // the latest.
-        scene.pool.wait();
+        scene.pool.close(Parent(scene.clone()), None::<&Path>, None);
         scene.pool.wait();
         assert_eq!(scene.closed(), 2);
         scene.pool.shut_down();
@@ -162,7 +160,7 @@ fn a_thread_of_the_pool_may_hand_over_too() {
 }
 
 #[test]
-fn a_drop_that_waits_for_its_own_pool_does_not_wait_for_itself() {
+fn a_drop_that_waits_waits_for_what_came_before_it_and_never_for_itself() {
     struct Waits(Scene);
     impl Drop for Waits {
         fn drop(&mut self) {
@@ -172,12 +170,11 @@ fn a_drop_that_waits_for_its_own_pool_does_not_wait_for_itself() {
     }
     loom::model(|| {
         let scene = Scene::new(4, 2, AT_ONCE, Threads);
-        scene.pool.close(Waits(scene.clone()), None::<&Path>);
+        scene.pool.close(Waits(scene.clone()), None::<&Path>, None);
         scene.close();
         scene.pool.wait();
+        assert_eq!(scene.closed(), 2, "a wait from outside is for the drop that waits, too");
         scene.pool.shut_down();
-        // The other one; `Waits` counts as closed while it waits, so it may still be about to return.
-        assert!(scene.closed() >= 1);
     });
 }
 
@@ -254,10 +251,10 @@ fn a_wait_closes_what_an_executor_never_begins() {
         let other = scene.clone();
         let other = thread::spawn(move || {
             other.close();
-            assert!(other.pool.wait().is_empty());
+            assert!(other.pool.wait().check().is_ok());
         });
         scene.close();
-        assert!(scene.pool.wait().is_empty());
+        assert!(scene.pool.wait().check().is_ok());
         other.join().unwrap();
         assert_eq!(scene.closed(), 2);
         // What comes too late does no harm.
@@ -275,7 +272,7 @@ fn work_that_an_executor_runs_races_with_a_wait_that_helps() {
         scene.close();
         let work = executor.take();
         let runtime = thread::spawn(move || work.into_iter().for_each(|work| work()));
-        assert!(scene.pool.wait().is_empty());
+        assert!(scene.pool.wait().check().is_ok());
         assert_eq!(scene.closed(), 2);
         runtime.join().unwrap();
         assert_eq!(scene.pool.pending(), 0);
@@ -297,7 +294,7 @@ fn work_that_a_runtime_drops_is_done_while_another_thread_hands_over() {
             scene.close();
             // The second may have found the first one's work gone, or given work of its own.
             drop(executor.take());
-            assert!(scene.pool.wait().is_empty());
+            assert!(scene.pool.wait().check().is_ok());
             assert_eq!(scene.closed(), 2);
             runtime.join().unwrap();
             scene.pool.shut_down();
@@ -320,29 +317,45 @@ fn work_that_a_runtime_drops_is_done_though_nobody_waits() {
 }
 
 #[test]
-fn a_drop_that_waits_inside_a_wait_that_helps_waits_for_neither() {
+fn two_drops_that_wait_both_return() {
     struct Waits(Scene);
     impl Drop for Waits {
         fn drop(&mut self) {
-            self.0.close();
             self.0.pool.wait();
+            self.0.closed.fetch_add(1, Ordering::Release);
+        }
+    }
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(3);
+    orders.check(|| {
+        let scene = Scene::new(4, 2, AT_ONCE, Threads);
+        scene.pool.close(Waits(scene.clone()), None::<&Path>, None);
+        scene.pool.close(Waits(scene.clone()), None::<&Path>, None);
+        scene.pool.wait();
+        assert_eq!(scene.closed(), 2);
+        scene.pool.shut_down();
+    });
+}
+
+#[test]
+fn a_wait_leaves_a_users_drop_to_other_threads_whatever_the_executor_does() {
+    struct Tells(Arc<AtomicUsize>, thread::ThreadId);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            assert_ne!(thread::current().id(), self.1);
+            self.0.fetch_add(1, Ordering::Release);
         }
     }
     loom::model(|| {
         let executor = Keeps::new();
         let scene = Scene::on(executor.clone(), Threads);
-        scene.pool.close(Waits(scene.clone()), None::<&Path>);
-        scene.pool.close(Waits(scene.clone()), None::<&Path>);
-        let mut work = executor.take().into_iter();
-        let first = work.next().expect("work was given");
-        let runtime = thread::spawn(first);
+        let handle = Tells(Arc::clone(&scene.closed), thread::current().id());
+        scene.pool.close(handle, None::<&Path>, None);
         scene.pool.wait();
-        runtime.join().unwrap();
-        work.for_each(|work| work());
-        scene.pool.wait();
-        assert_eq!(scene.closed(), 2);
-        assert_eq!(scene.pool.pending(), 0);
-        // The executor keeps work that keeps the pool that keeps the executor.
-        drop(executor.take());
+        assert_eq!(scene.closed(), 1);
+        // What comes too late does no harm.
+        let work = executor.take();
+        thread::spawn(move || work.into_iter().for_each(|work| work())).join().unwrap();
+        scene.pool.shut_down();
     });
 }

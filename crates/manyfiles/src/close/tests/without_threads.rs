@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::close::Executor;
 use crate::close::policy::Policy;
-use crate::close::pool::{IDLE, Pool, Spawn, Threads};
+use crate::close::pool::Pool;
+use crate::close::threads::{IDLE, Spawn, Threads};
 
 /// Drops all work.
 struct Refuses;
@@ -54,11 +55,11 @@ fn without_threads_the_caller_closes_at_once() {
     for pool in [pool(none()), pool_that_is_refused(none())] {
         let closed = Arc::new(AtomicUsize::new(0));
         for n in 1..=10 {
-            pool.close(Counted(Arc::clone(&closed)), None::<&Path>);
+            pool.close(Counted(Arc::clone(&closed)), None::<&Path>, None);
             assert_eq!(closed.load(Ordering::Relaxed), n);
         }
         assert_eq!(pool.pending(), 0);
-        assert!(pool.wait().is_empty());
+        assert!(pool.wait().check().is_ok());
     }
 }
 
@@ -68,19 +69,19 @@ fn a_drop_inside_a_drop_may_wait_without_threads() {
     struct Outer(Arc<Pool>, Arc<AtomicUsize>);
     impl Drop for Outer {
         fn drop(&mut self) {
-            self.0.close(Waits(Arc::clone(&self.0), Counted(Arc::clone(&self.1))), None::<&Path>);
+            self.0.close(Waits(Arc::clone(&self.0), Counted(Arc::clone(&self.1))), None::<&Path>, None);
         }
     }
     struct Waits(Arc<Pool>, #[expect(dead_code, reason = "counts")] Counted);
     impl Drop for Waits {
         fn drop(&mut self) {
-            assert!(self.0.wait().is_empty());
+            assert!(self.0.wait().check().is_ok());
         }
     }
     let closed = Arc::new(AtomicUsize::new(0));
     let pool = pool(Every(0, AtomicUsize::new(0)));
-    pool.close(Outer(Arc::clone(&pool), Arc::clone(&closed)), None::<&Path>);
-    assert!(pool.wait().is_empty());
+    pool.close(Outer(Arc::clone(&pool), Arc::clone(&closed)), None::<&Path>, None);
+    assert!(pool.wait().check().is_ok());
     assert_eq!(closed.load(Ordering::Relaxed), 1);
     assert_eq!(pool.pending(), 0);
 }
@@ -92,10 +93,10 @@ fn with_a_thread_now_and_then_nothing_is_lost() {
         let closed = Arc::new(AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..1_000).for_each(|_| pool.close(Counted(Arc::clone(&closed)), None::<&Path>)));
+                scope.spawn(|| (0..1_000).for_each(|_| pool.close(Counted(Arc::clone(&closed)), None::<&Path>, None)));
             }
         });
-        assert!(pool.wait().is_empty());
+        assert!(pool.wait().check().is_ok());
         assert_eq!(closed.load(Ordering::Relaxed), 4_000);
         pool.shut_down();
     }

@@ -17,6 +17,8 @@ mod name;
 mod names;
 #[cfg(feature = "fs")]
 mod open_files;
+#[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "where a path leads is asked by `fs`"))]
+mod place;
 #[cfg(feature = "tree")]
 mod process;
 #[cfg(feature = "sync")]
@@ -40,6 +42,7 @@ pub(crate) use name::{has_usual_separators, is_separator, refusal_of_name};
 pub(crate) use names::exchange;
 #[cfg(feature = "fs")]
 pub(crate) use open_files::*;
+pub(crate) use place::*;
 #[cfg(feature = "tree")]
 pub(crate) use process::{Process, is_running, own_process};
 #[cfg(feature = "sync")]

@@ -1,63 +1,37 @@
 //! What files that are still open stand in the way of, and copying, which leaves two open.
 
-use std::fs::{File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Whether an open file keeps others from using its path. Here it has no say: what is open can be opened again, renamed
-/// and removed.
-pub(crate) const OPEN_FILES_HINDER: bool = false;
+/// Whether std copies by path, so that no file is left open: fclonefileat and fcopyfile.
+pub(crate) const COPIES_BY_PATH: bool = cfg!(target_vendor = "apple");
 
-/// The name by which open files are told apart; none is needed.
-pub(crate) fn name(_file: &impl AsFd) -> Option<String> {
-    None
-}
-
-/// The [`name`] of what is at `path`, itself or, with `follow`, what a link there leads to.
-pub(crate) fn name_at(_path: &Path, _follow: bool) -> Option<String> {
-    None
-}
-
-/// Whether a call may have failed because of a file that is not closed yet.
-///
-/// Local file systems know only the last two lines. A server that locks what is open says no through the others: a file
-/// of an SMB share is busy (`ETXTBSY`) or denied, a file removed while it is open lives on under another name on NFS and
-/// most FUSE mounts, which keeps its folder from being empty.
-pub(crate) fn may_be_for_an_open_file(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(
-            libc::ETXTBSY | libc::EBUSY | libc::EACCES | libc::ENOTEMPTY |
-            // The descriptors themselves.
-            libc::EMFILE | libc::ENFILE |
-            // A removed file keeps its space until it is closed.
-            libc::ENOSPC | libc::EDQUOT
-        )
-    )
-}
-
-/// Copies content and permissions as `std::fs::copy` does, and returns the two files, which are still open, if the
-/// system has not closed them itself. That is the one difference: opening, checking and `io::copy`, which lets the kernel
-/// copy, are the same as in std.
-pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<(u64, Option<(File, File)>)> {
-    // fclonefileat and fcopyfile, by path.
-    if cfg!(target_vendor = "apple") {
-        return Ok((std::fs::copy(from, to)?, None));
-    }
-    let source = File::open(from)?;
-    let metadata = source.metadata()?;
-    if !metadata.is_file() {
-        let message = "the source path is neither a regular file nor a symlink to a regular file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-    }
-    let permissions = metadata.permissions();
+/// Opens the file that is copied to, as `std::fs::copy` does.
+pub(crate) fn create_like(source: &Metadata, to: &Path) -> io::Result<File> {
+    let permissions = source.permissions();
     let target = OpenOptions::new().mode(permissions.mode()).write(true).create(true).truncate(true).open(to)?;
     // One that existed has its own; devices and FIFOs keep theirs.
     if target.metadata()?.is_file() {
         target.set_permissions(permissions)?;
     }
-    let copied = io::copy(&mut &source, &mut &target)?;
-    Ok((copied, Some((source, target))))
+    Ok(target)
+}
+
+/// Whether opening may have failed because that file is not closed yet: a server of SMB says so of what is open.
+pub(crate) fn may_be_for_an_open_file(error: &io::Error, _paths: &[&Path]) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ETXTBSY | libc::EBUSY | libc::EACCES))
+}
+
+/// Does `work` once. Elsewhere a virus scanner may have a file open for a moment.
+pub(crate) fn while_in_use<T>(_paths: &[&Path], mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    work()
+}
+
+/// Whether a name stands for a file that was removed and is open somewhere: NFS and FUSE keep it in its folder until its close.
+pub(crate) fn is_stand_in(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b".nfs") || name.as_bytes().starts_with(b".fuse_hidden")
 }

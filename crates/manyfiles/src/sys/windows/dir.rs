@@ -15,21 +15,21 @@ use windows_sys::Wdk::Storage::FileSystem::{
     FileRenameInformation, FileRenameInformationEx,
 };
 use windows_sys::Win32::Foundation::{
-    ERROR_DIRECTORY, ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_REPARSE_POINT_ENCOUNTERED, STATUS_ACCESS_DENIED,
-    STATUS_CANNOT_DELETE, STATUS_INVALID_PARAMETER, STATUS_REPARSE_POINT_ENCOUNTERED,
+    ERROR_DELETE_PENDING, ERROR_DIRECTORY, ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_REPARSE_POINT_ENCOUNTERED,
+    STATUS_ACCESS_DENIED, STATUS_CANNOT_DELETE, STATUS_INVALID_PARAMETER, STATUS_REPARSE_POINT_ENCOUNTERED,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     DELETE, FILE_ATTRIBUTE_NORMAL, FILE_ATTRIBUTE_READONLY, FILE_FLAG_BACKUP_SEMANTICS, FILE_GENERIC_READ,
     FILE_GENERIC_WRITE, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES, FILE_TRAVERSE, FILE_WRITE_ATTRIBUTES, SYNCHRONIZE,
 };
 
-use super::native::{Links, Open, Status, set_information, set_name, while_in_use, wide};
+use super::native::{Links, Open, Status, set_information, set_name, while_in_use, while_in_use_or_denied, wide};
 use super::stat;
 use super::{EntryKind, Handle, Permissions, Stat, link};
 
 /// An open folder.
 #[derive(Debug)]
-pub(crate) struct Dir(OwnedHandle);
+pub(crate) struct Dir(pub(super) OwnedHandle);
 
 /// What a folder is opened for.
 const FOLDER: u32 = FILE_LIST_DIRECTORY | FILE_TRAVERSE | FILE_READ_ATTRIBUTES;
@@ -116,7 +116,8 @@ impl Dir {
             disposition: FILE_CREATE,
             ..existing(FILE_GENERIC_WRITE | FILE_READ_ATTRIBUTES, FILE_NON_DIRECTORY_FILE)
         };
-        Ok(how.at(&self.0, &wide(name))?)
+        // A removed file of that name may not be closed yet.
+        Ok(while_in_use(|| how.at(&self.0, &wide(name)))?)
     }
 
     /// Opens the file of that name for reading.
@@ -134,11 +135,11 @@ impl Dir {
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<Handle> {
         let name = wide(name);
         let open = |access| existing(access, FILE_NON_DIRECTORY_FILE).at(&self.0, &name);
-        let file = match open(FILE_GENERIC_READ | FILE_GENERIC_WRITE) {
+        let file = while_in_use(|| match open(FILE_GENERIC_READ | FILE_GENERIC_WRITE) {
             // A file that may be written and not read.
             Err(Status(STATUS_ACCESS_DENIED)) => open(FILE_GENERIC_WRITE | FILE_READ_ATTRIBUTES),
             other => other,
-        }?;
+        })?;
         // A handle of a link writes into the link; one of a file that is stored otherwise writes past what knows how.
         let (_, attributes) = stat::kind(&file)?;
         match attributes & windows_sys::Win32::Storage::FileSystem::FILE_ATTRIBUTE_REPARSE_POINT {
@@ -179,7 +180,12 @@ impl Dir {
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let file = while_in_use(|| self.open_any(from, DELETE | FILE_READ_ATTRIBUTES))?;
         let new_name = wide(to);
-        let rename = || while_in_use(|| self.rename_to(&file, &new_name));
+        // Of a file that is open "access denied" is said, as of a folder and of a read-only file.
+        let may_be_open = || match self.stat(to) {
+            Ok(old) => old.kind == EntryKind::File && !is_read_only(old.mode),
+            Err(error) => error.raw_os_error() == Some(ERROR_DELETE_PENDING as i32),
+        };
+        let rename = || while_in_use_or_denied(may_be_open, || self.rename_to(&file, &new_name));
         let status = match rename() {
             Ok(()) => return Ok(()),
             Err(status) => status,

@@ -7,24 +7,28 @@ use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::path::{Component, Path, PathBuf, Prefix};
 
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, SYMLINK_FLAG_RELATIVE,
+    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN, SYMLINK_FLAG_RELATIVE,
 };
-use windows_sys::Win32::Foundation::{ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_PRIVILEGE_NOT_HELD};
+use windows_sys::Win32::Foundation::{
+    ERROR_FILENAME_EXCED_RANGE, ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_PRIVILEGE_NOT_HELD,
+};
 use windows_sys::Win32::Storage::FileSystem::{
-    CreateSymbolicLinkW, DELETE, FILE_ATTRIBUTE_NORMAL, FILE_WRITE_ATTRIBUTES, FILE_WRITE_DATA,
-    GetFinalPathNameByHandleW, SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE, SYMBOLIC_LINK_FLAG_DIRECTORY,
+    CreateSymbolicLinkW, DELETE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_NORMAL, FILE_READ_ATTRIBUTES,
+    FILE_WRITE_ATTRIBUTES, FILE_WRITE_DATA, GetFinalPathNameByHandleW, SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE,
+    SYMBOLIC_LINK_FLAG_DIRECTORY,
 };
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_SYMLINK;
 
 use super::native::{Links, Open, wide};
-use super::{control, dir};
+use super::{control, dir, stat};
 use crate::error::explained;
 
 /// Makes a symbolic link that says `target` at `name` in `folder`. Windows has two kinds: the link is one to a folder if the
 /// target is a folder now, else one to a file.
 pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Result<()> {
     let path = path_of(folder)?;
-    let to_folder = std::fs::metadata(path.join(target)).is_ok_and(|target| target.is_dir());
+    let to_folder = leads_to_folder(folder, &path, target);
+    let data = data(target)?;
     let how = Open {
         access: FILE_WRITE_DATA | FILE_WRITE_ATTRIBUTES | DELETE,
         attributes: FILE_ATTRIBUTE_NORMAL,
@@ -33,7 +37,7 @@ pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Res
         links: Links::OneComponent,
     };
     let link = how.at(folder, &wide(name))?;
-    let Err(error) = control::set_reparse_point(&link, &data(target)) else { return Ok(()) };
+    let Err(error) = control::set_reparse_point(&link, &data) else { return Ok(()) };
     dir::delete(&link)?;
     drop(link);
     match error.raw_os_error().map(|number| number as u32) {
@@ -45,6 +49,47 @@ pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Res
         }
         _ => Err(error),
     }
+}
+
+/// Whether a link in `folder`, which is at `path`, leads to a folder: looked at through handles, and through no link. An absolute
+/// target is not looked at: opening `\\server\share` logs on there, and an archive could name any server.
+fn leads_to_folder(folder: &OwnedHandle, path: &Path, target: &Path) -> bool {
+    let target = with_backslashes(target);
+    let mut rest = target.components().peekable();
+    let mut up = 0;
+    while rest.next_if(|part| matches!(part, Component::ParentDir | Component::CurDir)).is_some_and(|part| {
+        up += usize::from(part == Component::ParentDir);
+        true
+    }) {}
+    let mut below = PathBuf::new();
+    for part in rest {
+        match part {
+            Component::Normal(name) => below.push(name),
+            Component::CurDir => {}
+            // Absolute, of another drive, or up again behind what may be a link.
+            _ => return false,
+        }
+    }
+    if below.as_os_str().is_empty() {
+        return true; // a folder above
+    }
+    let above = match up {
+        0 => None,
+        up => match path.ancestors().nth(up).map(dir::Dir::open_root) {
+            Some(Ok(above)) => Some(above),
+            _ => return false,
+        },
+    };
+    let how = Open {
+        access: FILE_READ_ATTRIBUTES,
+        attributes: FILE_ATTRIBUTE_NORMAL,
+        disposition: FILE_OPEN,
+        options: 0,
+        links: Links::Refuse,
+    };
+    let opened = how.at(above.as_ref().map_or(folder, |above| &above.0), &wide(below.as_os_str()));
+    // The last name is opened itself. A link to a folder counts as one.
+    opened.is_ok_and(|it| stat::kind(&it).is_ok_and(|(_, attributes)| attributes & FILE_ATTRIBUTE_DIRECTORY != 0))
 }
 
 fn by_path(path: &Path, target: &Path, to_folder: bool) -> io::Result<()> {
@@ -87,7 +132,10 @@ pub(super) fn with_backslashes(path: &Path) -> PathBuf {
 }
 
 /// What a symbolic link consists of.
-fn data(target: &Path) -> Vec<u8> {
+///
+/// # Errors
+/// When it is longer than the system takes: 16 KiB for both ways of writing it.
+fn data(target: &Path) -> io::Result<Vec<u8>> {
     let shown = with_backslashes(target);
     // What the system follows is written as the native calls take it, if it is absolute.
     let (native, flags) = match shown.components().next() {
@@ -103,12 +151,16 @@ fn data(target: &Path) -> Vec<u8> {
         _ => (wide(shown.as_os_str()), SYMLINK_FLAG_RELATIVE),
     };
     let shown = wide(shown.as_os_str());
-    // A target can be as long as a path may be; longer ones are cut and do not resolve, as they would not anyway.
-    let bytes = |name: &[u16]| u16::try_from(size_of_val(name)).unwrap_or(u16::MAX - 1);
-    let (native_len, shown_len) = (bytes(&native), bytes(&shown));
+    const HEADER: usize = 20;
+    const MOST: usize = 16 << 10; // MAXIMUM_REPARSE_DATA_BUFFER_SIZE
+    if HEADER + size_of_val(&native[..]) + size_of_val(&shown[..]) > MOST {
+        let error = io::Error::from_raw_os_error(ERROR_FILENAME_EXCED_RANGE as i32);
+        return Err(explained(error, "Windows takes a link's target of some 4,000 characters at most"));
+    }
+    let [native_len, shown_len] = [&native, &shown].map(|name| size_of_val(&name[..]) as u16);
     let mut data = Vec::new();
     data.extend(IO_REPARSE_TAG_SYMLINK.to_le_bytes());
-    data.extend((12 + native_len.saturating_add(shown_len)).to_le_bytes());
+    data.extend((12 + native_len + shown_len).to_le_bytes());
     data.extend(0_u16.to_le_bytes());
     // Offset and length of the one, of the other.
     for number in [0, native_len, native_len, shown_len] {
@@ -118,7 +170,7 @@ fn data(target: &Path) -> Vec<u8> {
     for unit in native.iter().chain(&shown) {
         data.extend(unit.to_le_bytes());
     }
-    data
+    Ok(data)
 }
 
 #[cfg(test)]
@@ -127,7 +179,7 @@ mod tests {
 
     /// The two names of a link's data, and whether it is relative.
     fn read(target: &str) -> (String, String, bool) {
-        let data = data(Path::new(target));
+        let data = data(Path::new(target)).unwrap();
         let number = |at: usize| usize::from(u16::from_le_bytes([data[at], data[at + 1]]));
         assert_eq!(number(4), data.len() - 8, "the length is that of what follows the header");
         let text = |offset: usize, len: usize| {
@@ -135,6 +187,43 @@ mod tests {
             String::from_utf16(&units.collect::<Vec<_>>()).unwrap()
         };
         (text(number(8), number(10)), text(number(12), number(14)), data[16] == 1)
+    }
+
+    #[test]
+    fn a_target_that_is_too_long_is_an_error() {
+        assert!(data(Path::new(&"x/".repeat(2_000))).is_ok());
+        for too_long in [5_000, 8_500, 16_383, 40_000] {
+            let error = data(Path::new(&"x/".repeat(too_long))).unwrap_err();
+            assert!(error.to_string().contains("4,000"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_target_is_looked_at_only_where_no_server_can_be_asked() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(temp.path().join("in/folder")).unwrap();
+        std::fs::write(temp.path().join("in/file"), "").unwrap();
+        let folder = dir::Dir::open_root(&temp.path().join("in")).unwrap();
+        let path = path_of(&folder.0).unwrap();
+        let absolute = temp.path().join("in/folder");
+        for (target, is) in [
+            ("folder", true),
+            ("./folder", true),
+            ("../in/folder", true),
+            ("..", true),
+            (".", true),
+            ("file", false),
+            ("missing", false),
+            ("folder/../folder", false),
+            (absolute.to_str().unwrap(), false),
+            (r"\\server.invalid\share\folder", false),
+            ("//server.invalid/share/folder", false),
+            (r"\\?\UNC\server.invalid\share", false),
+            ("/folder", false),
+            ("C:folder", false),
+        ] {
+            assert_eq!(leads_to_folder(&folder.0, &path, Path::new(target)), is, "{target}");
+        }
     }
 
     #[test]

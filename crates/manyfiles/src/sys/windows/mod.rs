@@ -19,6 +19,8 @@ mod name;
 mod native;
 #[cfg(feature = "fs")]
 mod open_files;
+#[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "where a path leads is asked by `fs`"))]
+mod place;
 #[cfg(feature = "tree")]
 mod process;
 mod stat;
@@ -43,6 +45,7 @@ pub(crate) use mapping::Mapping;
 pub(crate) use name::{has_usual_separators, is_separator, refusal_of_name};
 #[cfg(feature = "fs")]
 pub(crate) use open_files::*;
+pub(crate) use place::*;
 #[cfg(feature = "tree")]
 pub(crate) use process::{Process, is_running, own_process};
 pub(crate) use stat::{identity_of, stat};

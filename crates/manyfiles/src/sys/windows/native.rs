@@ -15,9 +15,9 @@ use windows_sys::Wdk::Storage::FileSystem::{
 };
 use windows_sys::Win32::Foundation::{
     ERROR_DELETE_PENDING, ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_FILENAME_EXCED_RANGE, HANDLE, NTSTATUS,
-    OBJ_CASE_INSENSITIVE, OBJ_DONT_REPARSE, RtlNtStatusToDosError, STATUS_DELETE_PENDING, STATUS_FILE_IS_A_DIRECTORY,
-    STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER, STATUS_NAME_TOO_LONG,
-    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_SHARING_VIOLATION, UNICODE_STRING,
+    OBJ_CASE_INSENSITIVE, OBJ_DONT_REPARSE, RtlNtStatusToDosError, STATUS_ACCESS_DENIED, STATUS_DELETE_PENDING,
+    STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER,
+    STATUS_NAME_TOO_LONG, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED, STATUS_SHARING_VIOLATION, UNICODE_STRING,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     FILE_ACCESS_RIGHTS, FILE_FLAGS_AND_ATTRIBUTES, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, SYNCHRONIZE,
@@ -192,17 +192,30 @@ pub(super) fn set_name(
     unsafe { set_information(file, class, buffer.as_slice()) }
 }
 
-/// Tries again for up to a second while another program has the file open in a way that forbids what `work` does: virus
-/// scanners and indexers do so for a moment with every new file.
-pub(super) fn while_in_use<T>(mut work: impl FnMut() -> Result<T, Status>) -> Result<T, Status> {
+/// Tries again for up to a second while another program has the file open in a way that forbids what `work` does, or a removed
+/// file of that name is not closed yet: virus scanners and indexers do so for a moment with every new file.
+pub(super) fn while_in_use<T>(work: impl FnMut() -> Result<T, Status>) -> Result<T, Status> {
+    while_in_use_or_denied(|| false, work)
+}
+
+/// The same where the system says "access denied" of a file that is open, too. `may_be_open` tells whether there is no other
+/// reason for that.
+pub(super) fn while_in_use_or_denied<T>(
+    may_be_open: impl Fn() -> bool,
+    mut work: impl FnMut() -> Result<T, Status>,
+) -> Result<T, Status> {
     let mut pause = std::time::Duration::from_millis(1);
     loop {
-        match work() {
-            Err(Status(STATUS_SHARING_VIOLATION)) if pause.as_millis() <= 512 => {
-                std::thread::sleep(pause);
-                pause *= 2;
-            }
-            result => return result,
+        let result = work();
+        let is_in_use = match &result {
+            Err(Status(STATUS_SHARING_VIOLATION | STATUS_DELETE_PENDING)) => true,
+            Err(Status(STATUS_ACCESS_DENIED)) => may_be_open(),
+            _ => false,
+        };
+        if !is_in_use || pause.as_millis() > 512 {
+            return result;
         }
+        std::thread::sleep(pause);
+        pause *= 2;
     }
 }

@@ -1,0 +1,106 @@
+//! What a pending close stands in the way of.
+
+#![cfg_attr(not(feature = "fs"), allow(dead_code, reason = "where a path leads is asked by `fs`"))]
+
+use super::handle::Handle;
+use super::policy::Access;
+use crate::sys::{self, Identity, Name, PathPlace, Place};
+
+/// What a handle that waits for its close may be in the way of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Spot {
+    /// Nothing: a pipe, a socket.
+    Nowhere,
+    /// This file.
+    At(Place),
+    /// This file, which was only read here: its close changes nothing that others could see in it, so that it may come at any
+    /// time, but not after the file's name is gone (NFS and FUSE would keep another).
+    Read(Place),
+    /// A type of the user's with who knows what inside.
+    Anywhere,
+}
+
+/// What somebody is about to do something with.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    /// What is in a file, by whatever path.
+    File(Identity),
+    /// A file and its names.
+    Named(Identity),
+    /// A folder and all below it.
+    Folder {
+        /// The volume it is on, for files whose names are not known.
+        volume: u64,
+        /// Its path.
+        name: Option<Name>,
+    },
+}
+
+impl From<PathPlace> for Target {
+    fn from(place: PathPlace) -> Target {
+        match place {
+            PathPlace::File(identity) => Target::Named(identity),
+            PathPlace::Folder(Place { identity, name }) => Target::Folder { volume: identity.volume, name },
+        }
+    }
+}
+
+/// Whether a pending close is in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hinders {
+    No,
+    /// Nobody knows: it is waited for, but not for ever.
+    Perhaps,
+    Surely,
+}
+
+impl Spot {
+    pub(super) fn of(handle: &Handle) -> Spot {
+        match handle {
+            Handle::System(handle) => sys::place(handle).map_or(Spot::Nowhere, Spot::At),
+            #[cfg(feature = "tokio")]
+            Handle::Busy(file) => sys::place(&**file).map_or(Spot::Nowhere, Spot::At),
+            Handle::Other(_) => Spot::Anywhere,
+        }
+    }
+
+    /// The same of a handle that was opened for this. Where open files keep others from their paths it makes no difference.
+    pub(super) fn with(self, access: Access) -> Spot {
+        match self {
+            Spot::At(place) if access == Access::Read && !cfg!(windows) => Spot::Read(place),
+            spot => spot,
+        }
+    }
+
+    /// The file whose other closes have to come before or after this one.
+    pub(super) fn file(&self) -> Option<Identity> {
+        match self {
+            Spot::At(place) => Some(place.identity),
+            _ => None,
+        }
+    }
+
+    /// What a hang of this close may spread to. Zero stands for all that is on no volume.
+    pub(super) fn volume(&self) -> u64 {
+        match self {
+            Spot::At(place) | Spot::Read(place) => place.identity.volume,
+            Spot::Nowhere | Spot::Anywhere => 0,
+        }
+    }
+
+    pub(super) fn hinders(&self, target: &Target) -> Hinders {
+        let surely = |is| if is { Hinders::Surely } else { Hinders::No };
+        match (self, target) {
+            (Spot::Nowhere, _) => Hinders::No,
+            (Spot::Anywhere, _) => Hinders::Perhaps,
+            (Spot::Read(_), Target::File(_)) => Hinders::No,
+            (Spot::At(place), Target::File(file)) => surely(place.identity == *file),
+            (Spot::At(place) | Spot::Read(place), Target::Named(file)) => surely(place.identity == *file),
+            (Spot::At(place) | Spot::Read(place), Target::Folder { volume, name }) => match (&place.name, name) {
+                (Some(own), Some(folder)) => surely(own.is_at_or_below(folder)),
+                _ if place.identity.volume == *volume => Hinders::Perhaps,
+                _ => Hinders::No,
+            },
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The threads that close: as many as closes wait, none when nothing does.
+
+use std::io;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use super::executor::Executor;
+use super::handle;
+use super::metrics::Side;
+use super::pool::Pool;
+use super::queue::{Need, Source};
+use super::sync::Builder;
+
+/// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a
+/// program that is busy keeps its threads; starting one again costs some 30 µs.
+pub(super) const IDLE: Duration = Duration::from_millis(100);
+
+/// A close that sleeps costs no CPU; against closes of 2 ms, 64 threads gain 25 times, 16 gain 16.8 and 4 gain 4.2
+/// (docs/measurements.md, "Mounts whose close is slow").
+pub(super) const THREADS: usize = 64;
+
+/// So many closes are one turn of a worker on an executor: with closes of 2 ms it is over after 32 ms, and asking for the
+/// next costs less than a hand-over.
+#[cfg(not(loom))]
+const TURN: usize = 16;
+/// Every close of a model ends a turn.
+#[cfg(loom)]
+const TURN: usize = 1;
+
+/// Closing takes little stack; a user type's drop, an `on_error` or the printing of a panic's backtrace take some.
+/// Untouched stack costs address space only.
+const STACK: usize = 256 << 10;
+
+/// Starts threads of the pool's own.
+pub(super) trait Spawn: Send + Sync {
+    fn spawn(&self, worker: Box<dyn FnOnce() + Send>) -> io::Result<()>;
+}
+
+/// The built-in pool's threads.
+pub(super) struct Threads;
+
+impl Spawn for Threads {
+    fn spawn(&self, worker: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        let thread = Builder::new().name("manyfiles-close".into()).stack_size(STACK);
+        // Not joined: a thread that holds no job has nothing to lose, and one that does is waited for.
+        #[cfg(not(loom))]
+        return crate::sys::spawn_quiet(thread, worker).map(drop);
+        #[cfg(loom)]
+        thread.spawn(worker).map(drop)
+    }
+}
+
+impl Pool {
+    pub(super) fn meet(self: &Arc<Pool>, need: Need) {
+        match need {
+            Need::Nothing => {}
+            Need::Wake => self.work.notify_one(),
+            Need::Start(source) => {
+                match (&self.executor, source) {
+                    (Some(executor), Source::Executor) => self.start_worker(&**executor),
+                    _ => self.start_thread(),
+                }
+                self.do_without_a_thread();
+            }
+        }
+    }
+
+    /// How many workers the executor takes; 0: the pool's own threads are wanted.
+    pub(super) fn workers(&self) -> usize {
+        let Some(executor) = self.executor.as_deref() else { return 0 };
+        let mut workers = 0;
+        // A panic in there, as everywhere in an executor, counts as a refusal: this may be a drop.
+        handle::contain(|| workers = executor.workers());
+        workers
+    }
+
+    fn start_worker(self: &Arc<Pool>, executor: &dyn Executor) {
+        let worker = Worker(Some(Arc::clone(self)));
+        handle::contain(|| executor.execute(Box::new(move || worker.run())));
+    }
+
+    /// The executor dropped a worker that it was to run: because its runtime is shutting down, or isn't there.
+    ///
+    /// Closes nothing here: the runtime may hold locks, and if even a thread can't be started, what waits is closed by the
+    /// next wait or hand-over.
+    #[cold]
+    fn replace_worker(self: &Arc<Pool>) {
+        let mut queue = self.lock();
+        if queue.is_empty() {
+            queue.not_started(Source::Executor);
+        } else {
+            queue.replace_worker();
+            drop(queue);
+            self.start_thread();
+        }
+    }
+
+    pub(super) fn start_thread(self: &Arc<Pool>) {
+        let pool = Arc::clone(self);
+        if self.spawn.spawn(Box::new(move || pool.work())).is_err()
+            && self.lock().not_started(Source::Own) == Need::Wake
+        {
+            self.work.notify_one();
+        }
+    }
+
+    /// As long as there is no thread at all, because none could be started, this one closes what waits. The next hand-over
+    /// tries again.
+    pub(super) fn do_without_a_thread(self: &Arc<Pool>) {
+        let mut queue = self.lock();
+        while queue.threads() == 0
+            && let Some(job) = queue.pop()
+        {
+            queue = self.run(Side::Caller, queue, job);
+        }
+    }
+
+    /// A worker on an executor: closes what waits, if it is not too much for one turn. Else another is to go on, which has to
+    /// queue up behind the runtime's other work, and may be refused: a runtime that shuts down waits for this one.
+    fn work_on_executor(self: &Arc<Pool>) {
+        let mut queue = self.lock();
+        queue.started();
+        for _ in 0..TURN {
+            let Some(job) = queue.pop() else { break };
+            drop(self.run(Side::Pool, queue, job));
+            queue = self.lock();
+        }
+        queue.ended(Source::Executor);
+        let need = queue.need();
+        drop(queue);
+        self.meet(need);
+    }
+
+    /// A thread of the pool's own: closes what waits until nothing has come for a while.
+    fn work(self: &Arc<Pool>) {
+        let mut queue = self.lock();
+        queue.started();
+        let mut is_tired = self.idle.is_zero();
+        loop {
+            if let Some(job) = queue.pop() {
+                queue = self.run(Side::Pool, queue, job);
+                is_tired = self.idle.is_zero();
+            } else if queue.is_shut_down() || is_tired {
+                break;
+            } else {
+                queue.goes_idle();
+                let (guard, timeout) = self.work.wait_timeout(queue, self.idle).unwrap_or_else(PoisonError::into_inner);
+                queue = guard;
+                queue.comes_back();
+                is_tired = timeout.timed_out();
+            }
+        }
+        queue.ended(Source::Own);
+    }
+}
+
+/// The work that an [`Executor`] is given. It has a place reserved among the pool's threads, and jobs may be counting on it;
+/// so if it is dropped before it ran, the pool hears of it.
+struct Worker(Option<Arc<Pool>>);
+
+impl Worker {
+    fn run(mut self) {
+        if let Some(pool) = self.0.take() {
+            pool.work_on_executor();
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(pool) = self.0.take() {
+            pool.replace_worker();
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Whose a file is: who is told what its close said.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::close::{self, Access, Handle, Pool};
+use crate::sys;
+
+/// The closer that a file belongs to; `None`: the global one.
+#[derive(Clone, Default)]
+pub(super) struct Owner(Option<Arc<Pool>>);
+
+impl Owner {
+    pub(super) fn of(pool: &Arc<Pool>) -> Owner {
+        Owner(Some(Arc::clone(pool)))
+    }
+
+    /// Closes now or soon.
+    #[inline]
+    pub(super) fn close<P: Into<PathBuf>>(&self, file: File, path: Option<P>, access: Option<Access>) {
+        match &self.0 {
+            Some(pool) => pool.close(file, path, access),
+            None => close::global().pool.close(file, path, access),
+        }
+    }
+
+    /// Closes now.
+    pub(super) fn close_here(&self, file: File, path: Option<Box<Path>>, access: Option<Access>) {
+        let pool = self.0.as_ref().unwrap_or_else(|| &close::global().pool);
+        pool.close_in_order(Handle::System(file.into()), path, access);
+    }
+
+    /// Closes a file that may have been locked: a lock must not outlive it.
+    pub(super) fn close_lent(&self, file: File, path: Option<Box<Path>>, access: Option<Access>) {
+        let pool = self.0.as_ref().unwrap_or_else(|| &close::global().pool);
+        if !pool.closes_here() && sys::may_hold_lock(&file) {
+            pool.close_in_order(Handle::System(file.into()), path, access);
+        } else {
+            pool.close(file, path, access);
+        }
+    }
+}

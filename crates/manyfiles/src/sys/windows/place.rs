@@ -1,0 +1,210 @@
+//! Which file an open handle is, and where it is.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::mem::offset_of;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle};
+use std::path::Path;
+
+use windows_sys::Win32::Foundation::ERROR_MORE_DATA;
+use windows_sys::Win32::Globalization::{CSTR_EQUAL, CompareStringOrdinal};
+use windows_sys::Win32::Storage::FileSystem::{
+    BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_DIRECTORY, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
+    FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_INFO, FILE_TYPE_DISK, FileIdInfo, FileNameInfo,
+    FileNormalizedNameInfo, GetFileInformationByHandle, GetFileInformationByHandleEx, GetFileType,
+};
+
+use crate::sys::{Identity, PathPlace, Place};
+
+/// A path on its volume, without the volume, which takes more calls to find out. A file has one such name whatever path it was
+/// opened by: relative, through a link or a drive's other letter, or with a short name (8.3) on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Name(Vec<u16>);
+
+impl Name {
+    /// Whether this is what `folder` names, or inside it. Names are compared as the system compares them, without regard to
+    /// case: two that differ in it alone make somebody wait for one more close, which does no harm.
+    pub(crate) fn is_at_or_below(&self, folder: &Name) -> bool {
+        /// What ends a component: the last one begins the name of a stream.
+        const ENDS: [u16; 3] = [b'\\' as u16, b'/' as u16, b':' as u16];
+        let Some((begin, rest)) = self.0.split_at_checked(folder.0.len()) else { return false };
+        let ends = |unit: Option<&u16>| unit.is_some_and(|unit| ENDS.contains(unit));
+        (rest.is_empty() || ends(rest.first()) || ends(folder.0.last())) && are_equal(begin, &folder.0)
+    }
+}
+
+/// As the system folds names: each unit for itself, by its table of upper case.
+fn are_equal(one: &[u16], other: &[u16]) -> bool {
+    let [one_len, other_len] = [one, other].map(|name| i32::try_from(name.len()).unwrap_or(i32::MAX));
+    // SAFETY: both are as long as they are said to be, and only read.
+    one == other || unsafe { CompareStringOrdinal(one.as_ptr(), one_len, other.as_ptr(), other_len, 1) } == CSTR_EQUAL
+}
+
+/// Where an open file is. `None` for a pipe, which is not even asked: that would wait for a read that is going on.
+pub(crate) fn place(file: impl AsHandle) -> Option<Place> {
+    let file = file.as_handle();
+    Some(Place { identity: regular_file(file)?, name: name(file) })
+}
+
+/// Which file or folder it is. `None` for a pipe or a device.
+pub(crate) fn regular_file(file: impl AsHandle) -> Option<Identity> {
+    let file = file.as_handle();
+    // SAFETY: the handle is open while it is borrowed.
+    if unsafe { GetFileType(file.as_raw_handle()) } != FILE_TYPE_DISK {
+        return None;
+    }
+    let mut id = FILE_ID_INFO::default();
+    // SAFETY: the structure is the one of its class, `size_of` bytes long, and this function's to be written.
+    let got = unsafe {
+        GetFileInformationByHandleEx(
+            file.as_raw_handle(),
+            FileIdInfo,
+            (&raw mut id).cast(),
+            size_of::<FILE_ID_INFO>() as u32,
+        )
+    };
+    if got != 0 {
+        return Some(Identity { volume: id.VolumeSerialNumber, file: u128::from_le_bytes(id.FileId.Identifier) });
+    }
+    let info = information(file)?;
+    Some(Identity {
+        volume: info.dwVolumeSerialNumber.into(),
+        file: u128::from(info.nFileIndexHigh) << 32 | u128::from(info.nFileIndexLow),
+    })
+}
+
+fn information(file: BorrowedHandle<'_>) -> Option<BY_HANDLE_FILE_INFORMATION> {
+    let mut info = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is open while it is borrowed, and the call writes the structure that it is given.
+    (unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut info) } != 0).then_some(info)
+}
+
+/// What is at `path`, itself or, with `follow`, what a link there leads to. `None` if that cannot be told, because it does not
+/// exist, for instance.
+pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {
+    let link = if follow { 0 } else { FILE_FLAG_OPEN_REPARSE_POINT };
+    // Without access to what is inside, which nobody can refuse who has it open.
+    let file = OpenOptions::new().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS | link).open(path);
+    // What the caller is about to do with the path says why not.
+    let file = file.ok()?;
+    let place = place(&file)?;
+    let attributes = information(file.as_handle()).map_or(0, |info| info.dwFileAttributes);
+    Some(if attributes & FILE_ATTRIBUTE_DIRECTORY != 0 {
+        PathPlace::Folder(place)
+    } else {
+        PathPlace::File(place.identity)
+    })
+}
+
+fn name(file: BorrowedHandle<'_>) -> Option<Name> {
+    let name = query(file, FileNameInfo)?;
+    // Short names stay as they were given. Asking for long ones may take a server a while, so only if there may be some.
+    if name.0.contains(&u16::from(b'~')) { query(file, FileNormalizedNameInfo).or(Some(name)) } else { Some(name) }
+}
+
+fn query(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> Option<Name> {
+    /// Room for most paths.
+    const SHORT: usize = 256;
+    /// Room for any: 32,767 units, two in each element, behind the length.
+    const LONG: usize = 16_500;
+
+    fn ask(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS, buffer: &mut [u32]) -> io::Result<Name> {
+        let (handle, size) = (file.as_raw_handle(), size_of_val(buffer) as u32);
+        // SAFETY: the handle is open while it is borrowed; the system writes at most `size` bytes to the buffer, which is
+        // as aligned as a FILE_NAME_INFO must be.
+        if unsafe { GetFileInformationByHandleEx(handle, class, buffer.as_mut_ptr().cast(), size) } == 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // A FILE_NAME_INFO: the length in bytes, then the name, two units in each u32 on this little-endian system.
+        const { assert!(offset_of!(FILE_NAME_INFO, FileName) == size_of::<u32>() && cfg!(target_endian = "little")) };
+        let units = buffer[1..].iter().flat_map(|pair| [*pair as u16, (*pair >> 16) as u16]);
+        Ok(Name(units.take(buffer[0] as usize / 2).collect()))
+    }
+
+    match ask(file, class, &mut [0; SHORT]) {
+        Err(error) if error.raw_os_error() == Some(ERROR_MORE_DATA as i32) => ask(file, class, &mut vec![0; LONG]).ok(),
+        // One whose file system tells no name: the caller does without.
+        result => result.ok(),
+    }
+}
+
+/// How a handle was opened is not asked: what opened it says so, or it counts as written.
+pub(crate) fn is_read_only(_file: impl AsHandle) -> bool {
+    false
+}
+
+/// Windows allows millions of handles.
+pub(crate) fn leaves_room(_file: impl AsHandle) -> bool {
+    true
+}
+
+/// Whether a lock may be held through this handle, which its close would release. Windows does not say.
+pub(crate) fn may_hold_lock(_file: impl AsHandle) -> bool {
+    true
+}
+
+/// Lets `what` run when `main` returns. `std::process::exit` ends the process without it.
+pub(crate) fn at_exit(what: extern "C" fn()) -> io::Result<()> {
+    unsafe extern "C" {
+        /// The C library's.
+        fn atexit(what: extern "C" fn()) -> std::ffi::c_int;
+    }
+    // SAFETY: the function takes nothing, and stays where it is as long as this code does.
+    match unsafe { atexit(what) } {
+        0 => Ok(()),
+        _ => Err(io::Error::other("no room for another function that runs at exit")),
+    }
+}
+
+/// Windows has no fork.
+pub(crate) fn around_forks(
+    _before: extern "C" fn(),
+    _parent: extern "C" fn(),
+    _child: extern "C" fn(),
+) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_at_or_below(name: &str, folder: &str) -> bool {
+        let [name, folder] = [name, folder].map(|text| Name(text.encode_utf16().collect()));
+        name.is_at_or_below(&folder)
+    }
+
+    #[test]
+    fn a_name_is_at_or_below_itself_its_folders_and_the_file_it_is_a_stream_of() {
+        for (name, folder, is) in [
+            (r"\a\b", r"\a\b", true),
+            (r"\a\b", r"\a", true),
+            (r"\a\b", r"\", true),
+            (r"\A\Ärger", r"\a\äRGER", true),
+            (r"\a\b.txt:stream", r"\a\b.txt", true),
+            (r"\a\bc", r"\a\b", false),
+            (r"\a", r"\a\b", false),
+            (r"\b\a", r"\a", false),
+            // A final sigma is no other letter to NTFS than the one that stands inside of a word.
+            ("\\ΟΔΟΣ", "\\οδοσ", true),
+            ("\\ΟΔΟΣ\\a", "\\οδοσ", true),
+        ] {
+            assert_eq!(is_at_or_below(name, folder), is, "{name} {folder}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_32_767_units_has_room() {
+        let long = format!("\\{}", "x\\".repeat(16_383));
+        assert_eq!(long.encode_utf16().count(), 32_767);
+        assert!(is_at_or_below(&long, &long) && is_at_or_below(&long, r"\x\x"));
+    }
+
+    #[test]
+    fn a_pipe_is_not_asked_for_its_name() {
+        let (reader, writer) = io::pipe().unwrap();
+        assert_eq!(place(&reader), None);
+        assert_eq!(place(&writer), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! The order that std has, and errors that belong to somebody, under the default policy, on mounts that behave as NFS and plain
+//! FUSE file systems do: closes take 2 ms, the kernel keeps what is written until then, removed files that are open live on.
+#![cfg(all(feature = "fs", target_os = "linux"))]
+
+#[path = "support/again.rs"]
+mod again;
+
+use std::io::{self, Read, Write};
+use std::net::UdpSocket;
+use std::path::Path;
+use std::time::Duration;
+
+use again::{again, is_again};
+use manyfiles::close::{self, CloseErrors, Closer, Policy};
+use manyfiles::{Operation, fs};
+use manyfiles_testkit::{Need, Op, SlowMount, SlowOptions, skip_unless};
+
+fn server() -> SlowOptions {
+    SlowMount::options().write_back().keep_removed().delay(Op::Close, Duration::from_millis(2))
+}
+
+/// Enough closes that they are handed over from now on.
+fn warm_up(folder: &Path) {
+    for n in 0..10 {
+        fs::write(folder.join(format!("warm-{n}")), "x").unwrap();
+    }
+    close::wait().unwrap();
+    assert!(close::metrics().handed_over > 0, "{:?}", close::metrics());
+}
+
+/// The one failure that there is.
+fn only(result: Result<(), CloseErrors>, path: &Path) {
+    let errors = result.expect_err("nobody was told");
+    let told: Vec<_> = errors.iter().map(|error| (error.operation(), error.path(), error.raw_os_error())).collect();
+    assert_eq!(told, [(Operation::Close, Some(path), Some(libc::ENOSPC))]);
+}
+
+#[test]
+fn an_error_at_any_close_of_a_run_is_told_once_to_its_owner_with_its_path() {
+    skip_unless!(Need::Fuse);
+    let mount = server().fail(Op::Write, libc::ENOSPC, "bad").mount().unwrap();
+    const RUN: usize = 12;
+    for bad in 0..RUN {
+        let folder = mount.path().join(format!("run-{bad}"));
+        fs::create_dir(&folder).unwrap();
+        let name = |n| folder.join(if n == bad { format!("bad-{n}") } else { format!("{n}") });
+        // A closer that has learnt nothing, beside two others that have nothing to be told.
+        let closers = [Closer::new(), Closer::new(), Closer::new()];
+        std::thread::scope(|scope| {
+            for (who, files) in closers.iter().enumerate() {
+                let (folder, name) = (&folder, &name);
+                scope.spawn(move || {
+                    for n in 0..RUN {
+                        match who {
+                            0 => files.write(name(n), vec![7; 3_000]).unwrap(),
+                            _ => files.write(folder.join(format!("{who}-{n}")), "x").unwrap(),
+                        }
+                    }
+                });
+            }
+        });
+        let [own, others @ ..] = closers;
+        // Others ask first, the global closer too.
+        close::wait().unwrap();
+        others.into_iter().for_each(|other| other.finish().unwrap());
+        only(own.wait(), &name(bad));
+        own.finish().expect("it was told once");
+    }
+}
+
+#[test]
+fn the_first_error_of_a_closer_that_hands_over_is_told_too() {
+    skip_unless!(Need::Fuse);
+    let mount = server().fail(Op::Write, libc::ENOSPC, "bad").mount().unwrap();
+    for n in 0..3 {
+        let files = Closer::options().policy(Policy::Always).build();
+        let path = mount.path().join(format!("bad-{n}"));
+        files.create(&path).unwrap().write_all(&[7; 3_000]).unwrap();
+        only(files.finish(), &path);
+    }
+}
+
+#[test]
+fn an_error_goes_through_a_function_that_returns_an_io_error() {
+    fn save(path: &Path) -> io::Result<()> {
+        let files = Closer::new();
+        files.write(path, vec![7; 3_000])?;
+        files.finish()?;
+        Ok(())
+    }
+    skip_unless!(Need::Fuse);
+    let mount = server().fail(Op::Write, libc::ENOSPC, "bad").mount().unwrap();
+    let path = mount.path().join("bad");
+    let error = save(&path).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    only(Err(error.into_inner().unwrap().downcast_ref::<CloseErrors>().unwrap().clone()), &path);
+}
+
+#[test]
+fn files_are_flushed_before_anything_is_done_to_them() {
+    skip_unless!(Need::Fuse);
+    let mount = server().log().mount().unwrap();
+    let root = mount.path();
+    warm_up(root);
+    // Each by way of its own closer, so that no function can know by that what is pending.
+    let files = Closer::options().policy(Policy::Always).build();
+    for n in 0..10 {
+        let path = |what: &str| root.join(format!("{what}-{n}"));
+        files.write(path("renamed"), "new").unwrap();
+        fs::rename(path("renamed"), path("target")).unwrap();
+
+        files.write(path("linked"), "new").unwrap();
+        fs::hard_link(path("linked"), path("link")).unwrap();
+
+        files.write(path("removed"), "new").unwrap();
+        fs::remove_file(path("removed")).unwrap();
+        let names = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert_eq!(names.filter(|name| name.starts_with(".fuse_hidden")).count(), 0, "a removed file lives on");
+
+        fs::create_dir(path("folder")).unwrap();
+        files.write(path("folder").join("inside"), "new").unwrap();
+        fs::rename(path("folder"), path("moved")).unwrap();
+        fs::remove_file(path("moved").join("inside")).unwrap();
+        fs::remove_dir(path("moved")).unwrap();
+    }
+    files.finish().unwrap();
+    let log = mount.log().unwrap();
+    let at = |line: &str| log.iter().position(|own| own == line).unwrap_or_else(|| panic!("{line}: {log:?}"));
+    for n in 0..10 {
+        for (done, file) in [
+            ("rename /renamed", format!("/renamed-{n}")),
+            ("link /linked", format!("/linked-{n}")),
+            ("unlink /removed", format!("/removed-{n}")),
+            ("rename /folder", format!("/folder-{n}/inside")),
+        ] {
+            assert!(at(&format!("flush {file}")) < at(&format!("{done}-{n}")), "{file}: {log:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_seen_after_its_close_alone_is_seen() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().publish_at_close().delay(Op::Close, Duration::from_millis(2)).mount().unwrap();
+    let path = |name: &str| mount.path().join(name);
+    warm_up(mount.path());
+    let files = Closer::options().policy(Policy::Always).build();
+    for round in 0..20 {
+        let text = format!("this is round {round}");
+        files.write(path("a"), &text).unwrap();
+        assert_eq!(fs::metadata(path("a")).unwrap().len(), text.len() as u64);
+        files.write(path("a"), text.replace("this", "That")).unwrap();
+        assert_eq!(fs::read_to_string(path("a")).unwrap(), text.replace("this", "That"));
+        fs::write(path("a"), &text).unwrap();
+        fs::copy(path("a"), path("b")).unwrap();
+        assert_eq!(files.read_to_string(path("b")).unwrap(), text);
+        files.open_with(fs::OpenOptions::new().append(true), path("b")).unwrap().write_all(b" and more").unwrap();
+        let mut read = String::new();
+        fs::File::open(path("b")).unwrap().read_to_string(&mut read).unwrap();
+        assert_eq!(read, format!("{text} and more"));
+    }
+    // Two handles of one file: the last to be dropped wins, whichever closer closes.
+    for _ in 0..20 {
+        let mut older = files.create(path("c")).unwrap();
+        let mut newer = fs::File::create(path("c")).unwrap();
+        older.write_all(b"older").unwrap();
+        newer.write_all(b"newer").unwrap();
+        drop(older);
+        drop(newer);
+        assert_eq!(fs::read_to_string(path("c")).unwrap(), "newer");
+    }
+    files.finish().unwrap();
+    close::wait().unwrap();
+}
+
+#[test]
+fn a_lock_ends_with_its_file() {
+    // A local file system: FUSE itself gives up a lock some time after the close has returned.
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("lock");
+    let files = Closer::options().policy(Policy::Always).build();
+    for _ in 0..100 {
+        let file = files.create(&path).unwrap();
+        file.lock().unwrap();
+        drop(file);
+        // Not by way of `fs`, which would wait for the close.
+        std::fs::File::open(&path).unwrap().try_lock().expect("the lock has outlived its file");
+        // What somebody could have locked, and has not, is handed over.
+        let lent: &std::fs::File = &files.create(&path).unwrap();
+        lent.sync_data().unwrap();
+    }
+    assert_eq!(files.metrics().closed_inline, 100);
+    files.finish().unwrap();
+}
+
+#[test]
+fn a_program_with_few_descriptors_left_works_as_with_std() {
+    skip_unless!(Need::Fuse);
+    if !is_again() {
+        again("a_program_with_few_descriptors_left_works_as_with_std", |_| {});
+        return;
+    }
+    let mount = server().mount().unwrap();
+    warm_up(mount.path());
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    setrlimit(Resource::Nofile, Rlimit { current: Some(256), maximum: Some(256) }).unwrap();
+    let path = |n: usize| mount.path().join(n.to_string());
+    let mut own: Vec<_> = (0..150).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
+    for n in 0..500 {
+        fs::write(path(n), "x").unwrap_or_else(|error| panic!("file {n}: {error}"));
+        UdpSocket::bind("127.0.0.1:0").unwrap_or_else(|error| panic!("a socket at file {n}: {error}"));
+    }
+    // To the last descriptor: what is pending is closed when a file is opened.
+    for n in 0..100 {
+        fs::write(path(n), "y").unwrap();
+    }
+    let mut more = Vec::new();
+    while own.len() + more.len() < 230 {
+        more.push(fs::File::open(path(more.len())).unwrap_or_else(|error| panic!("own file {}: {error}", more.len())));
+    }
+    own.clear();
+    drop(more);
+    close::wait().unwrap();
+}
