@@ -174,26 +174,6 @@ fn what_is_seen_after_its_close_alone_is_seen() {
 }
 
 #[test]
-fn a_lock_ends_with_its_file() {
-    // A local file system: FUSE itself gives up a lock some time after the close has returned.
-    let temp = tempfile::tempdir().unwrap();
-    let path = temp.path().join("lock");
-    let files = Closer::options().policy(Policy::Always).build();
-    for _ in 0..100 {
-        let file = files.create(&path).unwrap();
-        file.lock().unwrap();
-        drop(file);
-        // Not by way of `fs`, which would wait for the close.
-        std::fs::File::open(&path).unwrap().try_lock().expect("the lock has outlived its file");
-        // What somebody could have locked, and has not, is handed over.
-        let lent: &std::fs::File = &files.create(&path).unwrap();
-        lent.sync_data().unwrap();
-    }
-    assert_eq!(files.metrics().closed_inline, 100);
-    files.finish().unwrap();
-}
-
-#[test]
 fn a_program_with_few_descriptors_left_works_as_with_std() {
     skip_unless!(Need::Fuse);
     if !is_again() {
