@@ -202,3 +202,35 @@ fn a_program_with_few_descriptors_left_works_as_with_std() {
     drop(more);
     close::wait().unwrap();
 }
+
+/// What fails whatever is closed fails at once: the close takes long enough that none of this waits for it.
+#[test]
+fn ordinary_errors_come_while_a_close_is_pending() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().delay(Op::Close, Duration::from_secs(20)).mount().unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let at = |name: &str| mount.path().join(name);
+    for folder in ["folder", "empty"] {
+        std::fs::create_dir(at(folder)).unwrap();
+    }
+    std::os::unix::fs::symlink("nowhere", at("taken")).unwrap();
+    let files = Closer::options().policy(Policy::Always).build();
+    files.write(at("folder/pending"), "x").unwrap();
+    let pending = at("folder/pending");
+    let kind = |result: io::Result<()>| result.unwrap_err().kind();
+    use io::ErrorKind::{AlreadyExists, CrossesDevices, DirectoryNotEmpty, IsADirectory, NotADirectory, NotFound};
+    assert_eq!(kind(fs::rename(&pending, at("missing/name"))), NotFound);
+    assert_eq!(kind(fs::rename(at("missing"), &pending)), NotFound);
+    assert_eq!(kind(fs::rename(&pending, other.path().join("name"))), CrossesDevices);
+    assert_eq!(kind(fs::rename(at("folder"), other.path().join("name"))), CrossesDevices);
+    assert_eq!(kind(fs::rename(&pending, at("empty"))), IsADirectory);
+    assert_eq!(kind(fs::rename(at("folder"), at("taken"))), NotADirectory);
+    assert_eq!(kind(fs::rename(at("empty"), at("folder"))), DirectoryNotEmpty);
+    assert_eq!(kind(fs::hard_link(&pending, at("taken"))), AlreadyExists);
+    assert_eq!(kind(fs::hard_link(&pending, other.path().join("name"))), CrossesDevices);
+    assert_eq!(kind(fs::read_dir(&pending).map(drop)), NotADirectory);
+    assert_eq!(kind(fs::remove_file(at("folder"))), IsADirectory);
+    assert_eq!(kind(fs::remove_dir(at("folder"))), DirectoryNotEmpty);
+    assert_eq!(files.pending(), 1, "none of these waited");
+    files.finish().unwrap();
+}

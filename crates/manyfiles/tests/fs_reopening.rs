@@ -11,7 +11,9 @@ use std::sync::Once;
 
 use again::{again, is_again};
 use held::every_close_stays_pending;
-use manyfiles::close::{self, Closer, FastClose, FastCloseable, Policy};
+use manyfiles::close::{self, Closer, Policy};
+#[cfg(unix)]
+use manyfiles::close::{FastClose, FastCloseable};
 use manyfiles::fs::{self, OpenOptions};
 
 /// For the tests of this process itself, where closes are made by threads, and slow if the file system or what is preloaded
@@ -104,27 +106,33 @@ fn what_was_just_written_can_be_opened_replaced_and_removed_where_closes_take_tw
 }
 
 /// Something that is done, late, when a handle is closed: as file systems do that keep a removed file until then.
+#[cfg(unix)]
 struct AtClose<F: FnMut() + Send + 'static>(F);
 
+#[cfg(unix)]
 impl<F: FnMut() + Send + 'static> FastCloseable for AtClose<F> {}
 
+#[cfg(unix)]
 impl<F: FnMut() + Send + 'static> Drop for AtClose<F> {
     fn drop(&mut self) {
         (self.0)();
     }
 }
 
+#[cfg(unix)]
 fn at_close(what: impl FnMut() + Send + 'static) {
     drop(FastClose::new(AtClose(what)));
 }
 
 /// A removed file that is open lives on under another name on NFS and most FUSE mounts, until it is closed.
+#[cfg(unix)]
 fn stands_in(path: &Path) {
     std::fs::write(path, "removed, but open").unwrap();
     let path = path.to_owned();
     at_close(move || std::fs::remove_file(&path).unwrap());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_folder_that_only_pending_closes_keep_from_being_empty_can_be_removed() {
     if !is_again() {
@@ -140,13 +148,11 @@ fn a_folder_that_only_pending_closes_keep_from_being_empty_can_be_removed() {
     fs::remove_dir(&folder).unwrap();
     assert!(!fs::exists(&folder).unwrap());
 
-    // Replacing a folder needs an empty one. Not so on Windows, which replaces none.
-    if cfg!(unix) {
-        fs::create_dir(&folder).unwrap();
-        stands_in(&folder.join(".nfs0002"));
-        fs::create_dir(temp.path().join("new")).unwrap();
-        fs::rename(temp.path().join("new"), &folder).unwrap();
-    }
+    // Replacing a folder needs an empty one.
+    fs::create_dir(&folder).unwrap();
+    stands_in(&folder.join(".nfs0002"));
+    fs::create_dir(temp.path().join("new")).unwrap();
+    fs::rename(temp.path().join("new"), &folder).unwrap();
 }
 
 #[test]

@@ -37,16 +37,19 @@ macro_rules! lines {
                 perms.set_readonly(false);
                 file.set_permissions(perms)?;
                 let copy: File = file.try_clone()?;
-                file.lock()?;
-                file.unlock()?;
-                file.lock_shared()?;
-                file.unlock()?;
-                match file.try_lock() {
-                    Ok(()) => {}
-                    Err(TryLockError::WouldBlock) => {}
-                    Err(TryLockError::Error(error)) => return Err(error),
+                // On Windows a lock keeps the file's own clone out: there these lines are only compiled.
+                if cfg!(unix) {
+                    file.lock()?;
+                    file.unlock()?;
+                    file.lock_shared()?;
+                    file.unlock()?;
+                    match file.try_lock() {
+                        Ok(()) => {}
+                        Err(TryLockError::WouldBlock) => {}
+                        Err(TryLockError::Error(error)) => return Err(error),
+                    }
+                    file.try_lock_shared().ok();
                 }
-                file.try_lock_shared().ok();
                 drop(copy);
                 let mut through: &File = &file;
                 through.seek(SeekFrom::Start(1))?;
@@ -133,8 +136,11 @@ lines!(with_manyfiles, manyfiles::fs);
 #[test]
 fn the_same_lines_compile_and_do_the_same() {
     let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    assert_eq!(with_manyfiles::files(one.path()).unwrap(), with_std::files(other.path()).unwrap());
-    assert_eq!(with_manyfiles::functions(one.path()).unwrap(), with_std::functions(other.path()).unwrap());
+    // First with std, to see whether the lines are right.
+    let files = with_std::files(other.path()).unwrap();
+    let functions = with_std::functions(other.path()).unwrap();
+    assert_eq!(with_manyfiles::files(one.path()).unwrap(), files);
+    assert_eq!(with_manyfiles::functions(one.path()).unwrap(), functions);
     #[cfg(unix)]
     assert_eq!(with_manyfiles::unix(one.path()).unwrap(), with_std::unix(other.path()).unwrap());
     #[cfg(windows)]

@@ -68,7 +68,8 @@ impl Options {
     }
 
     /// Called with each failure in place of keeping it for [`wait`](Closer::wait), on the thread that closed and before
-    /// the close counts as done. If it panics, the failure is kept for `wait` after all.
+    /// the close counts as done: it must not wait for this closer, drop it, or open the file it is told of by way of
+    /// `manyfiles::fs`, since that would wait for the callback itself. If it panics, the failure is kept for `wait` after all.
     #[must_use]
     pub fn on_error(mut self, on_error: impl Fn(Error) + Send + Sync + 'static) -> Options {
         self.on_error = Some(Box::new(on_error));

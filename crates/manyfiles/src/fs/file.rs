@@ -19,7 +19,8 @@ use crate::close::{self, Access, FastClose};
 ///
 /// It has all that std's has. What std has and this does not is reached through a reference to std's file inside
 /// ([`Deref`]). Whoever has had one, or the descriptor, may have locked the file, and a lock must not outlive it: such a file is
-/// closed on the spot if it holds a lock. (Linux says whether it does. Elsewhere it may.) So is one that Windows removes when it
+/// closed on the spot if it holds a lock. (Linux says whether it does, on its own file systems. Elsewhere, and where a server or a FUSE
+/// process keeps the locks, it may.) So is what is no regular file, and one that Windows removes when it
 /// is closed (`FILE_FLAG_DELETE_ON_CLOSE`): until then its name is not free, and who opened it would lose it.
 ///
 /// [`io::copy`] lets the kernel copy between files of std's only. Between these, give it the files inside:
@@ -151,12 +152,15 @@ impl File {
     /// # Errors
     /// As in std.
     pub fn try_clone(&self) -> io::Result<File> {
+        let file = super::pending::with_handles(|| self.inner().try_clone())?;
+        // A lock belongs to both, whichever took it.
+        self.is_lent.store(true, Ordering::Relaxed);
         Ok(File {
-            file: Some(super::pending::with_handles(|| self.inner().try_clone())?),
+            file: Some(file),
             path: self.path.clone(),
             owner: self.owner.clone(),
             access: self.access,
-            is_lent: AtomicBool::new(self.is_lent.load(Ordering::Relaxed)),
+            is_lent: AtomicBool::new(true),
             close_here: self.close_here,
         })
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::owner::Owner;
 use super::pending::At::{Followed, Itself};
 use super::pending::{known, opened, settled, unless_open, with_handles};
+use super::refused::{cannot_link, cannot_rename, is_file, is_folder};
 use crate::close::Access;
 use crate::sys;
 
@@ -131,7 +132,11 @@ fn copy_contents(owner: &Owner, source: &std::fs::File, to: &Path) -> io::Result
 /// As in std.
 pub fn rename<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<()> {
     let (from, to) = (from.as_ref(), to.as_ref());
-    sys::while_in_use(&[from, to], || settled(&[Itself(from), Itself(to)], || std::fs::rename(from, to)))
+    let rename = || std::fs::rename(from, to);
+    sys::while_in_use(&[from, to], || match cannot_rename(from, to) {
+        true => with_handles(rename),
+        false => settled(&[Itself(from), Itself(to)], rename),
+    })
 }
 
 /// [`std::fs::hard_link`]: another name for a file. Settles both paths.
@@ -140,7 +145,11 @@ pub fn rename<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<()> 
 /// As in std.
 pub fn hard_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Result<()> {
     let (original, link) = (original.as_ref(), link.as_ref());
-    settled(&[Itself(original), Itself(link)], || std::fs::hard_link(original, link))
+    let make = || std::fs::hard_link(original, link);
+    match cannot_link(original, link) {
+        true => with_handles(make),
+        false => settled(&[Itself(original), Itself(link)], make),
+    }
 }
 
 /// [`std::fs::remove_file`]. Settles the path: when this has returned, the name is free.
@@ -149,7 +158,11 @@ pub fn hard_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Re
 /// As in std.
 pub fn remove_file<P: AsRef<Path>>(path: P) -> io::Result<()> {
     let path = path.as_ref();
-    sys::while_in_use(&[path], || settled(&[Itself(path)], || std::fs::remove_file(path)))
+    let remove = || std::fs::remove_file(path);
+    sys::while_in_use(&[path], || match is_folder(path) {
+        true => with_handles(remove),
+        false => settled(&[Itself(path)], remove),
+    })
 }
 
 /// [`std::fs::remove_dir`]: removes an empty folder. Settles it and all below.
@@ -196,7 +209,10 @@ pub fn symlink_metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
 /// As in std.
 pub fn read_dir<P: AsRef<Path>>(path: P) -> io::Result<ReadDir> {
     let path = path.as_ref();
-    settled(&[Followed(path)], || std::fs::read_dir(path))
+    match is_file(path) {
+        true => with_handles(|| std::fs::read_dir(path)),
+        false => settled(&[Followed(path)], || std::fs::read_dir(path)),
+    }
 }
 
 /// [`std::fs::create_dir`]: makes a folder.

@@ -47,11 +47,12 @@
 //! *Settling*: a close that waits for a thread is made on the spot, one that is being made is waited for, others stay pending.
 //! *Checked* opening settles the file before anyone gets it, and opens it once more if it was pending and is to be read.
 //!
-//! - **Ordinary errors return at once**, whatever is pending.
+//! - **Ordinary errors return at once**, whatever is pending: of files and folders that are missing, there already, of the wrong
+//!   kind, not empty, or on another volume.
 //! - **Nothing waits for closes of other files**; only a user's type, of which nobody knows what is inside, is waited for, for a
 //!   second at most, and once.
-//! - **Out of descriptors**, a function closes what is pending and tries again.
-//! - **A lock ends with its file**: a file that holds one is closed on the spot.
+//! - **Out of descriptors**, a function closes what is pending and tries again. It waits for one close, for a second at most.
+//! - **A lock ends with its file**: a file that holds one, or may, is closed on the spot. So is what is no regular file: a FIFO.
 //!
 //! While nothing is pending, all this costs a load of a counter. docs/closing.md in the repository has more.
 //!
@@ -73,6 +74,7 @@ mod owner;
 mod pending;
 #[cfg(any(unix, windows))]
 mod raw;
+mod refused;
 
 pub use std::fs::{
     DirBuilder, DirEntry, FileTimes, FileType, Metadata, Permissions, ReadDir, TryLockError, exists, read_link,

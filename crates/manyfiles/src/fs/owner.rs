@@ -16,28 +16,33 @@ impl Owner {
         Owner(Some(Arc::clone(pool)))
     }
 
-    /// Closes now or soon.
+    #[inline]
+    fn pool(&self) -> &Arc<Pool> {
+        self.0.as_ref().unwrap_or_else(|| &close::global().pool)
+    }
+
+    /// Closes now or soon. What is no regular file is closed now: who writes to a FIFO would find a reader that has gone.
     #[inline]
     pub(super) fn close<P: Into<PathBuf>>(&self, file: File, path: Option<P>, access: Option<Access>) {
-        match &self.0 {
-            Some(pool) => pool.close(file, path, access),
-            None => close::global().pool.close(file, path, access),
+        let pool = self.pool();
+        if pool.closes_here() || sys::regular_file(&file).is_some() {
+            pool.close(file, path, access);
+        } else {
+            pool.close_in_order(Handle::System(file.into()), path.map(|path| path.into().into()), access);
         }
     }
 
     /// Closes now.
     pub(super) fn close_here(&self, file: File, path: Option<Box<Path>>, access: Option<Access>) {
-        let pool = self.0.as_ref().unwrap_or_else(|| &close::global().pool);
-        pool.close_in_order(Handle::System(file.into()), path, access);
+        self.pool().close_in_order(Handle::System(file.into()), path, access);
     }
 
     /// Closes a file that may have been locked: a lock must not outlive it.
     pub(super) fn close_lent(&self, file: File, path: Option<Box<Path>>, access: Option<Access>) {
-        let pool = self.0.as_ref().unwrap_or_else(|| &close::global().pool);
-        if !pool.closes_here() && sys::may_hold_lock(&file) {
-            pool.close_in_order(Handle::System(file.into()), path, access);
+        if !self.pool().closes_here() && sys::may_hold_lock(&file) {
+            self.close_here(file, path, access);
         } else {
-            pool.close(file, path, access);
+            self.close(file, path, access);
         }
     }
 }

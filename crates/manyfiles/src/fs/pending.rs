@@ -61,10 +61,9 @@ pub(super) fn opened(path: &Path, is_new: bool, mut open: impl FnMut() -> io::Re
     let file = match with_handles(&mut open) {
         // Not beforehand, because that takes an opening of its own.
         Err(error) if !nothing_pended && sys::may_be_for_an_open_file(&error, &[path]) => {
-            // Where nothing of this very file was pending, the error has another reason.
-            let target = At::Followed(path).target();
-            if !target.is_none_or(|target| close::settle_surely(&target)) {
-                return Err(error);
+            // What was in the way may have been closed just now. If it was something else, it tells once more.
+            if let Some(target) = At::Followed(path).target() {
+                close::settle_surely(&target);
             }
             with_handles(&mut open)
         }

@@ -139,6 +139,11 @@ pub(crate) fn leaves_room(_file: impl AsHandle) -> bool {
     true
 }
 
+/// Whether a name may be moved between what these are about. Not known here.
+pub(crate) fn may_be_on_one_volume(_a: &std::fs::Metadata, _b: &std::fs::Metadata) -> bool {
+    true
+}
+
 /// Whether a lock may be held through this handle, which its close would release. Windows does not say.
 pub(crate) fn may_hold_lock(_file: impl AsHandle) -> bool {
     true
