@@ -75,7 +75,7 @@ impl Table {
     }
 
     /// What the file is that the name leads to now. `None` if that is nothing, or if the backend does not tell.
-    fn identify(&self, place: &Place) -> Option<FileId> {
+    pub(super) fn identify(&self, place: &Place) -> Option<FileId> {
         // An error is told by the call that comes next.
         Some((place.backend, self.backend(place).identity(&place.path).ok().flatten()?))
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::backend::{Choices, Metadata};
+use super::backend::{Choices, Metadata, copy_by_pieces};
 use super::place::Place;
 use super::table::{Table, is_out_of_handles};
 use super::{Options, VfsWriter, uri};
@@ -134,19 +134,24 @@ impl Vfs {
 
     /// Gives a file this content, whole and durable: whenever anybody looks, this program or another, also after a crash of the
     /// machine, it has the old content or the new one. Creates the file if need be. A link stays, and what it leads to is
-    /// replaced, unless that is nothing; other hard links keep the old content.
+    /// replaced, unless that is nothing; other hard links keep the old content. The new file has the permissions, the owner and
+    /// the group of the old one; what this process may not set makes the rights fewer, and never more (on Windows: the rights
+    /// that the folder hands down).
     ///
     /// Costs two syncs, a few milliseconds on a disk: for many files at once use a [`SyncBatch`](crate::sync::SyncBatch).
     ///
     /// # Errors
     /// The old content is there, but for a failed sync of the folder (an error of the operation [`Sync`](Operation::Sync) with the
     /// folder's path): then the new content is there, and a crash of the machine may bring the old back. `Unsupported` by a
-    /// backend that cannot do this.
+    /// backend that cannot do this. `InvalidInput` for a pipe, a device and the like, which stay as they are.
     pub fn put(&self, uri: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let place = self.place(Operation::Write, uri.as_ref())?;
         let put = self.table.exclusively(&place, || {
+            let before = self.table.identify(&place);
             let put = self.table.with_room(|| self.table.backend(&place).put(&place.path, bytes.as_ref()));
-            if put.is_ok() {
+            // With an error, too, there may be a new file, which has no part in what was wrong with the old one.
+            let is_new = || self.table.identify(&place).is_some_and(|now| before.is_some_and(|before| now != before));
+            if put.is_ok() || is_new() {
                 self.table.forget_failures(&place);
             }
             put
@@ -330,18 +335,11 @@ impl Vfs {
             if from.backend == to.backend {
                 return source.copy(&from.path, &to.path);
             }
-            let mut output = target.create(&to.path, &Choices::default())?;
-            let mut buffer = vec![0; 256 << 10];
-            let mut copied = 0;
-            loop {
-                let read = source.read_at(&from.path, copied, &mut buffer)?;
-                output.write(&buffer[..read])?;
-                copied += read as u64;
-                if read < buffer.len() {
-                    output.close()?;
-                    return Ok(copied);
-                }
-            }
+            let read = |offset, buffer: &mut [u8]| {
+                let read = source.read_at(&from.path, offset, buffer);
+                read.map_err(|cause| self.error(&from, Operation::Read, cause).into())
+            };
+            copy_by_pieces(read, || target.create(&to.path, &Choices::default()))
         };
         let copied = self.table.exclusively(&to, || {
             let copied = self.table.with_room(copy);
