@@ -22,8 +22,10 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
+type Replace = fn(&Path, &str) -> Result<(), Error>;
+
 /// Each way of replacing a whole file.
-fn ways() -> [(&'static str, fn(&Path, &str) -> Result<(), Error>); 2] {
+fn ways() -> [(&'static str, Replace); 2] {
     fn put(path: &Path, text: &str) -> Result<(), Error> {
         Vfs::new().put(path, text)
     }

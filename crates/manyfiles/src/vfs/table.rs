@@ -471,8 +471,8 @@ impl Table {
         self.check(place, identity).map(|()| done.is_some_and(|(_, named)| named))
     }
 
-    /// Does something with the handle of a slot, if it has one. What is buffered for a file that none of its names leads to is
-    /// written to where they lead now, and the handle closed.
+    /// Does something with the handle of a slot, if it has one. What is buffered by a name that leads to the
+    /// file no more is written to where that leads now, and the handle closed.
     fn if_open(&self, slot: &Slot, work: impl FnOnce(&mut Kept) -> Result<()>) -> Result<bool> {
         let mut state = slot.lock();
         match &mut *state {

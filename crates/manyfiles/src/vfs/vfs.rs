@@ -33,13 +33,16 @@ use crate::{Error, Errors, Operation, Result};
 /// # Files that change under a kept handle
 /// What this `Vfs` removes, renames or creates anew is known at once: the next write goes to the file that has the path then.
 /// What others do is noticed by comparing the file's number with that of the path, each time bytes are handed over, and before
-/// the first that are buffered. Whatever is in the buffer then (all of it written within some 10 ms of the comparison before) goes to
-/// the file that has the path now, which is created if there is none. So nothing that was written after the change is lost in a
-/// file that nobody can find. If the folder is gone it fails, and is reported.
+/// the first that are buffered. Whatever is in the buffer then (all of it written by one name, within some 10 ms of the comparison
+/// before) goes to the file that has the path now, which is created if there is none. So nothing that was written after the change
+/// is lost in a file that nobody can find. If the folder is gone it fails, and is reported. What [`append`](Vfs::append) or an
+/// unbuffered write has handed over stays in the file that it went to.
 ///
 /// # Failures
 /// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file returns the same
-/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed or created anew. Of the bytes since
+/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed or created anew. When others have put
+/// another file there, and somebody has been told, it counts for that file no more, and only [`close`](Vfs::close) tells it again.
+/// Of the bytes since
 /// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were closed to
 /// make room are told the same way. Dropping the `Vfs` closes everything, and prints what nobody has been told to standard
 /// error; call [`close`](Vfs::close) instead.
@@ -399,6 +402,13 @@ impl Vfs {
 
     /// Makes durable what was written to a file before this call, and its name: a crash of the machine does not take it, as far
     /// as [`sync_data`](crate::sync::sync_data) can promise that. The handle stays. For a folder, the names in it.
+    ///
+    /// If others have moved, removed or replaced the file since it was written by this name, what was written is made durable in
+    /// the file that it is in, and the file that has the name now is synced as well, with the name.
+    ///
+    /// # Errors
+    /// of the kind [`NotFound`](io::ErrorKind::NotFound) where the name leads to nothing; those of the system. A failed sync of a
+    /// file that others have moved away is returned once by this name.
     ///
     /// If the kept handle has been closed in between to make room, the file is opened anew; then a write-back that had failed by that
     /// time, and that somebody else was told of, is not told again.

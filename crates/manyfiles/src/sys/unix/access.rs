@@ -36,8 +36,8 @@ impl Access {
         Ok(Access { mode, user, group, list: list_of(path) })
     }
 
-    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: nobody may do with the
-    /// file what he could not do with the one before, but for the user who has made it.
+    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: nobody may do with
+    /// the file what he could not do with the one before, but for the user who has made it.
     pub(crate) fn give_to(&self, file: &File) -> io::Result<()> {
         let has = file.metadata()?;
         let mut same_group = has.gid() == self.group;
