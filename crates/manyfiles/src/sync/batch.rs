@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::folders::{Folder, Folders};
 use super::volume::{Relief, Volume, Waiting, most_waiting};
 use super::{BatchFailed, BatchMethod, doubt};
-use crate::{Error, Errors, Operation, Result, sys};
+use crate::sys::{self, Access, EntryKind};
+use crate::{Error, Errors, Operation, Result};
 
 /// Many files made durable with as few waits as the file system allows: 14 times as fast as one fsync for each on ext4.
 ///
@@ -79,8 +80,10 @@ impl SyncBatch {
 
     /// Whether files get their names only when all are durable. Default: no.
     ///
-    /// What was at such a path is replaced by a new file, with the permissions that new files have; a symbolic link is
-    /// replaced, not followed. After a crash files called `.manyfiles-….tmp` may be left.
+    /// What was at such a path is replaced by a new file. It has the permissions, the owner and the group of the one before,
+    /// access control lists included, from before the first byte is in it. What this process may not set makes the rights fewer,
+    /// and never more. On Windows it has the rights that the folder hands down. A symbolic link is replaced, not followed, and
+    /// the rights are those of the file that it led to. After a crash files called `.manyfiles-….tmp` may be left.
     pub fn atomic(mut self, atomic: bool) -> SyncBatch {
         self.atomic = atomic;
         self
@@ -96,7 +99,8 @@ impl SyncBatch {
     ///
     /// # Errors
     /// Those of opening and writing, with the path. The file is not part of the batch then, and the batch can go on: in a batch
-    /// that is not [atomic](SyncBatch::atomic) the path may hold a part of the bytes.
+    /// that is not [atomic](SyncBatch::atomic) the path may hold a part of the bytes. `InvalidInput` for an atomic one where a
+    /// pipe, a device or the like has the name, or a link leads to one: it stays as it is.
     pub fn write(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let bytes = bytes.as_ref();
         self.fill(path.as_ref(), |file| file.write_all(bytes).map(|()| bytes.len() as u64))
@@ -133,6 +137,9 @@ impl SyncBatch {
         // Whatever folder is the current one later, the file stays where it is meant to be now.
         let absolute: Arc<Path> = std::path::absolute(path).map_err(failed(Operation::Create))?.into();
         let folder = self.lock().folders.of(&absolute).map_err(failed(Operation::Create))?;
+        if ends_in_separator(path) {
+            return Err(failed(Operation::Create)(io::ErrorKind::IsADirectory.into()));
+        }
         let (mut file, rename) = self.open(&absolute, folder).map_err(failed(Operation::Create))?;
         // Before the first byte is written: a loss is told only to those who were there.
         let system = self.watch(&file, path).map_err(failed(Operation::Write))?;
@@ -182,7 +189,7 @@ impl SyncBatch {
     /// # Errors
     /// Every sync, close and rename that failed, and which paths are changed all the same. Then count no file of this batch as
     /// durable, and don't just sync again: see [the module](super). An [atomic](SyncBatch::atomic) batch changes no path before
-    /// all bytes are durable and its files are closed. If a rename or the sync of a folder fails after that, those paths that
+    /// all bytes are durable and every handle of its files is closed. If a rename or the sync of a folder fails after that, those paths that
     /// have their new content by then keep it, and [`BatchFailed::replaced`] names them.
     pub fn finish(self) -> Result<Synced, BatchFailed> {
         let State { mut volumes, folders, more_folders, added, mut renames, mut done, mut errors } =
@@ -198,6 +205,15 @@ impl SyncBatch {
             }
         }
         let failed = |errors, replaced| Errors::check(errors).map_err(|errors| BatchFailed { errors, replaced });
+        let one_sync = volumes.values().all(Volume::counts_on_one_sync);
+        // From so many folders on one more sync of everything makes the names durable.
+        let names = if one_sync && !renames.is_empty() && folders.len() > MANY_FOLDERS {
+            folders_on(volumes.keys().copied().collect(), &folders)
+        } else {
+            None
+        };
+        // Closes may fail as well: all are done before the first path is changed.
+        volumes.into_values().for_each(|volume| volume.close(&mut errors));
         failed(std::mem::take(&mut errors), Vec::new())?;
         let mut replaced = Vec::new();
         for rename in &mut renames {
@@ -206,22 +222,15 @@ impl SyncBatch {
                 Err(cause) => errors.push(Error::new(Operation::Rename, &*rename.path, cause)),
             }
         }
-        let mut names_are_durable = false;
-        if volumes.values().all(|volume| volume.counts_on_one_sync()) {
-            // The sync had the names too, unless they came after it.
-            if replaced.is_empty() {
-                names_are_durable = true;
-            } else if folders.len() > MANY_FOLDERS {
-                errors.extend(volumes.values_mut().filter_map(|volume| volume.sync_whole().err()));
-                names_are_durable = true;
-            }
-        }
-        let written = folders.iter().filter(|_| !names_are_durable);
         let sync =
             |path: &Path, synced: io::Result<()>| synced.err().map(|cause| Error::new(Operation::Sync, path, cause));
+        // The sync had the names too, unless they came after it.
+        let names_are_durable = names.is_some() || (one_sync && replaced.is_empty());
+        let systems = names.iter().flatten();
+        errors.extend(systems.filter_map(|(handle, folder)| sync(folder, sys::sync_file_system(handle))));
+        let written = folders.iter().filter(|_| !names_are_durable);
         errors.extend(written.filter_map(|folder| sync(&folder.path, folder.sync())));
         errors.extend(more_folders.iter().filter_map(|folder| sync(folder, sys::sync_folder(folder))));
-        volumes.into_values().for_each(|volume| volume.close(&mut errors));
         failed(errors, replaced).map(|()| done)
     }
 
@@ -231,11 +240,26 @@ impl SyncBatch {
             doubt::forget(&file);
             return Ok((file, None));
         }
-        if path.file_name().is_none() || path.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
+        let Some(name) = path.file_name() else { return Err(io::ErrorKind::IsADirectory.into()) };
+        let old = match folder.look_at(name)?.map(|found| found.kind) {
+            None => None,
+            Some(EntryKind::Folder) => return Err(io::ErrorKind::IsADirectory.into()),
+            Some(EntryKind::Other) => return Err(not_a_file()),
+            Some(EntryKind::File) => Some(Access::of(path)?),
+            Some(EntryKind::Symlink) => match fs::metadata(path) {
+                Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+                Ok(found) if !found.is_file() => return Err(not_a_file()),
+                Ok(_) => Some(Access::of(path)?),
+                // It leads nowhere, or to where this process may not look.
+                Err(_) => None,
+            },
+        };
+        let (file, temporary) = folder.create_temporary(old.is_some())?;
+        let rename = Rename { folder, temporary: Some(temporary), path: path.into() };
+        if let Some(old) = old {
+            old.give_to(&file)?;
         }
-        let (file, temporary) = folder.create_temporary()?;
-        Ok((file, Some(Rename { folder, temporary: Some(temporary), path: path.into() })))
+        Ok((file, Some(rename)))
     }
 
     /// Which file system the file is on. The first file of each stays open.
@@ -260,6 +284,33 @@ impl SyncBatch {
         // Nothing panics while it is held but for want of memory, and lists are whole even then.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a folder, and nothing else is replaced")
+}
+
+/// A folder on each of these file systems, open to sync all of it. `None` if there is one without.
+fn folders_on(mut systems: BTreeSet<u64>, folders: &Folders) -> Option<Vec<(File, PathBuf)>> {
+    let mut found = Vec::new();
+    for folder in folders.iter() {
+        if systems.is_empty() {
+            break;
+        }
+        // What cannot be opened is synced by itself, and tells its error then.
+        if let Ok(handle) = File::open(&folder.path)
+            && sys::file_system_of(&handle).is_ok_and(|system| systems.remove(&system))
+        {
+            found.push((handle, folder.path.clone()));
+        }
+    }
+    systems.is_empty().then_some(found)
+}
+
+/// Whether a path can only be a folder's. `Path` does not tell: to it `a/` is `a`.
+fn ends_in_separator(path: &Path) -> bool {
+    let last = path.as_os_str().as_encoded_bytes().rsplit(|&byte| std::path::is_separator(byte.into())).next();
+    matches!(last, Some(b"" | b"."))
 }
 
 /// From so many folders on, one more sync of everything is cheaper than one for each.
@@ -295,6 +346,10 @@ struct Rename {
 impl Rename {
     fn make(&mut self) -> io::Result<()> {
         if let (Some(temporary), Some(name)) = (&self.temporary, self.path.file_name()) {
+            // Somebody may have put it there since.
+            if self.folder.look_at(name)?.is_some_and(|found| found.kind == EntryKind::Other) {
+                return Err(not_a_file());
+            }
             self.folder.rename(temporary, name)?;
             self.temporary = None;
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::sys::{self, Dir};
+use crate::sys::{self, Dir, Stat};
 
 /// A folder in which a batch has a name to make durable.
 ///
@@ -65,22 +65,34 @@ impl Folders {
 }
 
 impl Folder {
-    /// Makes a file that nobody else has. Its name begins with a dot.
-    pub(super) fn create_temporary(&self) -> io::Result<(File, OsString)> {
+    /// Makes a file that nobody else has. Its name begins with a dot. `is_private`: nobody else may read it, either.
+    pub(super) fn create_temporary(&self, is_private: bool) -> io::Result<(File, OsString)> {
+        let mode = if is_private { 0o600 } else { 0o666 };
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         // What is left over from an earlier crash has other names, as a rule; if not, the next try has.
         loop {
             let random = RandomState::new().hash_one(number);
             let name = OsString::from(format!(".manyfiles-{random:016x}.tmp"));
-            let created = match &self.handle {
-                Some(handle) => handle.create_new(&name, 0o666).map(File::from),
-                None => File::options().write(true).create_new(true).open(self.path.join(&name)),
-            };
-            match created {
+            match self.with_handle(|handle| handle.create_new(&name, mode)) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                created => return Ok((created?, name)),
+                created => return Ok((created?.into(), name)),
             }
+        }
+    }
+
+    /// What has this name. `None`: nothing.
+    pub(super) fn look_at(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        match self.with_handle(|handle| handle.stat(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    fn with_handle<T>(&self, work: impl Fn(&Dir) -> io::Result<T>) -> io::Result<T> {
+        match &self.handle {
+            Some(handle) => work(handle),
+            None => work(&Dir::open_root(&self.path)?),
         }
     }
 

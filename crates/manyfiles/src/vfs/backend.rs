@@ -70,18 +70,8 @@ pub trait Backend: Send + Sync {
 
     /// Copies the content of a file. What was at `to` is replaced.
     fn copy(&self, from: &Path, to: &Path) -> io::Result<u64> {
-        let mut output = self.create(to, &Choices::default())?;
-        let mut buffer = vec![0; 256 << 10];
-        let mut copied = 0;
-        loop {
-            let read = self.read_at(from, copied, &mut buffer)?;
-            output.write(&buffer[..read])?;
-            copied += read as u64;
-            if read < buffer.len() {
-                output.close()?;
-                return Ok(copied);
-            }
-        }
+        let read = |offset, buffer: &mut [u8]| self.read_at(from, offset, buffer);
+        copy_by_pieces(read, || self.create(to, &Choices::default()))
     }
 
     /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was.
@@ -104,6 +94,26 @@ pub trait Backend: Send + Sync {
 
     /// Makes durable what was written to a file before, and its name; of a folder, the names in it.
     fn sync(&self, path: &Path) -> io::Result<()>;
+}
+
+/// Copies what `read` reads from an offset on. Nothing is opened to be written before something could be read.
+pub(super) fn copy_by_pieces(
+    read: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
+    open: impl FnOnce() -> io::Result<Box<dyn Output>>,
+) -> io::Result<u64> {
+    let mut buffer = vec![0; 256 << 10];
+    let mut len = read(0, &mut buffer)?;
+    let mut output = open()?;
+    let mut copied = 0;
+    loop {
+        output.write(&buffer[..len])?;
+        copied += len as u64;
+        if len < buffer.len() {
+            output.close()?;
+            return Ok(copied);
+        }
+        len = read(copied, &mut buffer)?;
+    }
 }
 
 /// A file that is being written: a handle, and what belongs to it. Dropping it closes it.

@@ -61,9 +61,13 @@ struct LocalInput {
 
 impl Input for LocalInput {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        // Beyond what a file can have there is nothing, whatever the system says to such a number.
+        let most = u64::try_from(i64::MAX).unwrap_or(u64::MAX).saturating_sub(offset);
+        let len = usize::try_from(most).map_or(buffer.len(), |most| buffer.len().min(most));
+        let buffer = &mut buffer[..len];
         let mut read = 0;
         while read < buffer.len() {
-            match sys::read_at(&self.file, &mut buffer[read..], offset.saturating_add(read as u64)) {
+            match sys::read_at(&self.file, &mut buffer[read..], offset + read as u64) {
                 Ok(0) => break,
                 Ok(more) => read += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -133,7 +137,8 @@ impl Backend for Files {
     }
 
     fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        // A link stays, and what it leads to is replaced.
+        // A link stays, and what it leads to is replaced. What a name with a slash behind it leads to would be a folder: the batch
+        // has to see that.
         let path = match fs::canonicalize(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_path_buf(),
             other => other?,
@@ -150,6 +155,10 @@ impl Backend for Files {
         // It would cut what it is about to read.
         if sys::id_of_path(from).ok() == sys::id_of_path(to).ok() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "both names lead to the same file"));
+        }
+        // Or the error would be the copy's, of either file. Only a file can be opened twice with no harm.
+        if fs::metadata(from)?.is_file() {
+            drop(self.input(from).map_err(|cause| Error::new(Operation::Read, from, cause))?);
         }
         fs::copy(from, to)
     }

@@ -70,6 +70,12 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// Whether it is about another file than this one, which may have got its name since: then whoever uses the name has been told.
+    pub(super) fn is_of_another(&self, found: Option<FileId>) -> bool {
+        let differs = matches!((self.identity, found), (Some(own), Some(found)) if own != found);
+        differs && self.told.load(Relaxed)
+    }
+
     /// The error, for somebody who is told.
     pub(super) fn tell(&self) -> Error {
         self.told.store(true, Relaxed);
@@ -225,7 +231,8 @@ impl Index {
     /// Keeps an error with all names of its file.
     pub(super) fn fail(&mut self, names: Vec<Place>, identity: Option<FileId>, error: Error, told: bool) {
         // The first failure is the one that explains the others.
-        if let Some(first) = names.iter().find_map(|name| self.failures.get(name)) {
+        let mut known = names.iter().filter_map(|name| self.failures.get(name));
+        if let Some(first) = known.find(|first| !first.is_of_another(identity)) {
             first.told.fetch_or(told, Relaxed);
             return;
         }
@@ -235,9 +242,9 @@ impl Index {
         }
     }
 
-    /// Why the file is not complete. Whoever asks is told.
-    pub(super) fn failure(&self, place: &Place) -> Option<Error> {
-        self.failures.get(place).map(|failure| failure.tell())
+    /// Why a file that had this name is not complete. Another file may have it by now.
+    pub(super) fn failure(&self, place: &Place) -> Option<Arc<Failure>> {
+        self.failures.get(place).cloned()
     }
 
     /// Failures that may be this file's: another one may have its number by now.

@@ -1,5 +1,6 @@
 //! A handle that is kept between calls, and what is buffered for it.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -60,11 +61,8 @@ impl Kept {
     #[inline]
     pub(super) fn push(&mut self, name: usize, bytes: &[u8], now: Now) -> bool {
         let Some(Some(known)) = self.names.get(name) else { return false };
-        let pushed = now.time < known.until && now.changes == known.changes && self.core.push(bytes);
-        if pushed && self.last != name {
-            self.last = name;
-        }
-        pushed
+        // What is buffered was written by one name: if that leads elsewhere one day, it is clear where all of it belongs.
+        self.last == name && now.time < known.until && now.changes == known.changes && self.core.push(bytes)
     }
 
     /// Whether the name leads to this file now. From now on it counts as one of the file's names, if so.
@@ -90,10 +88,15 @@ impl Kept {
         known.is_some_and(|known| now.time < known.until && now.changes == known.changes)
     }
 
-    /// Whether any of its names still leads to the file.
+    /// Whether the name that was used last, by which all was written that is buffered, still leads to the file.
     pub(super) fn is_found(&self, backend: &dyn Backend) -> bool {
-        let last = self.names.get(self.last).into_iter();
-        last.chain(&self.names).flatten().any(|name| leads_to(backend, &name.place, self.identity))
+        let last = self.names.get(self.last).and_then(Option::as_ref);
+        last.is_some_and(|name| leads_to(backend, &name.place, self.identity))
+    }
+
+    /// Whether what is buffered was written by a name that leads elsewhere now, and not by this one.
+    pub(super) fn owes_another(&self, name: usize, backend: &dyn Backend) -> bool {
+        self.last != name && self.owes() && !self.is_found(backend)
     }
 
     /// Takes bytes by a name that leads here: in the buffer if there is room, or writes them.
@@ -152,16 +155,21 @@ impl Kept {
         !self.core.is_empty()
     }
 
-    pub(super) fn sync(&mut self) -> Result<()> {
+    /// False if the file has lost the name that it was opened by: its bytes are durable then, and its name may not be.
+    pub(super) fn sync(&mut self) -> Result<bool> {
         self.core.begin()?;
-        let synced = self.core.sync();
-        self.core.end(synced)
+        let synced = match self.core.sync() {
+            Err(error) if self.identity.is_some() && error.kind() == io::ErrorKind::NotFound => Ok(false),
+            synced => synced.map(|()| true),
+        };
+        let name = *synced.as_ref().unwrap_or(&false);
+        self.core.end(synced.map(drop)).map(|()| name)
     }
 
     /// Writes out and closes. The permit comes back even if that fails.
     ///
-    /// If none of its names leads to the file any more, nobody would find what is written to it: then what is buffered goes to
-    /// the file that the name used last leads to now, which is created if there is none.
+    /// If the name used last leads to the file no more, what is buffered goes to the file that it leads to now, which is created
+    /// if there is none.
     pub(super) fn close(mut self, backend: &dyn Backend, open: Open<'_>) -> (Permit, Result<()>) {
         let begun = self.core.begin();
         let moved = begun.is_ok() && self.owes() && !self.is_found(backend);

@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::buffer::Budget;
 use super::gate::{Gate, Permit};
-use super::index::{FileId, Index, MOST_FAILURES, Registered, Slot, State};
+use super::index::{Failure, FileId, Index, MOST_FAILURES, Registered, Slot, State};
 use super::kept::{Kept, Now};
 use super::place::Place;
 use super::readers::{Reader, Readers};
@@ -75,7 +75,7 @@ impl Table {
     }
 
     /// What the file is that the name leads to now. `None` if that is nothing, or if the backend does not tell.
-    fn identify(&self, place: &Place) -> Option<FileId> {
+    pub(super) fn identify(&self, place: &Place) -> Option<FileId> {
         // An error is told by the call that comes next.
         Some((place.backend, self.backend(place).identity(&place.path).ok().flatten()?))
     }
@@ -113,11 +113,19 @@ impl Table {
     /// Does something with the handle of the file that the name leads to, opened if need be, under the file's lock.
     fn with_handle(&self, place: &Place, uri: &OsStr, work: impl FnOnce(&mut Kept, usize) -> Result<()>) -> Result<()> {
         let mut permit = None;
+        let mut of_another: Option<Arc<Failure>> = None;
         loop {
             let (slot, name) = {
                 let mut index = self.write_index();
-                if let Some(failure) = index.failure(place) {
-                    return Err(failure);
+                let known =
+                    |failure: &Arc<Failure>| of_another.as_ref().is_some_and(|known| Arc::ptr_eq(known, failure));
+                if let Some(failure) = index.failure(place).filter(|failure| !known(failure)) {
+                    drop(index);
+                    if !self.is_of_another(&failure, place) {
+                        return Err(failure.tell());
+                    }
+                    of_another = Some(failure);
+                    continue;
                 }
                 // The usual case of a file that has no handle, without a slot that nobody needs yet.
                 if permit.is_none() && index.get(place).is_none() {
@@ -162,8 +170,9 @@ impl Table {
                     }
                 }
                 State::Open(kept) => {
-                    if !kept.is_at(name, place, self.backend(place), self.now()) {
-                        // The name leads elsewhere now.
+                    let backend = self.backend(place);
+                    if !kept.is_at(name, place, backend, self.now()) || kept.owes_another(name, backend) {
+                        // This name leads elsewhere now, or the one by which the buffer was filled.
                         permit = self.evict(&slot, state).or(permit);
                         continue;
                     }
@@ -344,10 +353,17 @@ impl Table {
         is_it.map(|failure| failure.tell())
     }
 
+    /// Whether a failure that is kept for this name is that of another file: others have moved it or replaced it, and somebody
+    /// has been told.
+    fn is_of_another(&self, failure: &Failure, place: &Place) -> bool {
+        failure.is_of_another(self.identify(place))
+    }
+
     /// Returns why a file is not complete, if it is not.
     fn check(&self, place: &Place, identity: Option<FileId>) -> Result<()> {
-        if let Some(failure) = self.read().failure(place) {
-            return Err(failure);
+        let failure = self.read().failure(place);
+        if let Some(failure) = failure.filter(|failure| !self.is_of_another(failure, place)) {
+            return Err(failure.tell());
         }
         identity.and_then(|identity| self.failure_of(identity)).map_or(Ok(()), Err)
     }
@@ -359,7 +375,7 @@ impl Table {
             return Ok(());
         }
         let mut within = Within::new(self.backend(folder), folder);
-        let found = failed.iter().find(|(place, _)| within.has(place));
+        let found = failed.iter().find(|(place, failure)| within.has(place) && !self.is_of_another(failure, place));
         match found {
             Some((_, failure)) => Err(failure.tell()),
             None => self.check(folder, self.identify(folder)),
@@ -417,18 +433,46 @@ impl Table {
         first
     }
 
-    /// Makes a file durable by its kept handle. False if it has none.
+    /// Makes durable, by kept handles, what was written by this name, and the file that the name leads to now. False if that file,
+    /// or this name of it, is still to be synced by its path.
     pub(super) fn sync(&self, place: &Place) -> Result<bool> {
-        let (slots, identity) = self.slots_of(place);
-        let mut synced = false;
-        for slot in &slots {
-            synced |= self.if_open(slot, Kept::sync)?;
+        let backend = self.backend(place);
+        let mut done = None;
+        let known = self.read().get(place);
+        if let Some((slot, name)) = known {
+            let mut state = slot.lock();
+            match &mut *state {
+                // What is buffered belongs to where the name leads that it was written by.
+                State::Open(kept) if kept.owes() && !kept.is_found(backend) => drop(self.evict(&slot, state)),
+                State::Open(kept) => match kept.sync() {
+                    Err(error) => return Err(self.give_up(&slot, state, error)),
+                    // Looked at only now: what had the name when this call began is no more wrong than what has it later.
+                    Ok(named) => match kept.is_at(name, place, backend, self.now()) {
+                        true => done = Some((Arc::clone(&slot), named && slot.place == *place)),
+                        false => drop(self.evict(&slot, state)),
+                    },
+                },
+                State::Away => return Err(self.forget_panicked(&slot, state, true)),
+                State::New | State::Gone => {}
+            }
         }
-        self.check(place, identity).map(|()| synced)
+        let (has_identities, has_failures) = {
+            let index = self.read();
+            (index.has_identities(), index.has_failures())
+        };
+        let identity = if has_identities || has_failures { self.identify(place) } else { None };
+        if let Some(other) = identity.and_then(|identity| self.read().by_identity(identity))
+            && !done.as_ref().is_some_and(|(slot, _)| Arc::ptr_eq(slot, &other))
+        {
+            // By another name: this one's is left to be synced.
+            self.if_open(&other, |kept| kept.sync().map(drop))?;
+            done = None;
+        }
+        self.check(place, identity).map(|()| done.is_some_and(|(_, named)| named))
     }
 
-    /// Does something with the handle of a slot, if it has one. What is buffered for a file that none of its names leads to is
-    /// written to where they lead now, and the handle closed.
+    /// Does something with the handle of a slot, if it has one. What is buffered by a name that leads to the
+    /// file no more is written to where that leads now, and the handle closed.
     fn if_open(&self, slot: &Slot, work: impl FnOnce(&mut Kept) -> Result<()>) -> Result<bool> {
         let mut state = slot.lock();
         match &mut *state {
@@ -454,7 +498,10 @@ impl Table {
             drop(self.evict(slot, slot.lock()));
         }
         self.forget_readers(place, identity);
-        if let Some(error) = self.write_index().take_failure(place) {
+        let failure = self.read().failure(place);
+        if failure.is_some_and(|failure| !self.is_of_another(&failure, place))
+            && let Some(error) = self.write_index().take_failure(place)
+        {
             return Err(error);
         }
         let Some(identity) = identity else { return Ok(()) };

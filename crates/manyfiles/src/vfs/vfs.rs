@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::backend::{Choices, Metadata};
+use super::backend::{Choices, Metadata, copy_by_pieces};
 use super::place::Place;
 use super::table::{Table, is_out_of_handles};
 use super::{Options, VfsWriter, uri};
@@ -33,13 +33,16 @@ use crate::{Error, Errors, Operation, Result};
 /// # Files that change under a kept handle
 /// What this `Vfs` removes, renames or creates anew is known at once: the next write goes to the file that has the path then.
 /// What others do is noticed by comparing the file's number with that of the path, each time bytes are handed over, and before
-/// the first that are buffered. Whatever is in the buffer then (all of it written within some 10 ms of the comparison before) goes to
-/// the file that has the path now, which is created if there is none. So nothing that was written after the change is lost in a
-/// file that nobody can find. If the folder is gone it fails, and is reported.
+/// the first that are buffered. Whatever is in the buffer then (all of it written by one name, within some 10 ms of the comparison
+/// before) goes to the file that has the path now, which is created if there is none. So nothing that was written after the change
+/// is lost in a file that nobody can find. If the folder is gone it fails, and is reported. What [`append`](Vfs::append) or an
+/// unbuffered write has handed over stays in the file that it went to.
 ///
 /// # Failures
 /// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file returns the same
-/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed or created anew. Of the bytes since
+/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed or created anew. When others have put
+/// another file there, and somebody has been told, it counts for that file no more, and only [`close`](Vfs::close) tells it again.
+/// Of the bytes since
 /// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were closed to
 /// make room are told the same way. Dropping the `Vfs` closes everything, and prints what nobody has been told to standard
 /// error; call [`close`](Vfs::close) instead.
@@ -134,19 +137,24 @@ impl Vfs {
 
     /// Gives a file this content, whole and durable: whenever anybody looks, this program or another, also after a crash of the
     /// machine, it has the old content or the new one. Creates the file if need be. A link stays, and what it leads to is
-    /// replaced, unless that is nothing; other hard links keep the old content.
+    /// replaced, unless that is nothing; other hard links keep the old content. The new file has the permissions, the owner and
+    /// the group of the old one; what this process may not set makes the rights fewer, and never more (on Windows: the rights
+    /// that the folder hands down).
     ///
     /// Costs two syncs, a few milliseconds on a disk: for many files at once use a [`SyncBatch`](crate::sync::SyncBatch).
     ///
     /// # Errors
     /// The old content is there, but for a failed sync of the folder (an error of the operation [`Sync`](Operation::Sync) with the
     /// folder's path): then the new content is there, and a crash of the machine may bring the old back. `Unsupported` by a
-    /// backend that cannot do this.
+    /// backend that cannot do this. `InvalidInput` for a pipe, a device and the like, which stay as they are.
     pub fn put(&self, uri: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let place = self.place(Operation::Write, uri.as_ref())?;
         let put = self.table.exclusively(&place, || {
+            let before = self.table.identify(&place);
             let put = self.table.with_room(|| self.table.backend(&place).put(&place.path, bytes.as_ref()));
-            if put.is_ok() {
+            // With an error, too, there may be a new file, which has no part in what was wrong with the old one.
+            let is_new = || self.table.identify(&place).is_some_and(|now| before.is_some_and(|before| now != before));
+            if put.is_ok() || is_new() {
                 self.table.forget_failures(&place);
             }
             put
@@ -330,18 +338,11 @@ impl Vfs {
             if from.backend == to.backend {
                 return source.copy(&from.path, &to.path);
             }
-            let mut output = target.create(&to.path, &Choices::default())?;
-            let mut buffer = vec![0; 256 << 10];
-            let mut copied = 0;
-            loop {
-                let read = source.read_at(&from.path, copied, &mut buffer)?;
-                output.write(&buffer[..read])?;
-                copied += read as u64;
-                if read < buffer.len() {
-                    output.close()?;
-                    return Ok(copied);
-                }
-            }
+            let read = |offset, buffer: &mut [u8]| {
+                let read = source.read_at(&from.path, offset, buffer);
+                read.map_err(|cause| self.error(&from, Operation::Read, cause).into())
+            };
+            copy_by_pieces(read, || target.create(&to.path, &Choices::default()))
         };
         let copied = self.table.exclusively(&to, || {
             let copied = self.table.with_room(copy);
@@ -401,6 +402,13 @@ impl Vfs {
 
     /// Makes durable what was written to a file before this call, and its name: a crash of the machine does not take it, as far
     /// as [`sync_data`](crate::sync::sync_data) can promise that. The handle stays. For a folder, the names in it.
+    ///
+    /// If others have moved, removed or replaced the file since it was written by this name, what was written is made durable in
+    /// the file that it is in, and the file that has the name now is synced as well, with the name.
+    ///
+    /// # Errors
+    /// of the kind [`NotFound`](io::ErrorKind::NotFound) where the name leads to nothing; those of the system. A failed sync of a
+    /// file that others have moved away is returned once by this name.
     ///
     /// If the kept handle has been closed in between to make room, the file is opened anew; then a write-back that had failed by that
     /// time, and that somebody else was told of, is not told again.

@@ -1,5 +1,7 @@
 //! Unix.
 
+#[cfg(feature = "sync")]
+mod access;
 #[cfg(feature = "writer")]
 mod append;
 mod dir;
@@ -27,6 +29,8 @@ mod sync;
 mod thread;
 
 use super::{EntryKind, Identity, Stat};
+#[cfg(feature = "sync")]
+pub(crate) use access::Access;
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::Dir;

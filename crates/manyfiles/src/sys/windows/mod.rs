@@ -1,6 +1,8 @@
 //! Windows: 10 and later is what it is made for. Where a file system, an older Windows or a server does not know a call, the
 //! one before it is used.
 
+#[cfg(feature = "sync")]
+mod access;
 #[cfg(feature = "writer")]
 mod append;
 mod control;
@@ -30,6 +32,8 @@ mod sync;
 mod thread;
 
 use super::{EntryKind, Identity, Stat};
+#[cfg(feature = "sync")]
+pub(crate) use access::Access;
 #[cfg(feature = "writer")]
 pub(crate) use append::open_for_one_writer;
 pub(crate) use dir::Dir;

@@ -1,0 +1,118 @@
+//! Who may do what with a file, to be handed on to the file that replaces it.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{Gid, Uid};
+use rustix::io::retry_on_intr as again;
+
+use super::dir::bits;
+
+/// Owner, group, permission bits, and the access control list where there is one.
+#[derive(Debug)]
+pub(crate) struct Access {
+    mode: u32,
+    user: u32,
+    group: u32,
+    list: List,
+}
+
+#[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "lists of other systems are not read"))]
+enum List {
+    None,
+    Is(Vec<u8>),
+    /// There may be one, and it cannot be read.
+    Unknown,
+}
+
+impl Access {
+    /// Of the file that the path leads to.
+    pub(crate) fn of(path: &Path) -> io::Result<Access> {
+        let metadata = fs::metadata(path)?;
+        let (mode, user, group) = (metadata.mode() & 0o7777, metadata.uid(), metadata.gid());
+        Ok(Access { mode, user, group, list: list_of(path) })
+    }
+
+    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: nobody may do with
+    /// the file what he could not do with the one before, but for the user who has made it.
+    pub(crate) fn give_to(&self, file: &File) -> io::Result<()> {
+        let has = file.metadata()?;
+        let mut same_group = has.gid() == self.group;
+        let mut same_owner = same_group && has.uid() == self.user;
+        if !same_owner {
+            let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
+            same_owner = again(|| rustix::fs::fchown(file, Some(user), Some(group))).is_ok();
+            same_group = same_owner || same_group || again(|| rustix::fs::fchown(file, None, Some(group))).is_ok();
+        }
+        let mut mode = self.mode;
+        if !(same_owner && super::is_privileged()) {
+            mode &= 0o1777; // as where somebody writes over a set-id file
+        }
+        if !same_group {
+            // Whoever was in the old group is one of the others now, and the other way round.
+            let both = mode >> 3 & mode & 0o7;
+            mode = mode & !0o77 | both << 3 | both;
+        }
+        if !self.give_list_to(file)? {
+            mode &= !0o77; // a list may forbid as well as allow
+        }
+        Ok(again(|| rustix::fs::fchmod(file, bits(mode)))?)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod lists {
+    use rustix::fs::XattrFlags;
+    use rustix::io::Errno;
+
+    use super::*;
+
+    const NAME: &std::ffi::CStr = c"system.posix_acl_access";
+
+    /// No list is longer: what the kernel allows any attribute.
+    const LONGEST: usize = 64 << 10;
+
+    pub(super) fn list_of(path: &Path) -> List {
+        let mut list = vec![0; LONGEST];
+        match again(|| rustix::fs::getxattr(path, NAME, &mut list)) {
+            Ok(len) => {
+                list.truncate(len);
+                List::Is(list)
+            }
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => List::None,
+            Err(_) => List::Unknown,
+        }
+    }
+
+    impl Access {
+        /// Whether the file has the same list now. What it got from its folder is taken away if not.
+        pub(super) fn give_list_to(&self, file: &File) -> io::Result<bool> {
+            if let List::Is(list) = &self.list
+                && again(|| rustix::fs::fsetxattr(file, NAME, list, XattrFlags::empty())).is_ok()
+            {
+                return Ok(true);
+            }
+            match again(|| rustix::fs::fremovexattr(file, NAME)) {
+                Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(matches!(self.list, List::None)),
+                Err(errno) => Err(errno.into()),
+            }
+        }
+    }
+}
+#[cfg(target_os = "linux")]
+use lists::list_of;
+
+#[cfg(not(target_os = "linux"))]
+fn list_of(_path: &Path) -> List {
+    List::None
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Access {
+    fn give_list_to(&self, _file: &File) -> io::Result<bool> {
+        Ok(matches!(self.list, List::None))
+    }
+}
