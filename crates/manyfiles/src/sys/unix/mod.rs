@@ -28,7 +28,7 @@ mod thread;
 
 use super::{EntryKind, Identity, Stat};
 #[cfg(feature = "writer")]
-pub(crate) use append::open_for_one_writer;
+pub(crate) use append::{open_for_one_writer, rename_new};
 pub(crate) use dir::Dir;
 #[cfg(feature = "sync")]
 pub(crate) use durable::{WholeFileSystem, sync_handle};
