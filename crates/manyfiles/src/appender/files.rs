@@ -69,8 +69,8 @@ impl Files {
         let storage = Arc::clone(&self.storage);
         let file = if self.framed {
             let (temporary, file) = leftovers::create(&*storage, &self.series)?;
-            let made =
-                fill(&*file, &temporary, header, tail).and_then(|()| self.give_name(&*file, &temporary, number, over));
+            let made = fill(&*file, &temporary, header, tail)
+                .and_then(|()| self.give_name(&*file, &temporary, number, header.previous.is_none(), over));
             if let Err(error) = made {
                 // What is left of it is removed at a later opening.
                 storage.remove(&temporary).unwrap_or(());
@@ -103,11 +103,14 @@ impl Files {
         file: &dyn StoredFile,
         temporary: &Path,
         number: u64,
+        is_first: bool,
         over: Option<Box<dyn StoredFile>>,
     ) -> Result<()> {
         let (storage, path) = (&*self.storage, self.series.path(number));
+        // Where there was no file to lock, another appender may have begun the same log meanwhile, with another number perhaps.
+        let is_in_the_way = |other: u64| other > number || is_first && other != number;
         let before = self.series.numbers(storage)?;
-        if before.last().is_some_and(|&last| last > number || last == number && over.is_none()) {
+        if before.iter().any(|&other| is_in_the_way(other) || other == number && over.is_none()) {
             return Err(busy(&path));
         }
         if let Some(over) = over {
@@ -122,10 +125,7 @@ impl Files {
             io::ErrorKind::AlreadyExists => busy(&path),
             _ => Error::new(Operation::Rename, &*path, cause),
         })?;
-        // Where there was no file to lock, another appender may have begun the same log with another number meanwhile.
-        let was_first = before.iter().all(|&other| other == number);
-        let after = self.series.numbers(storage)?;
-        if after.iter().any(|&other| other > number || was_first && other != number) {
+        if self.series.numbers(storage)?.into_iter().any(is_in_the_way) {
             storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, &*path, cause))?;
             return Err(busy(&path));
         }
