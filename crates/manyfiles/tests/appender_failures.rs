@@ -135,7 +135,7 @@ fn a_disk_that_fills_up_leaves_whole_records_and_room_lets_a_new_appender_go_on(
     skip_unless!(Need::Root);
     let disk = Disk::tmpfs().megabytes(1).mount().unwrap();
     for framed in [true, false] {
-        let path = disk.path().join("records");
+        let path = disk.path().join(if framed { "framed" } else { "plain" });
         let appender = Appender::options().framed(framed).capacity(64 << 10).open(&path).unwrap();
         let record = [b'x'; 999];
         let mut written = 0;

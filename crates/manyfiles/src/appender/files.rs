@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::frame::{self, FRAME, HEADER, Header, MARK};
+use super::leftovers;
 use super::note::Note;
 use super::reader::open_file;
 use super::scan::{Found, Scanner};
@@ -56,41 +57,92 @@ impl Files {
     /// Makes the first file of a log, or the next one, and makes it durable: with a whole header, and with the tail of the file
     /// before it. It has its name when all that is on the disk, not before.
     ///
-    /// `over` says that a file of this number is there in which nothing was ever written.
-    pub(super) fn begin(&mut self, number: u64, header: Header, tail: Option<&Tail<'_>>, over: bool) -> Result<()> {
+    /// `over` is a file of this number, locked, in which nothing was ever written. Who begins a next file has the last one locked.
+    pub(super) fn begin(
+        &mut self,
+        number: u64,
+        header: Header,
+        tail: Option<&Tail<'_>>,
+        over: Option<Box<dyn StoredFile>>,
+    ) -> Result<()> {
         let path = self.series.path(number);
         let storage = Arc::clone(&self.storage);
-        if self.framed {
-            let temporary = self.series.beside(".new");
-            let file = create_anew(&*storage, &temporary)?;
-            let remove = |error: Error| {
-                // What is left of it is removed by whoever needs the name next.
+        let file = if self.framed {
+            let (temporary, file) = leftovers::create(&*storage, &self.series)?;
+            let made = fill(&*file, &temporary, header, tail)
+                .and_then(|()| self.give_name(&*file, &temporary, number, header.previous.is_none(), over));
+            if let Err(error) = made {
+                // What is left of it is removed at a later opening.
                 storage.remove(&temporary).unwrap_or(());
-                error
-            };
-            fill(&*file, &temporary, header, tail).map_err(remove)?;
-            if self.series.numbers(&*storage)?.last().is_some_and(|&last| last > number || last == number && !over) {
-                return Err(remove(busy(&path)));
+                return Err(error);
             }
-            let renamed = storage.rename(&temporary, &path);
-            renamed.map_err(|cause| remove(Error::new(Operation::Rename, &*path, cause)))?;
-            self.file = Some(file);
+            file
         } else {
-            let file = storage.create(&path).map_err(|cause| Error::new(Operation::Create, &*path, cause))?;
+            let create = |cause: io::Error| match cause.kind() {
+                io::ErrorKind::AlreadyExists => busy(&path),
+                _ => Error::new(Operation::Create, &*path, cause),
+            };
+            let file = storage.create(&path).map_err(create)?;
+            // Between its making and its lock another appender may have had it.
+            if file.len().map_err(create)? > 0 || !file.is_at(&path).map_err(create)? {
+                return Err(busy(&path));
+            }
             file.sync().map_err(|cause| Error::new(Operation::Sync, &*path, cause))?;
-            self.file = Some(file);
-        }
+            file
+        };
+        self.file = Some(file);
         (self.number, self.path) = (number, path);
         self.room_end.store(0, Ordering::Relaxed);
         self.sync_folder()
     }
 
+    /// Gives a file that is whole its name in the log, which nothing else may have. Nobody else opens it to write before that:
+    /// it is locked from its making on.
+    fn give_name(
+        &self,
+        file: &dyn StoredFile,
+        temporary: &Path,
+        number: u64,
+        is_first: bool,
+        over: Option<Box<dyn StoredFile>>,
+    ) -> Result<()> {
+        let (storage, path) = (&*self.storage, self.series.path(number));
+        // Where there was no file to lock, another appender may have begun the same log meanwhile, with another number perhaps.
+        let is_in_the_way = |other: u64| other > number || is_first && other != number;
+        let before = self.series.numbers(storage)?;
+        if before.iter().any(|&other| is_in_the_way(other) || other == number && over.is_none()) {
+            return Err(busy(&path));
+        }
+        if let Some(over) = over {
+            let remove = |cause| Error::new(Operation::Remove, &*path, cause);
+            if !over.is_at(&path).map_err(remove)? {
+                return Err(busy(&path));
+            }
+            storage.remove(&path).map_err(remove)?;
+            over.close().map_err(|cause| Error::new(Operation::Close, &*path, cause))?;
+        }
+        storage.rename(temporary, &path).map_err(|cause| match cause.kind() {
+            io::ErrorKind::AlreadyExists => busy(&path),
+            _ => Error::new(Operation::Rename, &*path, cause),
+        })?;
+        if self.series.numbers(storage)?.into_iter().any(is_in_the_way) {
+            storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, &*path, cause))?;
+            return Err(busy(&path));
+        }
+        match file.is_at(&path) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(busy(&path)),
+            Err(cause) => Err(Error::new(Operation::Open, path, cause)),
+        }
+    }
+
     /// Leaves the file, which must be durable, for a new one.
     pub(super) fn rotate(&mut self, header: Header, end: u64) -> Result<()> {
+        let number = self.series.next(self.number)?;
         self.trim(end);
         // While the old one is open nobody else takes it for the last one.
         let (old, old_path) = (self.file.take(), self.path.clone());
-        let begun = self.begin(self.number + 1, header, None, false);
+        let begun = self.begin(number, header, None, None);
         let closed = old.map_or(Ok(()), |old| old.close());
         begun?;
         closed.map_err(|cause| Error::new(Operation::Close, old_path, cause))
@@ -225,29 +277,11 @@ pub(super) struct Closing {
 
 /// Another appender was faster.
 pub(super) fn busy(path: &Path) -> Error {
-    let cause = io::Error::new(io::ErrorKind::ResourceBusy, "another appender has just begun a new file");
+    let cause = io::Error::new(
+        io::ErrorKind::ResourceBusy,
+        "another appender has just begun or ended a file of this log; open it again",
+    );
     Error::new(Operation::Open, path, cause)
-}
-
-/// Makes a file at a path where one may have been left that nobody needs.
-pub(super) fn create_anew(storage: &dyn Storage, path: &Path) -> Result<Box<dyn StoredFile>> {
-    let error = |cause| Error::new(Operation::Create, path, cause);
-    match storage.create(path) {
-        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
-            // Refused while another appender is at it.
-            let left = match storage.open(path) {
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(busy(path)),
-                other => other.map_err(error)?,
-            };
-            if !left.is_at(path).map_err(error)? {
-                return Err(busy(path));
-            }
-            storage.remove(path).map_err(error)?;
-            left.close().map_err(error)?;
-            storage.create(path).map_err(error)
-        }
-        other => other.map_err(error),
-    }
 }
 
 pub(super) fn write_all(file: &dyn StoredFile, path: &Path, mut bytes: &[u8], mut offset: u64) -> Result<()> {

@@ -15,6 +15,9 @@ use crate::Result;
 /// records when they are *written*; a power cut may still take those, and with them what a reader on the same machine did. A reader
 /// on another machine, of a network file system, may so have seen records that are not in the log when it is back.
 ///
+/// Where files are [removed](super::Appender::remove_before) before this has read them, their records are passed over: it goes on with
+/// the first file that is there, and tells of the gap with one error (`NotFound`).
+///
 /// As an iterator it waits for ever.
 ///
 /// ```

@@ -128,6 +128,12 @@ pub(super) fn is_unfinished_header(bytes: &[u8]) -> bool {
         && (bytes.iter().all(|&byte| byte == 0) || bytes.len() < HEADER && bytes[..known] == MAGIC[..known])
 }
 
+/// Whether these are the first bytes of a framed file, as far as they go.
+pub(super) fn begins_with_magic(bytes: &[u8]) -> bool {
+    let known = bytes.len().min(MAGIC.len());
+    known > 0 && bytes[..known] == MAGIC[..known]
+}
+
 /// A checksum of a record's bytes. It does not depend on where the record will be, so no lock is needed for it.
 pub(super) fn sum(content: &[u8]) -> u32 {
     crc32c::crc32c(content)

@@ -1,18 +1,19 @@
 //! [`Note`]: beside a file without frames, while it is open.
 //!
-//! Such a file cannot say whether it was closed in order. A note `events.open` says so: it is there from before the first write until
+//! Such a file cannot say whether it was closed in order. A note `events.manyfiles-open` says so: it is there from before the first write until
 //! everything is durable and the file closed. Who finds one knows that the page cache may show what the disk does not have, and up to
 //! where it is known to have it. The note need not be durable: after a power cut there is no page cache that could differ.
 //!
 //! The doubtful bytes are written again, in a way that a crash at any time leaves them in one place at least: they are copied to
-//! `events.tail`, durably, cut off, and written anew. Rewriting without cutting is not enough: after a failed sync, ext4 leaves extents
+//! `events.manyfiles-tail`, durably, cut off, and written anew. Rewriting without cutting is not enough: after a failed sync, ext4 leaves extents
 //! without content whatever is written to them.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::files::{create_anew, write_all};
+use super::files::{busy, write_all};
+use super::leftovers;
 use super::series::Series;
 use super::storage::{Storage, StoredFile};
 use crate::{Error, Operation, Result};
@@ -27,7 +28,11 @@ pub(super) struct Note {
 /// The note is brought up to date each so many bytes: so much has to be written again at most.
 const EVERY: u64 = 1 << 20;
 /// What a tail begins with: where it belongs, its length, and a checksum of these.
-const TAIL_HEADER: usize = 20;
+pub(super) const TAIL_HEADER: usize = 20;
+/// What a note begins with.
+const NOTE_MAGIC: [u8; 8] = *b"mfopen\0\x01";
+/// A note's length: the magic, a place in the file, and their checksum.
+const NOTE: usize = 20;
 const CHUNK: usize = 256 << 10;
 
 impl Note {
@@ -37,10 +42,18 @@ impl Note {
         let file = match storage.open(&path) {
             Ok(file) => file,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                storage.create(&path).map_err(|cause| Error::new(Operation::Create, &*path, cause))?
+                storage.create(&path).map_err(|cause| match cause.kind() {
+                    io::ErrorKind::AlreadyExists => busy(&path),
+                    _ => Error::new(Operation::Create, &*path, cause),
+                })?
             }
             Err(cause) => return Err(Error::new(Operation::Open, path, cause)),
         };
+        // Between its making and its lock somebody may have taken it for an old one.
+        if !file.is_at(&path).map_err(|cause| Error::new(Operation::Open, &*path, cause))? {
+            return Err(busy(&path));
+        }
+        read_note(&*file, &path)?;
         let note = Note { path, file, said: AtomicU64::new(0) };
         note.say(end)?;
         Ok(note)
@@ -48,7 +61,7 @@ impl Note {
 
     fn say(&self, end: u64) -> Result<()> {
         self.said.store(end, Ordering::Relaxed);
-        write_all(&*self.file, &self.path, &sealed(&end.to_le_bytes()), 0)
+        write_all(&*self.file, &self.path, &sealed(&[NOTE_MAGIC, end.to_le_bytes()].concat()), 0)
     }
 
     /// The file is durable up to `end`. Where that cannot be said, what was said before stays true.
@@ -61,17 +74,20 @@ impl Note {
     /// The file was closed in order.
     pub(super) fn remove(self, storage: &dyn Storage) -> Result<()> {
         let Note { path, file, .. } = self;
-        storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, &*path, cause))?;
+        let remove = |cause| Error::new(Operation::Remove, &*path, cause);
+        if file.is_at(&path).map_err(remove)? {
+            storage.remove(&path).map_err(remove)?;
+        }
         file.close().map_err(|cause| Error::new(Operation::Close, path, cause))
     }
 }
 
 fn note_path(series: &Series) -> PathBuf {
-    series.beside(".open")
+    series.beside(".manyfiles-open")
 }
 
 fn tail_path(series: &Series) -> PathBuf {
-    series.beside(".tail")
+    series.beside(".manyfiles-tail")
 }
 
 /// Bytes with their checksum behind them.
@@ -107,15 +123,30 @@ fn read_to(file: &dyn StoredFile, path: &Path, bytes: &mut [u8], offset: u64) ->
     Ok(has)
 }
 
+/// Whether a file begins as the copy of another one's end.
+pub(super) fn is_tail(first: &[u8]) -> bool {
+    first.get(..TAIL_HEADER).is_some_and(|header| unsealed(header).is_some())
+}
+
 /// Removes what belongs to a file that is not there any more.
 pub(super) fn forget(storage: &dyn Storage, series: &Series) -> Result<()> {
-    for path in [tail_path(series), note_path(series)] {
-        // Asked first: a file system that is read-only refuses to remove even what is not there.
-        match storage.open_to_read(&path) {
+    for (path, is_note) in [(tail_path(series), false), (note_path(series), true)] {
+        // Refused while another appender is at it.
+        let file = match storage.open(&path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-            other => drop(other),
+            other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
+        };
+        if is_note {
+            read_note(&*file, &path)?;
+        } else {
+            read_tail(&*file, &path)?;
         }
-        storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
+        let remove = |cause| Error::new(Operation::Remove, &*path, cause);
+        if !file.is_at(&path).map_err(remove)? {
+            return Err(busy(&path));
+        }
+        storage.remove(&path).map_err(remove)?;
+        file.close().map_err(|cause| Error::new(Operation::Close, &*path, cause))?;
     }
     Ok(())
 }
@@ -131,7 +162,7 @@ pub(super) fn recover(storage: &dyn Storage, series: &Series, file: &dyn StoredF
     let old = match old {
         Some(old) => old,
         None => {
-            let Some(durable) = read_note(storage, series)? else { return Ok(()) };
+            let Some(durable) = find_note(storage, series)? else { return Ok(()) };
             let len = file.len().map_err(|cause| Error::new(Operation::Open, path, cause))?;
             if len <= durable {
                 return Ok(());
@@ -147,16 +178,44 @@ pub(super) fn recover(storage: &dyn Storage, series: &Series, file: &dyn StoredF
     old.close().map_err(|cause| Error::new(Operation::Close, tail, cause))
 }
 
-/// Up to where the file was durable, if there is a note. One that is torn says nothing of that.
-fn read_note(storage: &dyn Storage, series: &Series) -> Result<Option<u64>> {
+/// Up to where the file was durable, if there is a note.
+fn find_note(storage: &dyn Storage, series: &Series) -> Result<Option<u64>> {
     let path = note_path(series);
     let note = match storage.open(&path) {
         Ok(note) => note,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(Error::new(Operation::Open, path, cause)),
     };
-    let bytes = read::<12>(&*note, &path)?;
-    Ok(Some(bytes.as_ref().and_then(|bytes| unsealed(bytes)).map_or(0, number)))
+    read_note(&*note, &path).map(Some)
+}
+
+/// Up to where a note says that the file was durable. One that a crash left unfinished says nothing of that. Anything else is
+/// no note: it is somebody's file, and is left alone.
+fn read_note(note: &dyn StoredFile, path: &Path) -> Result<u64> {
+    let mut bytes = [0; NOTE + 1];
+    let has = read_to(note, path, &mut bytes, 0)?;
+    let bytes = &bytes[..has];
+    if let Some(end) = unsealed(bytes).and_then(|content| content.strip_prefix(&NOTE_MAGIC))
+        && end.len() == 8
+    {
+        return Ok(number(end));
+    }
+    let magic = has.min(NOTE_MAGIC.len());
+    if has <= NOTE && (bytes[..magic] == NOTE_MAGIC[..magic] || bytes.iter().all(|&byte| byte == 0)) {
+        return Ok(0);
+    }
+    let message = "this name is that of a note beside an open log, and this is none; nothing was changed";
+    Err(Error::new(Operation::Open, path, io::Error::new(io::ErrorKind::InvalidData, message)))
+}
+
+/// Where a tail belongs, and its length.
+fn read_tail(tail: &dyn StoredFile, path: &Path) -> Result<(u64, u64)> {
+    let header = read::<TAIL_HEADER>(tail, path)?;
+    let Some(header) = header.as_ref().and_then(|header| unsealed(header)) else {
+        let message = "the end of the file beside it should be in here, and this is damaged or something else";
+        return Err(Error::new(Operation::Read, path, io::Error::new(io::ErrorKind::InvalidData, message)));
+    };
+    Ok((number(&header[..8]), number(&header[8..])))
 }
 
 /// Copies part of the file beside it, durably. The copy has its name when it is whole on the disk.
@@ -166,8 +225,8 @@ fn save_tail(
     file: &dyn StoredFile,
     part: std::ops::Range<u64>,
 ) -> Result<Box<dyn StoredFile>> {
-    let (tail, temporary) = (tail_path(series), series.beside(".tail.new"));
-    let copy = create_anew(storage, &temporary)?;
+    let tail = tail_path(series);
+    let (temporary, copy) = leftovers::create(storage, series)?;
     let (mut buffer, mut at) = (vec![0; CHUNK], part.start);
     while at < part.end {
         let most = CHUNK.min((part.end - at) as usize);
@@ -194,12 +253,7 @@ fn sync_folder(storage: &dyn Storage, series: &Series) -> Result<()> {
 
 /// Cuts the file off where the tail begins, and writes the tail behind it.
 fn write_again(tail: &dyn StoredFile, tail_path: &Path, file: &dyn StoredFile, path: &Path) -> Result<()> {
-    let header = read::<TAIL_HEADER>(tail, tail_path)?;
-    let Some(header) = header.as_ref().and_then(|header| unsealed(header)) else {
-        let cause = io::Error::new(io::ErrorKind::InvalidData, "it is damaged, and has the end of the file beside it");
-        return Err(Error::new(Operation::Read, tail_path, cause));
-    };
-    let (begin, len) = (number(&header[..8]), number(&header[8..]));
+    let (begin, len) = read_tail(tail, tail_path)?;
     file.set_len(begin).map_err(|cause| Error::new(Operation::Write, path, cause))?;
     let (mut buffer, mut at) = (vec![0; CHUNK], 0);
     while at < len {

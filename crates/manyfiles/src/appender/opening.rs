@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use super::appender::Recovery;
 use super::files::{Files, Tail, busy};
-use super::frame::Header;
+use super::frame::{self, HEADER, Header};
+use super::leftovers;
 use super::note::{self, Note};
 use super::options::{OnDamage, Options};
 use super::records::Damage;
@@ -32,7 +33,10 @@ pub(super) struct Beginning {
 
 /// Opens the log, or makes it; see [`Options::open`].
 pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, salt: u32) -> Result<(Files, Beginning)> {
-    let series = Series::new(path)?;
+    let series = Series::new(&*storage, path)?;
+    if !options.framed {
+        not_framed(&series, &*storage)?;
+    }
     let (mut files, beginning) = if options.framed {
         open_framed(series, options, storage, salt)?
     } else if options.rotates() {
@@ -40,12 +44,40 @@ pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, sa
     } else {
         open_plain(series, storage)?
     };
+    leftovers::remove(&*files.storage, &files.series);
     // If it was there already: whoever made it may have been killed before doing this.
     files.sync_folder()?;
     if !options.framed && !options.rotates() {
         files.note = Some(Note::leave(&*files.storage, &files.series, beginning.end)?);
     }
     Ok((files, beginning))
+}
+
+/// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads only, so that
+/// this is said of a log that is open too.
+fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
+    for number in series.numbers(storage)? {
+        let path = series.path(number);
+        let file = match storage.open_to_read(&path) {
+            // Gone meanwhile, or a folder or pipe: opening tells.
+            Err(_) => continue,
+            Ok(file) => file,
+        };
+        let mut first = [0; HEADER];
+        let mut has = 0;
+        while has < first.len() {
+            match file.read_at(&mut first[has..], has as u64) {
+                Ok(0) => break,
+                Ok(n) => has += n,
+                Err(cause) => return Err(Error::new(Operation::Read, path, cause)),
+            }
+        }
+        if frame::begins_with_magic(&first[..has]) || Header::parse(&first).is_some() {
+            let message = "it is a file of framed records: open the log with framing; nothing was changed";
+            return Err(Error::new(Operation::Open, path, io::Error::new(io::ErrorKind::InvalidData, message)));
+        }
+    }
+    Ok(())
 }
 
 /// One file without frames.
@@ -64,7 +96,7 @@ fn open_plain(series: Series, storage: Arc<dyn Storage>) -> Result<(Files, Begin
             note::forget(&*files.storage, &files.series)?;
             // Before there is anything that it could be about.
             files.note = Some(Note::leave(&*files.storage, &files.series, 0)?);
-            files.begin(0, Header::default(), None, false)?;
+            files.begin(0, Header::default(), None, None)?;
             files.note = None;
             Ok((files, new(None)))
         }
@@ -83,7 +115,8 @@ fn open_next(series: Series, storage: Arc<dyn Storage>) -> Result<(Files, Beginn
     let last = numbers.last().copied().unwrap_or(0);
     let mut files = Files::new(storage, series, false, last);
     let old = if last > 0 { Some(files.lock_last()?) } else { None };
-    files.begin(last + 1, Header::default(), None, false)?;
+    let next = files.series.next(last)?;
+    files.begin(next, Header::default(), None, None)?;
     old.map_or(Ok(()), |old| old.close()).map_err(|cause| files.error(Operation::Close, cause))?;
     Ok((files, new(None)))
 }
@@ -94,7 +127,7 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
     let Some(&last) = numbers.last() else {
         let number = u64::from(options.rotates());
         let mut files = Files::new(storage, series, true, number);
-        files.begin(number, first, None, false)?;
+        files.begin(number, first, None, None)?;
         return Ok((files, new(Some(first))));
     };
     let mut files = Files::new(storage, series, true, last);
@@ -112,8 +145,7 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
             return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, message)));
         }
         Start::Unfinished => {
-            file.close().map_err(|cause| files.error(Operation::Close, cause))?;
-            files.begin(last, first, None, true)?;
+            files.begin(last, first, None, Some(file))?;
             return Ok((files, new(Some(first))));
         }
         Start::Foreign => {
@@ -127,12 +159,13 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
         files.file = Some(file);
         return Ok((files, Beginning { header: Some(header), end: len, age, recovery: found.recovery }));
     }
+    let number = files.series.next(last)?;
     let mut next = header.next(salt, found.durable);
     next.inherited = found.records_end.saturating_sub(found.durable);
     let old_path = files.path.clone();
     let tail =
         Tail { file: &*file, path: &old_path, header, len, from: found.durable, to: found.durable + next.inherited };
-    files.begin(last + 1, next, Some(&tail), false)?;
+    files.begin(number, next, Some(&tail), None)?;
     file.close().map_err(|cause| Error::new(Operation::Close, old_path, cause))?;
     let beginning = Beginning { header: Some(next), end: next.begin(), age: Duration::ZERO, recovery: found.recovery };
     Ok((files, beginning))
@@ -189,7 +222,7 @@ impl Files {
     /// Opens the file that has the highest number, for this appender alone.
     fn lock_last(&self) -> Result<Box<dyn StoredFile>> {
         let file = match self.storage.open(&self.path) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(busy(&self.path)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(self.is_gone()?),
             other => other.map_err(|cause| self.error(Operation::Open, cause))?,
         };
         if self.series.numbers(&*self.storage)?.last() != Some(&self.number) {
@@ -197,6 +230,15 @@ impl Files {
         }
         not_moved(&*file, &self.path)?;
         Ok(file)
+    }
+
+    /// Why the file that has the highest number cannot be found.
+    fn is_gone(&self) -> Result<Error> {
+        if self.series.numbers(&*self.storage)?.last() != Some(&self.number) {
+            return Ok(busy(&self.path));
+        }
+        let cause = io::Error::new(io::ErrorKind::NotFound, "it is a symbolic link that leads to nothing");
+        Ok(self.error(Operation::Open, cause))
     }
 }
 

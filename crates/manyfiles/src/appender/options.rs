@@ -136,13 +136,23 @@ impl Options {
     ///   known to be durable. The old file is left as it is, with what a crash tore of it; [`recovery`](Appender::recovery) says
     ///   how much that is. Every record that was found is durable when this returns;
     /// - without framing, in the file, after its end was written again and synced (at most about 1 MiB, after a power cut more).
-    ///   `NAME.open` lies beside the file while it is open, and `NAME.tail` for a moment: leave both to the next opening;
+    ///   `NAME.manyfiles-open` lies beside the file while it is open, and `NAME.manyfiles-tail` for a moment: leave both to the
+    ///   next opening;
     /// - with rotation and without framing, in a new file at every opening.
     ///
-    /// Fails, and leaves everything as it is, if the path is no regular file (`InvalidInput`, or what the system says), another
-    /// appender has the file open (`ResourceBusy`; known where the file system has locks), framing is asked for and the file is
-    /// none of framed records, or it is damaged before its end (`InvalidData`; see [`on_damage`](Options::on_damage)), or if it is to
-    /// be rotated without framing and there is a file of that name without a number (`AlreadyExists`).
+    /// Symbolic links are followed now: a log's files are beside each other, wherever the link is. A log's file should have no second
+    /// name by a hard link: after an unclean end the log would go on beside the name that it is opened by.
+    ///
+    /// Only the last file is read: damage in earlier ones is told by [`Records`](super::Records).
+    ///
+    /// Fails, and leaves everything as it is, if
+    ///
+    /// - the path is no regular file (`InvalidInput`, or what the system says);
+    /// - another appender has the file open, or begins one at this moment (`ResourceBusy`; known where the file system has locks);
+    /// - framing is asked for and the file is none of framed records, or the other way round (`InvalidData`);
+    /// - the file is damaged before its end (`InvalidData`; see [`on_damage`](Options::on_damage));
+    /// - somebody else's file has the name of a note that lies beside a log without frames (`InvalidData`);
+    /// - it is to be rotated without framing and there is a file of that name without a number (`AlreadyExists`).
     pub fn open(self, path: impl AsRef<Path>) -> Result<Appender> {
         Appender::new(path.as_ref(), self, Arc::new(FileSystem::new()))
     }

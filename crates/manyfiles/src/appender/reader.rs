@@ -77,6 +77,11 @@ impl Current {
         Current { number, path, file, len, scanner, end: None, record: 0 }
     }
 
+    /// The number that the file behind this one has.
+    pub(super) fn next_number(&self) -> Option<u64> {
+        self.number.checked_add(1)
+    }
+
     pub(super) fn header(&self) -> &Header {
         self.scanner.header()
     }
@@ -99,10 +104,11 @@ impl Current {
     pub(super) fn is_followed_by(&mut self, next: &Next) {
         let previous = next.header.previous.filter(|previous| previous.salt == self.header().salt);
         if let Some(previous) = previous
-            && next.number == self.number + 1
+            && self.next_number() == Some(next.number)
         {
             self.end = Some(previous.end.max(HEADER as u64));
             self.scanner.look_again(previous.end);
+            self.scanner.is_durable_until(previous.end);
         }
     }
 
@@ -137,14 +143,17 @@ impl Current {
                 Found::Broken => {}
             }
             let offset = self.scanner.position();
-            let until = match (self.scanner.explain(&*self.file)?, self.end) {
+            // Marks behind the end tell of what is before it too, as they did before there was a next file.
+            self.scanner.look_again(self.len);
+            let explained = self.scanner.explain(&*self.file);
+            self.scanner.look_again(self.end.unwrap_or(self.len));
+            let until = match (explained?, self.end) {
                 // Somebody may have written here since it was read, and further on, with marks that say so: a second look tells.
                 _ if !again => {
                     again = true;
-                    self.scanner.look_again(self.end.unwrap_or(self.len));
                     continue;
                 }
-                (Break::Damaged { until }, _) => until,
+                (Break::Damaged { until }, end) => end.map_or(until, |end| until.min(end)),
                 // All of it was durable before the next one was made.
                 (Break::Torn { .. }, Some(end)) => end,
                 (Break::Torn { until }, None) => {

@@ -116,7 +116,7 @@ impl Records {
     }
 
     pub(super) fn open_in(storage: Arc<dyn Storage>, path: &Path, from: Option<Position>) -> Result<Records> {
-        let series = Series::new(path)?;
+        let series = Series::new(&*storage, path)?;
         let numbers: VecDeque<u64> = series.numbers(&*storage)?.into();
         if numbers.is_empty() {
             return Err(Error::new(Operation::Open, path, io::ErrorKind::NotFound.into()));
@@ -186,9 +186,9 @@ impl Records {
         let before = self.current.take();
         let Some(number) = self.numbers.pop_front() else { return Ok(()) };
         if let Some(before) = &before
-            && before.number + 1 != number
+            && before.next_number() != Some(number)
         {
-            let path = self.series.path(before.number + 1);
+            let path = self.series.path(before.number.saturating_add(1));
             let message = "it is missing, between files that are there";
             let cause = io::Error::new(io::ErrorKind::NotFound, message);
             self.pending.push_back(Error::new(Operation::Open, path, cause));
@@ -206,9 +206,9 @@ impl Records {
         }
         let mut from = from;
         if let Some(before) = before {
-            let goes_on = before.number + 1 == number
+            let goes_on = before.next_number() == Some(number)
                 && next.header.previous.is_some_and(|previous| previous.salt == before.header().salt);
-            if !goes_on && before.number + 1 == number {
+            if !goes_on && before.next_number() == Some(number) {
                 let message = "it does not go on where the file before it ends";
                 self.pending.push_back(next.error(io::Error::new(io::ErrorKind::InvalidData, message)));
             }
@@ -279,13 +279,16 @@ impl Records {
     /// At the end of the last file that is known: whether there is more now, in it or in a next one.
     fn find_next(&mut self) -> Result<bool> {
         let Some(current) = &mut self.current else { return Ok(false) };
-        let number = current.number;
+        let behind = current.next_number();
         // In this order: what the file has before the next one is there is read before that.
-        let next = open_file(&*self.storage, &self.series, number + 1)?;
+        let next = match behind {
+            Some(number) => open_file(&*self.storage, &self.series, number)?,
+            None => None,
+        };
         let has_grown = current.look_again().map_err(|cause| current.error(cause))?;
         if let Some(next) = next {
             current.is_followed_by(&next);
-            self.numbers.push_back(number + 1);
+            self.numbers.extend(behind);
             return Ok(true);
         }
         Ok(has_grown)
@@ -294,7 +297,7 @@ impl Records {
     /// Looks whether files were removed that were still to be read: then the next one that is there is read.
     pub(super) fn find_gap(&mut self) -> Result<()> {
         if let Some(current) = &self.current {
-            let behind = current.number + 1;
+            let Some(behind) = current.next_number() else { return Ok(()) };
             let all = self.series.numbers(&*self.storage)?;
             if !all.contains(&behind) {
                 self.numbers.extend(all.into_iter().filter(|&number| number > behind));

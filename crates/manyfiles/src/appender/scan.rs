@@ -14,7 +14,7 @@ pub(super) struct Scanner {
     len: u64,
     /// Where the next frame is.
     at: u64,
-    /// Everything before this place was durable once: the most that a mark says that was passed.
+    /// Everything before this place was durable once: the most that a mark says that was passed, or the next file.
     durable: u64,
     /// Behind the last record that was passed.
     records_end: u64,
@@ -114,6 +114,11 @@ impl Scanner {
         self.durable
     }
 
+    /// Something else than a mark says that the file was durable up to here.
+    pub(super) fn is_durable_until(&mut self, end: u64) {
+        self.durable = self.durable.max(end);
+    }
+
     /// Behind the last record that was passed; behind the header if there was none.
     pub(super) fn records_end(&self) -> u64 {
         self.records_end
@@ -173,13 +178,15 @@ impl Scanner {
         let broken = self.at;
         let found = self.find_mark_beyond(file, broken);
         self.at = broken;
-        let mark = match found? {
+        let limit = match found? {
             Beyond::Mark(mark) => mark,
+            // What was durable when the file was made, or as a mark before it or the next file says.
+            Beyond::NoMark { .. } if self.durable > broken => self.durable,
             Beyond::NoMark { zeros_from } => return Ok(Break::Torn { until: zeros_from }),
         };
-        let next = self.next_by_length(file, mark);
+        let next = self.next_by_length(file, limit);
         self.at = broken;
-        Ok(Break::Damaged { until: next?.unwrap_or(mark) })
+        Ok(Break::Damaged { until: next?.unwrap_or(limit) })
     }
 
     /// The first mark behind `place` that says `place` was durable; if there is none, where the zeros at the end begin.

@@ -14,13 +14,16 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// A relative path is that of the working directory now, whatever the process does with it later.
-    pub(super) fn new(base: &Path) -> Result<Series> {
+    /// A relative path is that of the working directory now, whatever the process does with it later. Symbolic links are followed
+    /// now too: the next file is beside the last one, not beside a link to it.
+    pub(super) fn new(storage: &dyn Storage, base: &Path) -> Result<Series> {
         let error = |cause| Error::new(Operation::Open, base, cause);
-        if base.file_name().is_none() {
-            return Err(error(io::Error::new(io::ErrorKind::InvalidInput, "a file's path ends in its name")));
+        let invalid = |message| error(io::Error::new(io::ErrorKind::InvalidInput, message));
+        let name = base.file_name().ok_or_else(|| invalid("a file's path ends in its name"))?;
+        if !base.as_os_str().as_encoded_bytes().ends_with(name.as_encoded_bytes()) {
+            return Err(invalid("a path that ends so is a folder's; a file's ends in its name"));
         }
-        Ok(Series { base: std::path::absolute(base).map_err(error)? })
+        Ok(Series { base: storage.resolve(base).map_err(error)? })
     }
 
     pub(super) fn base(&self) -> &Path {
@@ -33,6 +36,15 @@ impl Series {
 
     pub(super) fn path(&self, number: u64) -> PathBuf {
         if number == 0 { self.base.clone() } else { self.beside(&format!(".{number:06}")) }
+    }
+
+    /// The number that comes behind another one.
+    pub(super) fn next(&self, number: u64) -> Result<u64> {
+        number.checked_add(1).ok_or_else(|| {
+            let cause =
+                io::Error::new(io::ErrorKind::InvalidData, "its number is the highest there is: no file can follow");
+            Error::new(Operation::Create, self.path(number), cause)
+        })
     }
 
     /// The path with something behind it.
@@ -58,8 +70,10 @@ impl Series {
 fn number_of(name: &OsStr, base: &OsStr) -> Option<u64> {
     let number = name.as_encoded_bytes().strip_prefix(base.as_encoded_bytes())?.strip_prefix(b".")?;
     let is_ours = number.len() >= 6 && number.iter().all(u8::is_ascii_digit);
-    let number = std::str::from_utf8(number).ok()?.parse().ok()?;
-    (is_ours && number > 0).then_some(number)
+    let digits = std::str::from_utf8(number).ok()?;
+    let number: u64 = digits.parse().ok()?;
+    // Each number has one spelling: `events.0000009` is somebody else's.
+    (is_ours && number > 0 && format!("{number:06}") == digits).then_some(number)
 }
 
 /// The folder that has the file.
@@ -81,6 +95,9 @@ mod tests {
             ("events.1000000", Some(1_000_000)),
             ("events.000000", None),
             ("events.00001", None),
+            ("events.0000001", None),
+            ("events.18446744073709551615", Some(u64::MAX)),
+            ("events.18446744073709551616", None),
             ("events.00000a", None),
             ("events.new", None),
             ("events", None),

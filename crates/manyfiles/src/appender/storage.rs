@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::sys;
@@ -16,7 +18,11 @@ pub(super) trait Storage: Send + Sync {
     fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
     /// Opens a file that is there, to read it beside those who write.
     fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
-    /// Gives a file another name, in the place of whatever has it.
+    /// The path behind symbolic links, so that a log has one name however a program calls it.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
+    /// A number that nobody else gets.
+    fn unique(&self) -> u64;
+    /// Gives a file another name that nothing has; `AlreadyExists` if something has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable.
@@ -67,11 +73,40 @@ impl Storage for FileSystem {
     }
 
     fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        // Asked before: opening a pipe waits for somebody to write to it.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(not_regular());
+        }
         regular(File::open(path)?)
     }
 
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        /// As many as systems follow.
+        const MOST_LINKS: usize = 40;
+        let mut path = std::path::absolute(path)?;
+        for _ in 0..MOST_LINKS {
+            let folder = path.parent().unwrap_or(&path);
+            // A path of Windows without links stays as people write it.
+            let folder = if cfg!(windows) { folder.to_owned() } else { folder.canonicalize()? };
+            let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+            path = folder.join(name);
+            match std::fs::read_link(&path) {
+                Ok(target) => path = std::path::absolute(folder.join(target))?,
+                Err(_) => return Ok(path),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links lead there"))
+    }
+
+    fn unique(&self) -> u64 {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        // Keyed at random; a process that was forked has the same keys, and another number.
+        RandomState::new().hash_one((std::process::id(), time, MADE.fetch_add(1, Ordering::Relaxed)))
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        std::fs::rename(from, to)
+        sys::rename_new(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -94,9 +129,13 @@ impl Storage for FileSystem {
 /// A pipe or a device has no places to write at, and keeps nothing.
 fn regular(file: File) -> io::Result<Box<dyn StoredFile>> {
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(not_regular());
     }
     Ok(Box::new(file))
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")
 }
 
 impl ReadAt for File {
@@ -141,10 +180,22 @@ impl StoredFile for File {
     }
 
     fn is_at(&self, path: &Path) -> io::Result<bool> {
-        let there = match File::open(path) {
+        // A file need not be opened for that where its path tells who it is.
+        #[cfg(unix)]
+        let opened = std::fs::metadata(path);
+        #[cfg(not(unix))]
+        let opened = File::open(path);
+        let there = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             other => other?,
         };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let own = self.metadata()?;
+            Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
+        }
+        #[cfg(not(unix))]
         Ok(sys::identity_of(self)? == sys::identity_of(&there)?)
     }
 

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use super::asynchronous::wake;
 use super::batch::{Batch, NewFile, Piece};
 use super::group::{Group, Guard};
-use crate::Result;
+use crate::{Operation, Result};
 
 impl Group {
     /// The writer's work: hands what is buffered to the system, and behind it the rest of a record that is not copied. Who calls this
@@ -13,7 +13,9 @@ impl Group {
     pub(super) fn write<'a>(&'a self, mut state: Guard<'a>, rest: &[u8], syncs: bool) -> Guard<'a> {
         let mut batch = state.take_batch();
         drop(state);
+        let role = self.takes_role(Operation::Write);
         self.write_batch(&batch, rest, syncs);
+        role.ends_well();
         batch.clear(self.options.capacity);
         let mut state = self.lock();
         state.spare = batch;

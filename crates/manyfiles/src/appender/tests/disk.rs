@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::appender::storage::{ReadAt, Storage, StoredFile};
@@ -55,6 +55,8 @@ pub enum Call {
 pub enum Fault {
     /// It fails with this number, and so do all of its kind after it if `for_good`.
     Fail { errno: i32, for_good: bool },
+    /// It panics, as a call with a bug in it would.
+    Panic,
     /// It writes a part: of `n` bytes `n / 2`, or one.
     Short,
 }
@@ -118,6 +120,8 @@ struct Inner {
     is_over: bool,
     random: Random,
     gate: Option<Gate>,
+    /// Numbers given away.
+    unique: u64,
     remains: Option<Remains>,
 }
 
@@ -156,7 +160,7 @@ struct Changes {
 
 impl Disk {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A disk with these files on it.
@@ -286,6 +290,7 @@ impl Inner {
                     self.failed += 1;
                     return Err(io::Error::from_raw_os_error(errno));
                 }
+                Fault::Panic if n == nth => panic!("call number {n} has a bug"),
                 Fault::Short if n == nth => return Ok(Some(fault)),
                 _ => {}
             }
@@ -448,9 +453,22 @@ impl Storage for Disk {
         Ok(Box::new(OpenFile { disk: self.clone(), id }))
     }
 
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        std::path::absolute(path)
+    }
+
+    fn unique(&self) -> u64 {
+        let mut inner = self.lock();
+        inner.unique += 1;
+        inner.unique
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut inner = self.lock();
         inner.call(Call::Rename)?;
+        if inner.names.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         let id = inner.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         inner.names.insert(to.to_owned(), id);
         inner.name_changes.push(NameChange::Renamed(from.to_owned(), to.to_owned(), id));

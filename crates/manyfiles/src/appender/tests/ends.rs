@@ -79,7 +79,7 @@ struct Log {
 impl Log {
     /// What a program finds that reads it. Nothing in a good log may be an error.
     fn read(&self, disk: &Disk, story: &str) -> Vec<Vec<u8>> {
-        if !disk.names().iter().any(|name| !name.to_string_lossy().ends_with(".new")) {
+        if !disk.names().iter().any(|name| !name.to_string_lossy().contains(".manyfiles-")) {
             return Vec::new();
         }
         let records = Records::open_in(Arc::new(disk.clone()), &base(), None);
@@ -89,7 +89,7 @@ impl Log {
 
     /// Without frames, nothing tells records apart: all bytes of all files.
     fn bytes(disk: &Disk) -> Vec<u8> {
-        let tail = base().with_extension("tail");
+        let tail = base().with_extension("manyfiles-tail");
         if let Some((tail, _)) = disk.file(&tail) {
             // An opening was interrupted: the next one writes this again.
             let begin = u64::from_le_bytes(tail[..8].try_into().unwrap()) as usize;

@@ -187,3 +187,37 @@ fn a_failure_while_opening_is_the_answer_and_the_next_opening_goes_on() {
         appender.close().unwrap();
     }
 }
+
+/// A thread that does the work of all and panics: the others are told, and do not wait for it for ever.
+#[test]
+fn a_panic_of_the_thread_that_writes_or_syncs_reaches_every_waiter() {
+    for call in [Call::Write, Call::Sync, Call::Create, Call::Rename, Call::SyncFolder, Call::Close] {
+        for nth in 1..=4 {
+            let story = format!("{call:?} number {nth}");
+            let disk = Disk::default();
+            let options = Appender::options().framed(true).rotate_bytes(150);
+            let appender = Arc::new(Appender::new(&base(), options, Arc::new(disk.clone())).unwrap());
+            disk.inject(call, nth, Fault::Panic);
+            let (sender, ended) = std::sync::mpsc::channel();
+            for thread in 0..4 {
+                let (appender, sender) = (Arc::clone(&appender), sender.clone());
+                std::thread::spawn(move || {
+                    let appends =
+                        || (0..12).try_for_each(|n| appender.append_durable(format!("<{thread} {n}>").as_bytes()));
+                    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(appends));
+                    sender.send(result.map_err(drop)).unwrap();
+                });
+            }
+            let told: Vec<_> = (0..4)
+                .map(|_| ended.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("{story}: it hangs")))
+                .collect();
+            assert_eq!(told.iter().filter(|result| result.is_err()).count(), 1, "{story}: one has panicked");
+            for error in told.into_iter().flatten().filter_map(Result::err) {
+                assert!(error.to_string().contains("has panicked"), "{story}: {error}");
+            }
+            let error = appender.append_durable(b"late").unwrap_err();
+            assert!(error.path().is_some() && error.to_string().contains("has panicked"), "{story}: {error}");
+            appender.sync().unwrap_err();
+        }
+    }
+}

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::future::Future;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -69,6 +69,14 @@ impl Storage for Scene {
         Err(io::ErrorKind::NotFound.into())
     }
 
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
+
+    fn unique(&self) -> u64 {
+        0
+    }
+
     fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
         Ok(())
     }
@@ -78,7 +86,7 @@ impl Storage for Scene {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        if path.extension().is_some_and(|end| end == "open") {
+        if path.extension().is_some_and(|end| end == "manyfiles-open") {
             return Ok(Box::new(Note));
         }
         let mut inner = self.0.lock().unwrap();

@@ -170,6 +170,14 @@ impl Storage for Scales {
         self.open(path)
     }
 
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
+
+    fn unique(&self) -> u64 {
+        0
+    }
+
     fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
         Ok(())
     }

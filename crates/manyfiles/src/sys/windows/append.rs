@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io;
+use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
 use windows_sys::Win32::Foundation::ERROR_SHARING_VIOLATION;
-use windows_sys::Win32::Storage::FileSystem::{FILE_SHARE_DELETE, FILE_SHARE_READ};
+use windows_sys::Win32::Storage::FileSystem::{FILE_SHARE_DELETE, FILE_SHARE_READ, MoveFileExW};
 
 /// Opens a file to read and write, or makes it (then it must not be there). While it is open, others may read it, and may
 /// not open it to write.
@@ -20,4 +21,23 @@ pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File>
         )),
         other => other,
     }
+}
+
+/// Gives a file another name; `AlreadyExists` if anything has that.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let (from, to) = (null_terminated(from), null_terminated(to));
+    // SAFETY: both are strings that end in a null and live until the call returns.
+    match unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// An absolute path for a call of the system: a long one is only taken with a prefix.
+fn null_terminated(path: &Path) -> Vec<u16> {
+    const LONG: usize = 240;
+    let wide: Vec<u16> = path.as_os_str().encode_wide().collect();
+    let has_drive = wide.get(1) == Some(&u16::from(b':'));
+    let prefix = if wide.len() >= LONG && has_drive { r"\\?\" } else { "" };
+    prefix.encode_utf16().chain(wide).chain([0]).collect()
 }
