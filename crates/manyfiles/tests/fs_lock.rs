@@ -1,9 +1,8 @@
-//! Locks of files that are closed in the background. Alone in its program: where another test starts a process, that has a copy of
-//! every descriptor until it calls exec, and a lock lasts as long as any copy.
+//! Locks of files that are closed in the background. In a program in which no test starts a process: that has a copy of every
+//! descriptor until it calls exec, and a lock lasts as long as any copy.
 #![cfg(all(feature = "fs", target_os = "linux"))]
 
 use manyfiles::close::{Closer, Policy};
-use manyfiles_testkit::{Need, SlowMount, skip_unless};
 
 #[test]
 fn a_lock_ends_with_its_file() {
@@ -42,21 +41,6 @@ fn a_lock_that_a_clone_took_ends_with_both() {
         }
         std::fs::File::open(&path).unwrap().try_lock().expect("the lock has outlived its files");
     }
-    files.finish().unwrap();
-}
-
-/// The kernel does not list the locks that a FUSE process keeps.
-#[test]
-fn a_lock_on_a_fuse_mount_is_closed_on_the_spot() {
-    skip_unless!(Need::Fuse);
-    let mount = SlowMount::options().mount().unwrap();
-    let files = Closer::options().policy(Policy::Always).build();
-    for n in 0..20 {
-        let file = files.create(mount.path().join(n.to_string())).unwrap();
-        file.lock().unwrap();
-        drop(file);
-    }
-    assert_eq!(files.metrics().closed_inline, 20);
     files.finish().unwrap();
 }
 

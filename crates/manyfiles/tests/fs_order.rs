@@ -234,3 +234,18 @@ fn ordinary_errors_come_while_a_close_is_pending() {
     assert_eq!(files.pending(), 1, "none of these waited");
     files.finish().unwrap();
 }
+
+/// The kernel does not list the locks that a FUSE process keeps.
+#[test]
+fn a_lock_on_a_fuse_mount_is_closed_on_the_spot() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().mount().unwrap();
+    let files = Closer::options().policy(Policy::Always).build();
+    for n in 0..20 {
+        let file = files.create(mount.path().join(n.to_string())).unwrap();
+        file.lock().unwrap();
+        drop(file);
+    }
+    assert_eq!(files.metrics().closed_inline, 20);
+    files.finish().unwrap();
+}
