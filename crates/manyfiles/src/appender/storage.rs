@@ -196,7 +196,11 @@ impl StoredFile for File {
             Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
         }
         #[cfg(not(unix))]
-        Ok(sys::identity_of(self)? == sys::identity_of(&there)?)
+        {
+            let (own, there) = (sys::identity_of(self)?, sys::identity_of(&there)?);
+            // Wine tells no volume of an open file that was renamed.
+            Ok(own.file == there.file && (own.volume == there.volume || own.volume == 0))
+        }
     }
 
     fn sync(&self) -> io::Result<()> {
