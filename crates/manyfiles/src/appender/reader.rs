@@ -59,6 +59,9 @@ pub(super) struct Current {
     record: u64,
 }
 
+/// How often a place is looked at before it is called damaged: a write that is under way may be seen in part.
+const LOOKS: u32 = 6;
+
 /// What is next.
 pub(super) enum Item {
     Record(Vec<u8>),
@@ -130,7 +133,7 @@ impl Current {
         if self.end.is_some_and(|end| self.scanner.position() >= end) {
             return Ok(Item::End { torn_bytes: 0 });
         }
-        let mut again = false;
+        let mut looks = 0;
         loop {
             match self.scanner.next(&*self.file)? {
                 Found::Record(record) => {
@@ -148,9 +151,17 @@ impl Current {
             let explained = self.scanner.explain(&*self.file);
             self.scanner.look_again(self.end.unwrap_or(self.len));
             let until = match (explained?, self.end) {
-                // Somebody may have written here since it was read, and further on, with marks that say so: a second look tells.
-                _ if !again => {
-                    again = true;
+                // Somebody may have written here since it was read, and further on, with marks that say so, or be writing just now:
+                // a second look tells, and of what looks damaged where an appender may be at work, a few more.
+                (found, end)
+                    if looks == 0 || looks < LOOKS && end.is_none() && matches!(found, Break::Damaged { .. }) =>
+                {
+                    if looks > 0 {
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    }
+                    looks += 1;
+                    self.len = self.file.len()?;
+                    self.scanner.look_again(self.end.unwrap_or(self.len));
                     continue;
                 }
                 (Break::Damaged { until }, end) => end.map_or(until, |end| until.min(end)),
