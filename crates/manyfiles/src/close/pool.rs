@@ -172,6 +172,10 @@ impl Pool {
 
     fn hand_over(self: &Arc<Pool>, handle: Handle, path: Option<Box<Path>>, access: Access) {
         let spot = Spot::of(&handle).with(access);
+        // No regular file: who writes to a FIFO would find a reader that has gone, and who reads from a pipe wait for its end.
+        if spot == Spot::Nowhere && matches!(handle, Handle::System(_)) {
+            return self.close_in_order(handle, path, Some(access));
+        }
         // Closes of one file are made in their order, whichever closers they were given to.
         if let Some(file) = spot.file()
             && process::pending() > self.unsettled.load(Ordering::Relaxed)

@@ -21,15 +21,10 @@ impl Owner {
         self.0.as_ref().unwrap_or_else(|| &close::global().pool)
     }
 
-    /// Closes now or soon. What is no regular file is closed now: who writes to a FIFO would find a reader that has gone.
+    /// Closes now or soon.
     #[inline]
     pub(super) fn close<P: Into<PathBuf>>(&self, file: File, path: Option<P>, access: Option<Access>) {
-        let pool = self.pool();
-        if pool.closes_here() || sys::regular_file(&file).is_some() {
-            pool.close(file, path, access);
-        } else {
-            pool.close_in_order(Handle::System(file.into()), path.map(|path| path.into().into()), access);
-        }
+        self.pool().close(file, path, access);
     }
 
     /// Closes now.

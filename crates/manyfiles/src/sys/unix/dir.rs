@@ -171,12 +171,11 @@ impl Dir {
     /// no server decides, and no program.
     #[cfg(all(feature = "tree", target_os = "linux"))]
     pub(crate) fn is_private(&self) -> bool {
-        // linux/magic.h: ext4, XFS, btrfs, F2FS, tmpfs.
-        const LOCAL: [u32; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
-        let (Ok(system), Ok(folder)) = (rustix::fs::fstatfs(&self.0), rustix::fs::fstat(&self.0)) else { return false };
-        // The field's type differs between processors; magic numbers have 32 bits. An access control list gives nobody more
-        // than the group's bits say.
-        LOCAL.contains(&(system.f_type as u32))
+        use super::magic::{self, BTRFS, EXT, F2FS, TMPFS, XFS};
+        const LOCAL: [u32; 5] = [EXT, XFS, BTRFS, F2FS, TMPFS];
+        let (Some(kind), Ok(folder)) = (magic::of(&self.0), rustix::fs::fstat(&self.0)) else { return false };
+        // An access control list gives nobody more than the group's bits say.
+        LOCAL.contains(&kind)
             && folder.st_mode & 0o022 == 0
             && (folder.st_uid == 0 || folder.st_uid == super::own_user())
     }

@@ -12,6 +12,8 @@ mod file;
 mod kept;
 #[cfg(feature = "tree")]
 mod link;
+#[cfg(target_os = "linux")]
+mod magic;
 mod mapping;
 #[cfg(feature = "tree")]
 mod name;

@@ -10,28 +10,16 @@ impl Dir {
     /// Whether the folder holds names as one that differ in case, or may: a FUSE file system doesn't say.
     #[cfg(target_os = "linux")]
     pub(crate) fn folds(&self) -> bool {
-        use rustix::fs::{IFlags, Mode, OFlags, fstatfs, ioctl_getflags, openat};
-        // linux/magic.h. Those that always fold: FAT, exFAT, NTFS (two drivers), SMB (three names), HFS, HFS+.
-        const FOLD: [u32; 10] = [
-            0x4d44,
-            0x2011_bab0,
-            0x7366_746e,
-            0x5346_544e,
-            0x517b,
-            0xff53_4d42,
-            0xfe53_4d42,
-            0x4244,
-            0x482b,
-            0x6573_5546,
-        ];
-        // Those where a folder may be made to: ext4, F2FS, tmpfs, bcachefs.
-        const MAY: [u32; 4] = [0xef53, 0xf2f5_2010, 0x0102_1994, 0xca45_1a4e];
+        use super::magic::{self, BCACHEFS, EXFAT, EXT, F2FS, FAT, FUSE, HFS, HFS_PLUS, NTFS, SMB, TMPFS};
+        use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, openat};
+        const ALWAYS: [u32; 10] = [FAT, EXFAT, NTFS[0], NTFS[1], SMB[0], SMB[1], SMB[2], HFS, HFS_PLUS, FUSE];
+        // Those where a folder may be made to.
+        const MAY: [u32; 4] = [EXT, F2FS, TMPFS, BCACHEFS];
         /// `FS_CASEFOLD_FL`.
         const CASEFOLD: u32 = 0x4000_0000;
-        // The field's type differs between processors; magic numbers have 32 bits.
-        let Ok(kind) = fstatfs(self.as_fd()).map(|system| system.f_type as u32) else { return false };
+        let Some(kind) = magic::of(self.as_fd()) else { return false };
         if !MAY.contains(&kind) {
-            return FOLD.contains(&kind);
+            return ALWAYS.contains(&kind);
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let Ok(folder) = openat(self.as_fd(), c".", flags, Mode::empty()) else { return false };

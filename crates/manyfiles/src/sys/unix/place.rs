@@ -139,23 +139,10 @@ pub(crate) fn may_be_on_one_volume(a: &std::fs::Metadata, b: &std::fs::Metadata)
 /// Whether a lock may be held through this handle, which its close would release.
 #[cfg(target_os = "linux")]
 pub(crate) fn may_hold_lock(file: impl AsFd) -> bool {
-    /// File systems whose locks the kernel keeps, and lists: bcachefs, btrfs, exFAT, ext2 to ext4, F2FS, overlay, ramfs, tmpfs,
-    /// FAT, XFS, ZFS. A lock on FUSE, NFS or SMB may be known to the server alone.
-    const LOCAL: [u32; 11] = [
-        0xCA45_1A4E,
-        0x9123_683E,
-        0x2011_BAB0,
-        0xEF53,
-        0xF2F5_2010,
-        0x794C_7630,
-        0x8584_58F6,
-        0x0102_1994,
-        0x4D44,
-        0x5846_5342,
-        0x2FC1_2FC1,
-    ];
-    let is_local = rustix::fs::fstatfs(&file).is_ok_and(|stat| LOCAL.contains(&(stat.f_type as u32)));
-    if !is_local {
+    use super::magic::{self, BCACHEFS, BTRFS, EXFAT, EXT, F2FS, FAT, OVERLAY, RAMFS, TMPFS, XFS, ZFS};
+    /// The kernel keeps the locks of these, and lists them. One on FUSE, NFS or SMB may be known to the server alone.
+    const LISTED: [u32; 11] = [BCACHEFS, BTRFS, EXFAT, EXT, F2FS, FAT, OVERLAY, RAMFS, TMPFS, XFS, ZFS];
+    if !magic::of(&file).is_some_and(|kind| LISTED.contains(&kind)) {
         return true;
     }
     let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_fd().as_raw_fd()));

@@ -158,11 +158,9 @@ pub(crate) fn sync_file_system(_file: impl AsFd) -> io::Result<()> {
 /// Linux tells since 5.8; before, it answered that all was well. Network and FUSE file systems need not sync at all.
 #[cfg(target_os = "linux")]
 pub(crate) fn can_sync_file_system(file: impl AsFd) -> bool {
-    // ext2 to ext4, XFS, btrfs, F2FS, tmpfs: linux/magic.h.
-    const DURABLE: [u32; 5] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994];
-    // The field's type differs between processors; magic numbers have 32 bits.
-    let kind = rustix::fs::fstatfs(file).map(|system| system.f_type as u32);
-    kind.is_ok_and(|kind| DURABLE.contains(&kind)) && syncfs_tells_errors()
+    use super::magic::{self, BTRFS, EXT, F2FS, TMPFS, XFS};
+    const DURABLE: [u32; 5] = [EXT, XFS, BTRFS, F2FS, TMPFS];
+    magic::of(file).is_some_and(|kind| DURABLE.contains(&kind)) && syncfs_tells_errors()
 }
 
 /// Needs Linux.
