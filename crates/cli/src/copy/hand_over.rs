@@ -19,6 +19,8 @@ pub struct HandOver<'a> {
     options: &'a Options,
     links: HardLinks,
     acls: sys::Acls,
+    /// Who this process makes files for, if it could make them for others too.
+    own_ids: Option<(u32, u32)>,
     /// Sockets, which nothing is made of.
     pub sockets: Vec<PathBuf>,
     /// Entries that belong to others in the source, and will not in the copy.
@@ -32,6 +34,7 @@ impl<'a> HandOver<'a> {
             options,
             links: HardLinks::default(),
             acls: sys::Acls::default(),
+            own_ids: sys::is_privileged().then(sys::own_ids),
             sockets: Vec::new(),
             other_owners: 0,
         }
@@ -48,7 +51,7 @@ impl<'a> HandOver<'a> {
         let Some(first) = first else { return self.whole(found) };
         let tree = self.session.tree();
         let handed_over = match found.metadata.is_file() {
-            true => tree.hard_link_or(&found.path, first, Content::copy_of(&found.source), self.metadata(found)),
+            true => tree.hard_link_or(&found.path, first, Content::copy_of(&found.absolute), self.metadata(found)),
             false => tree.hard_link(&found.path, first),
         };
         drop(handed_over); // an error of these calls is in the report
@@ -77,7 +80,7 @@ impl<'a> HandOver<'a> {
         let handed_over = match self.node(found) {
             Some(node) => tree.node(&found.path, node, metadata),
             None if kind.is_dir() => tree.folder(&found.path, metadata),
-            None if kind.is_file() => tree.file_with(&found.path, Content::copy_of(&found.source), metadata),
+            None if kind.is_file() => tree.file_with(&found.path, Content::copy_of(&found.absolute), metadata),
             None if kind.is_symlink() => {
                 match sys::reach(&found.source).and_then(|reached| fs::read_link(reached.path())) {
                     Ok(target) => tree.symlink(&found.path, target, metadata),
@@ -131,7 +134,7 @@ impl<'a> HandOver<'a> {
         if let Some((user, group)) = sys::owner(of) {
             if self.options.same_owner {
                 metadata = metadata.owner(user, group);
-            } else if sys::is_privileged() && sys::own_ids() != (user, group) {
+            } else if self.own_ids.is_some_and(|own| own != (user, group)) {
                 self.other_owners += 1;
             }
         }

@@ -56,17 +56,18 @@ impl Selection<'_> {
 
     fn show(&mut self, found: &Found) -> ControlFlow<()> {
         found.is_settled.set(true);
-        let Some(path) = strip(&found.path, self.args.options.strip_components) else {
-            return ControlFlow::Continue(());
+        let stripped = match self.args.options.strip_components {
+            0 => None,
+            n => match strip(&found.path, n) {
+                Some(path) => Some(Found { path, ..found.clone() }),
+                None => return ControlFlow::Continue(()),
+            },
         };
         if let Err(limit) = self.budget.spend(&found.metadata) {
             self.over = Some(self.limit_message(limit));
             return ControlFlow::Break(());
         }
-        match path == found.path {
-            true => (self.visit)(Ok(found)),
-            false => (self.visit)(Ok(&Found { path, ..found.clone() })),
-        }
+        (self.visit)(Ok(stripped.as_ref().unwrap_or(found)))
     }
 
     fn limit_message(&self, limit: Limit) -> String {
@@ -81,10 +82,13 @@ impl Selection<'_> {
 
 /// Where patterns see it: a file that was given by itself has its name alone.
 fn place<'a>(placed: &'a Placed, found: &'a Found) -> Place<'a> {
-    match found.source.file_name() {
-        Some(name) if found.above.is_none() && !found.metadata.is_dir() => Place::from(Path::new(name)),
-        _ => Place::below(placed.name.as_deref(), &found.below),
+    if found.above.is_none()
+        && !found.metadata.is_dir()
+        && let Some(name) = found.source.file_name()
+    {
+        return Place::from(Path::new(name));
     }
+    Place::below(placed.name.as_deref(), &found.below)
 }
 
 /// How much may still be copied.

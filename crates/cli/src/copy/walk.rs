@@ -3,6 +3,7 @@
 //! One folder is open at any time, and memory grows with the folders that are still to be read, not with files.
 
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
 use std::ops::ControlFlow;
@@ -11,14 +12,16 @@ use std::rc::Rc;
 
 use manyfiles::{Error, Operation};
 
-use super::target::{Placed, join};
+use super::target::Placed;
 use crate::sys::{self, FileId};
 
 /// Something that is to be copied.
 #[derive(Clone)]
 pub struct Found {
-    /// Where it is.
+    /// Where it is, as messages say it: below the source as it was given.
     pub source: PathBuf,
+    /// The same from the root of the file system, as it is opened.
+    pub absolute: PathBuf,
     /// The same below the source that was given; `.` is that source itself.
     pub below: PathBuf,
     /// Where it goes, below the root.
@@ -29,6 +32,35 @@ pub struct Found {
     pub above: Option<Rc<Found>>,
     /// Whether this was handed over, or need not be.
     pub is_settled: Cell<bool>,
+}
+
+impl Found {
+    /// What is in this folder under a name that is still to be given.
+    fn inside(self: &Rc<Found>) -> Found {
+        Found { above: Some(self.clone()), ..Found::clone(self) }
+    }
+
+    /// Becomes what has this name in `folder`. The memory of the paths is used again: a folder may hold many files.
+    fn become_entry(&mut self, folder: &Found, name: &OsStr, metadata: Metadata) {
+        set(&mut self.source, &folder.source, name);
+        set(&mut self.absolute, &folder.absolute, name);
+        set_below(&mut self.below, &folder.below, name);
+        set_below(&mut self.path, &folder.path, name);
+        self.metadata = metadata;
+        self.is_settled.set(false);
+    }
+}
+
+/// Makes `path` lead to `name` in `folder`.
+fn set(path: &mut PathBuf, folder: &Path, name: &OsStr) {
+    path.clear();
+    path.push(folder);
+    path.push(name);
+}
+
+/// As [`set`]; below `.` there are names alone.
+fn set_below(path: &mut PathBuf, folder: &Path, name: &OsStr) {
+    set(path, if folder.as_os_str() == "." { Path::new("") } else { folder }, name);
 }
 
 /// Is shown what was found, or why it was not.
@@ -45,9 +77,16 @@ pub fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> Con
         }
     };
     let mut folders = Vec::new();
-    let is_settled = Cell::default();
-    let (source, path) = (placed.source.clone(), placed.path.clone());
-    let top = Found { source, below: ".".into(), path, metadata, above: None, is_settled };
+    let top = Found {
+        source: placed.source.clone(),
+        // Where the current folder is gone, opening says so.
+        absolute: std::path::absolute(&placed.source).unwrap_or_else(|_| placed.source.clone()),
+        below: ".".into(),
+        path: placed.path.clone(),
+        metadata,
+        above: None,
+        is_settled: Cell::default(),
+    };
     if visit(Ok(&top))? && top.metadata.is_dir() {
         folders.push(Rc::new(top));
     }
@@ -59,6 +98,7 @@ pub fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> Con
                 continue;
             }
         };
+        let mut found = folder.inside();
         for entry in entries {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -68,27 +108,25 @@ pub fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> Con
                     break;
                 }
             };
-            let name = PathBuf::from(entry.file_name());
-            let source = folder.source.join(&name);
+            let name = entry.file_name();
             let metadata = match entry.metadata() {
                 Ok(metadata) => metadata,
                 Err(error) => {
-                    visit(Err(cannot_read(source, error)))?;
+                    visit(Err(cannot_read(folder.source.join(name), error)))?;
                     continue;
                 }
             };
-            if metadata.is_dir() && root.is_some() && root == sys::file_id(&source, &metadata) {
+            found.become_entry(&folder, &name, metadata);
+            let is_folder = found.metadata.is_dir();
+            if is_folder && root.is_some() && root == sys::file_id(&found.source, &found.metadata) {
                 visit(Err(cannot_read(
-                    source,
+                    found.source.clone(),
                     io::Error::other("this is the destination, which is not copied into itself"),
                 )))?;
                 continue;
             }
-            let (below, path) = (join(&folder.below, &name), join(&folder.path, &name));
-            let found =
-                Found { source, below, path, metadata, above: Some(folder.clone()), is_settled: Cell::default() };
-            if visit(Ok(&found))? && found.metadata.is_dir() {
-                folders.push(Rc::new(found));
+            if visit(Ok(&found))? && is_folder {
+                folders.push(Rc::new(found.clone()));
             }
         }
     }
