@@ -279,6 +279,28 @@ fn nodes_and_links_get_their_mode_and_owner_through_a_handle() {
 }
 
 #[test]
+fn a_folder_gets_its_mode_whatever_was_made_of_it_before_its_entry_came() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = |name: &str| temp.path().join(name);
+    std::fs::create_dir(path("was there")).unwrap();
+    set_mode(path("was there"), 0o711);
+    let tree = TreeWriter::new(temp.path()).unwrap();
+    tree.folder("given twice", Metadata::default().mode(0o700)).unwrap();
+    for folder in ["was there", "made for a file", "given twice"] {
+        // Too long to be kept in memory: its folder is made now.
+        let mut file = tree.create(format!("{folder}/f"), Metadata::default()).unwrap();
+        file.write_all(&vec![b'n'; 300 << 10]).unwrap();
+        assert!(path(folder).is_dir());
+        file.close().unwrap();
+        tree.folder(folder, Metadata::default().mode(0o750)).unwrap();
+    }
+    tree.finish().unwrap();
+    for folder in ["was there", "made for a file", "given twice"] {
+        assert_eq!(mode(path(folder)), 0o750 & !umask(), "{folder}");
+    }
+}
+
+#[test]
 fn what_has_no_mode_gets_what_the_umask_leaves_by_every_way_and_for_root_too() {
     let name = "what_has_no_mode_gets_what_the_umask_leaves_by_every_way_and_for_root_too";
     if in_parent(name, |command| {

@@ -86,13 +86,10 @@ impl Shared {
     }
 
     /// Whether the folder needs no look because it has the permissions that [`folder_mode`](Self::folder_mode) would choose: this
-    /// run made it with them, added nothing, and the mode has no bit that only a later call sets.
+    /// run made it with them (one that was there was made with none), added nothing, and the mode has no bit that only a later call sets.
     fn has_its_mode(&self, folder: &Folder, metadata: Metadata) -> bool {
         let has = |mode| mode & 0o700 == 0o700 && mode & SPECIAL == 0 && folder.made_with.load(Relaxed) == mode;
-        folder.parent.is_some()
-            && !folder.was_there.load(Relaxed)
-            && !self.options.exact_permissions
-            && metadata.mode.is_none_or(has)
+        folder.parent.is_some() && !self.options.exact_permissions && metadata.mode.is_none_or(has)
     }
 
     /// The permissions of a folder that has some and is to have `mode`.
