@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::io::{self, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,6 +12,9 @@ use super::writer_core::Core;
 use super::{Options, SyncPolicy, Written};
 use crate::close::{self, Closer};
 use crate::{Error, Operation, Result, sys};
+
+mod blocks;
+mod traits;
 
 /// One file, opened once, to be written in pieces of any size. See the [module](super) for what it promises.
 ///
@@ -53,9 +56,6 @@ pub struct FileWriter {
     can_sync: bool,
     closer: Option<Arc<Closer>>,
 }
-
-/// Blocks begin and end where pages do: the file system then need not read or fill a page twice.
-const PAGE: u64 = 4096;
 
 impl FileWriter {
     /// The choices, to be followed by a call that opens.
@@ -383,15 +383,6 @@ impl FileWriter {
         Ok(len.unwrap_or(0))
     }
 
-    /// What is buffered for these places, if all of it is.
-    fn buffered_at(&mut self, offset: u64, len: usize) -> Option<&mut [u8]> {
-        if self.failure().is_some() {
-            return None;
-        }
-        let from = usize::try_from(offset.checked_sub(self.core.start)?).ok()?;
-        self.core.buffer.as_mut_slice().get_mut(from..from.checked_add(len)?)
-    }
-
     /// Everything that is not a short record with room for it.
     #[cold]
     #[inline(never)]
@@ -406,88 +397,6 @@ impl FileWriter {
         let result = self.core.end(result);
         self.open_buffer();
         result
-    }
-
-    /// Lets records into the buffer if nothing else is to be done for them.
-    fn open_buffer(&mut self) {
-        let since_sync = self.core.given - self.given_at_sync;
-        let until = match self.policy {
-            _ if self.failure().is_some() || self.elsewhere.is_some() => None,
-            SyncPolicy::Every(_) => None,
-            // The call that takes the last of so many bytes is the one to sync.
-            SyncPolicy::EveryBytes(bytes) => Some(bytes.saturating_sub(1).saturating_sub(since_sync)),
-            SyncPolicy::Never | SyncPolicy::OnClose => Some(u64::MAX),
-        };
-        match until {
-            Some(until) => {
-                let block = self.block();
-                self.core.buffer.open_to(block.min(usize::try_from(until).unwrap_or(usize::MAX)));
-            }
-            None => self.core.buffer.close(),
-        }
-    }
-
-    /// How long the block that the buffer holds is to become.
-    fn block(&self) -> usize {
-        let beyond_page = (self.core.start % PAGE) as usize;
-        if self.has_places && self.capacity as u64 > PAGE { self.capacity - beyond_page } else { self.capacity }
-    }
-
-    /// Takes bytes for the current position.
-    fn take(&mut self, mut bytes: &[u8]) -> Result<()> {
-        if let Some(elsewhere) = self.elsewhere.take()
-            && elsewhere != self.behind_buffer()
-        {
-            self.core.write_block()?;
-            self.core.start = elsewhere;
-        }
-        loop {
-            let room = self.block() - self.core.buffer.len();
-            if self.core.buffer.len() == 0
-                && bytes.len() >= self.block()
-                && !bytes.is_empty()
-                && self.core.write_through(bytes)?
-            {
-                break;
-            }
-            if bytes.len() <= room {
-                self.core.buffer.fill(bytes);
-                break;
-            }
-            // A record goes whole into one block if it is to stay whole, and if one can hold it.
-            if !self.keeps_records_whole || bytes.len() > self.capacity {
-                let (now, later) = bytes.split_at(room);
-                self.core.buffer.fill(now);
-                bytes = later;
-            }
-            if self.second_thread {
-                self.core.sink.move_to_second_thread(self.capacity);
-            }
-            self.core.write_block()?;
-        }
-        self.follow_policy()
-    }
-
-    fn follow_policy(&mut self) -> Result<()> {
-        let due = match self.policy {
-            SyncPolicy::Never | SyncPolicy::OnClose => false,
-            SyncPolicy::EveryBytes(bytes) => {
-                let since_sync = self.core.given + self.core.buffer.len() as u64 - self.given_at_sync;
-                since_sync >= bytes.max(1)
-            }
-            SyncPolicy::Every(interval) => self.last_sync.elapsed() >= interval,
-        };
-        if due {
-            self.core.write_block()?;
-            self.core.start_sync()?;
-            self.note_sync();
-        }
-        Ok(())
-    }
-
-    fn note_sync(&mut self) {
-        self.given_at_sync = self.core.given;
-        self.last_sync = Instant::now();
     }
 
     /// All that comes before the close. What was reserved and is not needed is given back even if the writing failed.
@@ -517,38 +426,6 @@ impl FileWriter {
     /// An error of the call, not of the file.
     fn check<T>(&self, operation: Operation, result: io::Result<T>) -> Result<T> {
         result.map_err(|cause| super::error(operation, self.path.as_deref(), cause))
-    }
-}
-
-/// Each error carries the whole [`Error`]. Its kind is never `Interrupted`: callers would try for ever what stays failed.
-impl Write for FileWriter {
-    /// Takes all of `bytes`, or fails.
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Write::write_all(self, bytes).map(|()| bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.core.push(bytes) { Ok(()) } else { self.write_slowly(bytes).map_err(super::io_error) }
-    }
-
-    fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        buffers.iter().try_fold(0, |len, buffer| self.write(buffer).map(|more| len + more))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        FileWriter::flush(self).map_err(super::io_error)
-    }
-}
-
-impl Seek for FileWriter {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        FileWriter::seek(self, to).map_err(super::io_error)
-    }
-
-    fn stream_position(&mut self) -> io::Result<u64> {
-        Ok(self.position())
     }
 }
 

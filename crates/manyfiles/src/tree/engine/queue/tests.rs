@@ -1,3 +1,6 @@
+use std::ffi::OsStr;
+use std::sync::Arc;
+
 use super::*;
 use crate::tree::engine::Work;
 use crate::tree::engine::job::Link;

@@ -1,0 +1,130 @@
+//! The order of one name's entries: which names are in use, and what has to be there before.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::ffi::OsStr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::{Held, Pending, Queue};
+use crate::tree::engine::folders::{Folder, FolderId};
+use crate::tree::engine::job::{Job, Work};
+
+/// Of a folder with more folders than this that may not be made yet, those that are made are forgotten.
+const MOST_UNMADE: usize = 64;
+
+impl Queue {
+    /// The folder with this path, which is checked and in normal form.
+    pub(in crate::tree::engine) fn folder(&mut self, path: &OsStr) -> FolderId {
+        let id = self.folders.of(path);
+        while self.pending.len() < self.folders.len() {
+            let new = self.folders.get(self.pending.len() as FolderId).clone();
+            self.pending.push(Pending::default());
+            self.add_below(new);
+        }
+        id
+    }
+
+    /// Puts a folder that was named for the first time into the order of its name. It is made when an entry needs it, unless its
+    /// name is in use: then after that, and what is in it waits.
+    pub(super) fn add_below(&mut self, folder: Arc<Folder>) {
+        let Some(parent) = folder.parent.as_ref().map(|parent| parent.id) else { return };
+        let key = self.key(parent, &folder.name);
+        let above = &self.pending[parent as usize];
+        if above.blocked || !above.is_free(key) {
+            self.pending[folder.id as usize].blocked = true;
+            self.reach(parent, folder);
+        }
+    }
+
+    /// An entry is to be written in this folder: those above it that may not be made yet are before what comes under their
+    /// names.
+    pub(super) fn need(&mut self, id: FolderId) {
+        let mut folder = self.folders.get(id).clone();
+        while !folder.needed.swap(true, Relaxed)
+            && let Some(parent) = folder.parent.clone()
+        {
+            if !folder.made.load(Relaxed) {
+                let key = self.key(parent.id, &folder.name);
+                let Queue { folders, pending, .. } = self;
+                let unmade = &mut pending[parent.id as usize].unmade;
+                if unmade.len() >= MOST_UNMADE {
+                    unmade.retain(|_, &mut id| !folders.get(id).made.load(Relaxed));
+                }
+                unmade.insert(key, folder.id);
+            }
+            folder = parent;
+        }
+    }
+
+    pub(super) fn reach(&mut self, parent: FolderId, folder: Arc<Folder>) {
+        let mut job = Job::new(&folder.name, Work::Reach(folder.clone()));
+        job.key = self.key(parent, &folder.name);
+        self.unfinished += 1;
+        self.unfinished_weight += job.weight();
+        self.enqueue(parent, job, false);
+    }
+
+    /// An entry of this name comes: a folder of the name that is needed before, and may not be made yet, is made before.
+    pub(super) fn reach_before(&mut self, id: FolderId, key: u64) {
+        if self.pending[id as usize].unmade.is_empty() {
+            return;
+        }
+        if let Some(child) = self.pending[id as usize].unmade.remove(&key)
+            && !self.folders.get(child).made.load(Relaxed)
+        {
+            self.reach(id, self.folders.get(child).clone());
+        }
+    }
+
+    /// Whether what is in the folder waits for its name.
+    pub(in crate::tree::engine) fn is_blocked(&self, id: FolderId) -> bool {
+        self.pending[id as usize].blocked
+    }
+
+    pub(super) fn key(&self, id: FolderId, name: &OsStr) -> u64 {
+        if self.folders.get(id).folds.load(Relaxed) { self.keys.folded(name) } else { self.keys.exact(name) }
+    }
+
+    /// Notes that a folder which was there before folds names.
+    pub(in crate::tree::engine) fn fold_names(&mut self, folder: &Folder) {
+        folder.folds.store(true, Relaxed);
+        for job in &mut self.pending[folder.id as usize].jobs {
+            if !job.holds {
+                job.key = self.keys.folded(&job.name);
+            }
+        }
+    }
+
+    /// Holds a name for a stream, which writes it without a job. `None` if the name is in use.
+    pub(in crate::tree::engine) fn claim(&mut self, id: FolderId, name: &OsStr) -> Option<u64> {
+        self.need(id);
+        let key = self.key(id, name);
+        self.reach_before(id, key);
+        let pending = &mut self.pending[id as usize];
+        if !pending.is_free(key) {
+            return None;
+        }
+        pending.held.insert(key, VecDeque::new());
+        Some(key)
+    }
+
+    /// Gives a held name to the first job that is parked behind it, or to nobody.
+    pub(in crate::tree::engine) fn release(&mut self, id: FolderId, key: u64) {
+        let held = &mut self.pending[id as usize].held;
+        let Entry::Occupied(mut parked) = held.entry(key) else { return };
+        match parked.get_mut().pop_front() {
+            Some(mut job) => {
+                job.holds = true;
+                self.parked -= 1;
+                self.enqueue(id, job, true);
+            }
+            None => {
+                parked.remove();
+                if held.is_empty() {
+                    *held = Held::default();
+                }
+            }
+        }
+    }
+}

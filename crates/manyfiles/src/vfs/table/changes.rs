@@ -1,0 +1,59 @@
+//! Changes of what names lead to: nothing is kept open there meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Release;
+
+use super::Table;
+use crate::vfs::index::{Slot, State};
+use crate::vfs::place::Place;
+use crate::vfs::within::Within;
+
+impl Table {
+    /// Changes what a name leads to, while no handle is kept for the file that it leads to before, and nobody here opens one by this
+    /// name. What was written to that file before, by any of its names, is in it when `work` begins. Of what is kept below the
+    /// name, what nobody has in hand is closed before.
+    pub(in crate::vfs) fn exclusively<T>(&self, place: &Place, work: impl FnOnce() -> T) -> T {
+        loop {
+            let (slot, _) = self.write_index().slot(place);
+            let mut state = slot.lock();
+            if matches!(*state, State::Gone) {
+                continue;
+            }
+            if !matches!(*state, State::New) {
+                drop(self.evict(&slot, state));
+                continue;
+            }
+            *state = State::Away;
+            let identity = self.identify(place);
+            if let Some(other) = identity.and_then(|identity| self.read().by_identity(identity)) {
+                drop(self.evict(&other, other.lock()));
+            }
+            self.forget_readers(place, identity);
+            self.close_idle_within(place, &slot);
+            let result = work();
+            self.changes.fetch_add(1, Release);
+            self.forget(&slot, state, None);
+            return result;
+        }
+    }
+
+    pub(super) fn close_idle_within(&self, folder: &Place, own: &Arc<Slot>) {
+        let names: Vec<(Place, Arc<Slot>)> = {
+            let index = self.read();
+            let others = index.names().filter(|(_, slot)| !Arc::ptr_eq(slot, own));
+            others.map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect()
+        };
+        let mut within = Within::new(self.backend(folder), folder);
+        for (name, slot) in names {
+            if within.has(&name)
+                && let Some(state) = slot.try_lock()
+            {
+                drop(self.evict(&slot, state));
+            }
+        }
+        let below: Vec<Place> = self.readers.names().into_iter().filter(|name| within.has(name)).collect();
+        if !below.is_empty() {
+            self.readers.forget(|name, _| below.contains(name));
+        }
+    }
+}

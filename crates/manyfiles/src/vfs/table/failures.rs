@@ -1,0 +1,104 @@
+//! Why files are not complete, kept until somebody has been told.
+
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Table;
+use crate::vfs::index::{Failure, FileId, Slot, State};
+use crate::vfs::place::Place;
+use crate::vfs::sync::FileGuard;
+use crate::vfs::within::Within;
+use crate::{Error, Operation, Result};
+
+impl Table {
+    /// Why a file is not complete, if it is this one: another may have its number by now.
+    pub(super) fn failure_of(&self, identity: FileId) -> Option<Error> {
+        let maybe = {
+            let index = self.read();
+            if !index.has_failures() {
+                return None;
+            }
+            index.failures_of(identity)
+        };
+        let is_it =
+            maybe.into_iter().find(|failure| failure.names.iter().any(|name| self.identify(name) == Some(identity)));
+        is_it.map(|failure| failure.tell())
+    }
+
+    /// Whether a failure that is kept for this name is that of another file: others have moved it or replaced it, and somebody
+    /// has been told.
+    pub(super) fn is_of_another(&self, failure: &Failure, place: &Place) -> bool {
+        failure.is_of_another(self.identify(place))
+    }
+
+    /// Returns why a file is not complete, if it is not.
+    pub(super) fn check(&self, place: &Place, identity: Option<FileId>) -> Result<()> {
+        let failure = self.read().failure(place);
+        if let Some(failure) = failure.filter(|failure| !self.is_of_another(failure, place)) {
+            return Err(failure.tell());
+        }
+        identity.and_then(|identity| self.failure_of(identity)).map_or(Ok(()), Err)
+    }
+
+    /// The same for a folder and all that is in it.
+    pub(in crate::vfs) fn check_within(&self, folder: &Place) -> Result<()> {
+        let failed = self.read().failed_names();
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let mut within = Within::new(self.backend(folder), folder);
+        let found = failed.iter().find(|(place, failure)| within.has(place) && !self.is_of_another(failure, place));
+        match found {
+            Some((_, failure)) => Err(failure.tell()),
+            None => self.check(folder, self.identify(folder)),
+        }
+    }
+
+    /// After a failure, which the caller is told: nothing more is written by this handle.
+    pub(super) fn give_up(&self, slot: &Slot, mut state: FileGuard<'_, State>, error: Error) -> Error {
+        // Closed by its drop. Only the first failure is told: whatever the close says is a consequence of it, or less.
+        drop(std::mem::replace(&mut *state, State::Away));
+        self.forget(slot, state, Some((error.clone(), true)));
+        error
+    }
+
+    pub(super) fn forget_panicked(&self, slot: &Slot, state: FileGuard<'_, State>, told: bool) -> Error {
+        let cause = io::Error::other("a call before this one panicked, and what it wrote is not known");
+        let error = self.error(&slot.place, Operation::Write, cause);
+        self.forget(slot, state, Some((error.clone(), told)));
+        error
+    }
+
+    /// The file has no handle any more: its slot leaves the index, in the same moment in which a failure is there to be found.
+    pub(super) fn forget(&self, slot: &Slot, mut state: FileGuard<'_, State>, failure: Option<(Error, bool)>) {
+        slot.can_be_evicted.store(false, Relaxed);
+        let mut index = self.write_index();
+        let (mut names, identity) = index.remove(slot);
+        if let Some((error, told)) = failure {
+            if names.is_empty() {
+                names.push(slot.place.clone());
+            }
+            index.fail(names, identity, error, told);
+        }
+        *state = State::Gone;
+    }
+
+    /// What was wrong with files that are gone now is nobody's loss.
+    pub(in crate::vfs) fn forget_failures(&self, gone: &Place) {
+        self.write_index().forget_failure(gone);
+        let failed = self.read().failed_names();
+        if failed.is_empty() {
+            return;
+        }
+        let mut within = Within::new(self.backend(gone), gone);
+        for (name, _) in failed.iter().filter(|(name, _)| within.has(name)) {
+            self.write_index().forget_failure(name);
+        }
+    }
+
+    /// Keeps an error that there is no call to return it, or that shall stay.
+    pub(in crate::vfs) fn keep(&self, place: &Place, error: Error, told: bool) {
+        let identity = self.identify(place);
+        self.write_index().fail(vec![place.clone()], identity, error, told);
+    }
+}

@@ -1,0 +1,234 @@
+//! Writing to kept handles, and making what was written durable.
+
+use std::ffi::OsStr;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Table;
+use crate::vfs::gate::Permit;
+use crate::vfs::index::{Failure, MOST_FAILURES, Registered, Slot, State};
+use crate::vfs::kept::Kept;
+use crate::vfs::place::Place;
+use crate::vfs::uri;
+use crate::vfs::within::Within;
+use crate::{Operation, Result};
+
+impl Table {
+    /// The fast way: takes bytes that have only to be copied, for a file that is known by this URI, unless somebody else has it
+    /// in hand.
+    #[inline]
+    pub(in crate::vfs) fn push(&self, uri: &OsStr, bytes: &[u8]) -> bool {
+        let index = self.read();
+        let Some((slot, name)) = index.by_uri(uri) else { return false };
+        let Some(mut state) = slot.try_lock() else { return false };
+        let State::Open(kept) = &mut *state else { return false };
+        self.touch(slot);
+        kept.push(*name, bytes, self.now())
+    }
+
+    /// Notes that a file was used. While one file is used again and again no shared memory changes.
+    #[inline]
+    pub(super) fn touch(&self, slot: &Slot) {
+        if slot.used.load(Relaxed) != self.uses.load(Relaxed) {
+            slot.used.store(self.uses.fetch_add(1, Relaxed) + 1, Relaxed);
+        }
+    }
+
+    pub(in crate::vfs) fn write(&self, place: &Place, uri: &OsStr, bytes: &[u8]) -> Result<()> {
+        self.with_handle(place, uri, |kept, name| kept.write(name, bytes))
+    }
+
+    pub(in crate::vfs) fn append(&self, place: &Place, uri: &OsStr, bytes: &[u8]) -> Result<()> {
+        self.with_handle(place, uri, |kept, name| kept.append(name, bytes))
+    }
+
+    /// Does something with the handle of the file that the name leads to, opened if need be, under the file's lock.
+    pub(super) fn with_handle(
+        &self,
+        place: &Place,
+        uri: &OsStr,
+        work: impl FnOnce(&mut Kept, usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut permit = None;
+        let mut of_another: Option<Arc<Failure>> = None;
+        loop {
+            let (slot, name) = {
+                let mut index = self.write_index();
+                let known =
+                    |failure: &Arc<Failure>| of_another.as_ref().is_some_and(|known| Arc::ptr_eq(known, failure));
+                if let Some(failure) = index.failure(place).filter(|failure| !known(failure)) {
+                    drop(index);
+                    if !self.is_of_another(&failure, place) {
+                        return Err(failure.tell());
+                    }
+                    of_another = Some(failure);
+                    continue;
+                }
+                // The usual case of a file that has no handle, without a slot that nobody needs yet.
+                if permit.is_none() && index.get(place).is_none() {
+                    drop(index);
+                    permit = Some(self.permit(place)?);
+                    continue;
+                }
+                let (slot, name) = index.slot(place);
+                index.remember(uri, &slot, name);
+                (slot, name)
+            };
+            let mut state = slot.lock();
+            match &mut *state {
+                State::Gone => continue,
+                State::Away => {
+                    self.forget_panicked(&slot, state, true);
+                    continue;
+                }
+                State::New => {
+                    let Some(own) = permit.take() else {
+                        drop(state);
+                        permit = Some(self.permit(place)?);
+                        continue;
+                    };
+                    *state = State::Away;
+                    let now = self.now();
+                    match self.open_slot(&slot, own) {
+                        Ok(Ok(mut kept)) => {
+                            kept.see_at(name, place, now);
+                            *state = State::Open(Box::new(kept));
+                        }
+                        // Its name leads to a file that has a handle: look there.
+                        Ok(Err(own)) => {
+                            *state = State::Gone;
+                            permit = Some(own);
+                            continue;
+                        }
+                        Err(error) => {
+                            *state = State::Gone;
+                            return Err(error);
+                        }
+                    }
+                }
+                State::Open(kept) => {
+                    let backend = self.backend(place);
+                    if !kept.is_at(name, place, backend, self.now()) || kept.owes_another(name, backend) {
+                        // This name leads elsewhere now, or the one by which the buffer was filled.
+                        permit = self.evict(&slot, state).or(permit);
+                        continue;
+                    }
+                }
+            }
+            let State::Open(kept) = &mut *state else { continue };
+            self.touch(&slot);
+            return match work(kept, name) {
+                Ok(()) => Ok(()),
+                Err(error) => Err(self.give_up(&slot, state, error)),
+            };
+        }
+    }
+
+    /// Opens the file of a slot that is locked, and [`Away`](State::Away). Gives the permit back if the file is another slot's.
+    /// After an error the slot is out of the index.
+    pub(super) fn open_slot(&self, slot: &Slot, mut permit: Permit) -> Result<Result<Kept, Permit>> {
+        let place = &slot.place;
+        let opened = if self.read().too_many_failures() {
+            let message =
+                format!("{MOST_FAILURES} files have failed and nobody has taken note; flush them, or close the Vfs");
+            Err(self.error(place, Operation::Open, io::Error::other(message)))
+        } else {
+            self.open(place)
+        };
+        let output = opened.inspect_err(|_| drop(self.write_index().remove(slot)))?;
+        let identity = output.identity().map(|identity| (place.backend, identity));
+        if let Some(identity) = identity {
+            if let Some(failure) = self.failure_of(identity) {
+                self.write_index().remove(slot);
+                return Err(failure);
+            }
+            let registered = self.write_index().register(slot, identity);
+            if let Registered::Alias { of, found } = registered {
+                if let Err(cause) = output.close() {
+                    let error = self.error(place, Operation::Close, cause);
+                    self.write_index().fail(vec![place.clone(), of.place.clone()], Some(identity), error.clone(), true);
+                    return Err(error);
+                }
+                if !found {
+                    // With its next handle it has one name again.
+                    drop(self.evict(&of, of.lock()));
+                }
+                return Ok(Err(permit));
+            }
+        }
+        if self.backend(place).reopens() {
+            slot.can_be_evicted.store(true, Relaxed);
+            self.gate.announce();
+        } else {
+            permit.pin();
+        }
+        Ok(Ok(Kept::new(output, &uri::shown(&self.backends, place), permit, &self.budget)))
+    }
+
+    /// Hands what is buffered for a file to the operating system, or whatever is behind the backend, and keeps the handle.
+    pub(in crate::vfs) fn write_out(&self, place: &Place) -> Result<()> {
+        let (slots, identity) = self.slots_of(place);
+        for slot in &slots {
+            self.if_open(slot, Kept::write_out)?;
+        }
+        self.check(place, identity)
+    }
+
+    /// The same for all files that are in a folder, by whatever names.
+    pub(in crate::vfs) fn write_out_children(&self, folder: &Place) -> Result<()> {
+        let names: Vec<(Place, Arc<Slot>)> =
+            self.read().names().map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect();
+        let mut within = Within::new(self.backend(folder), folder);
+        let mut first = Ok(());
+        for (name, slot) in names {
+            if name.backend != folder.backend {
+                continue;
+            }
+            // A file may be in the folder by a name that nobody has used here. Its failure is told to whoever names it.
+            let written = self.if_open(&slot, Kept::write_out);
+            if first.is_ok() && within.has_child(&name) {
+                first = written.and_then(|_| self.check(&name, None));
+            }
+        }
+        first
+    }
+
+    /// Makes durable, by kept handles, what was written by this name, and the file that the name leads to now. False if that file,
+    /// or this name of it, is still to be synced by its path.
+    pub(in crate::vfs) fn sync(&self, place: &Place) -> Result<bool> {
+        let backend = self.backend(place);
+        let mut done = None;
+        let known = self.read().get(place);
+        if let Some((slot, name)) = known {
+            let mut state = slot.lock();
+            match &mut *state {
+                // What is buffered belongs to where the name leads that it was written by.
+                State::Open(kept) if kept.owes() && !kept.is_found(backend) => drop(self.evict(&slot, state)),
+                State::Open(kept) => match kept.sync() {
+                    Err(error) => return Err(self.give_up(&slot, state, error)),
+                    // Looked at only now: what had the name when this call began is no more wrong than what has it later.
+                    Ok(named) => match kept.is_at(name, place, backend, self.now()) {
+                        true => done = Some((Arc::clone(&slot), named && slot.place == *place)),
+                        false => drop(self.evict(&slot, state)),
+                    },
+                },
+                State::Away => return Err(self.forget_panicked(&slot, state, true)),
+                State::New | State::Gone => {}
+            }
+        }
+        let (has_identities, has_failures) = {
+            let index = self.read();
+            (index.has_identities(), index.has_failures())
+        };
+        let identity = if has_identities || has_failures { self.identify(place) } else { None };
+        if let Some(other) = identity.and_then(|identity| self.read().by_identity(identity))
+            && !done.as_ref().is_some_and(|(slot, _)| Arc::ptr_eq(slot, &other))
+        {
+            // By another name: this one's is left to be synced.
+            self.if_open(&other, |kept| kept.sync().map(drop))?;
+            done = None;
+        }
+        self.check(place, identity).map(|()| done.is_some_and(|(_, named)| named))
+    }
+}
