@@ -54,6 +54,47 @@ fn a_folder_that_is_there_gets_the_source_under_its_name() {
 }
 
 #[test]
+fn options_may_stand_anywhere_and_a_destination_must_be_given() {
+    let temp = tempdir().unwrap();
+    write(temp.path().join("a/f"), "f");
+    write(temp.path().join("b/g"), "g");
+    fs::create_dir(temp.path().join("dst")).unwrap();
+    manyfiles(temp.path(), &["copy", "a", "-q", "new"]).code(0);
+    assert_eq!(read(temp.path().join("new/f")), "f");
+    manyfiles(temp.path(), &["copy", "a", "--on-conflict", "skip", "b", "-v", "dst", "--json"]).code(0);
+    assert_eq!(names(&temp.path().join("dst")), ["a", "a/f", "b", "b/g"]);
+    manyfiles(temp.path(), &["copy", "a"]).code(2).says("only a is given");
+    manyfiles(temp.path(), &["copy"]).code(2).says("manyfiles copy [OPTIONS] <SRC>... <DST>");
+}
+
+#[test]
+fn a_source_never_destroys_what_another_one_has_just_become() {
+    let temp = tempdir().unwrap();
+    write(temp.path().join("a/f"), "first");
+    write(temp.path().join("b/f"), "second");
+    write(temp.path().join("b/g"), "g");
+    fs::create_dir(temp.path().join("dst")).unwrap();
+    for how in ["error", "skip", "overwrite", "replace", "skip-identical", "newer"] {
+        manyfiles(temp.path(), &["copy", "a/f", "b/f", "dst", "--on-conflict", how])
+            .code(2)
+            .says("a/f and b/f would both become dst/f; copy them to different folders");
+        // Folders of one name become one.
+        for args in [&["a/.", "b/."][..], &["a/.", "b/f"], &["a", "b", "--strip-components", "1"]] {
+            let dry = [&["copy"], args, &["dst", "--on-conflict", how, "--dry-run"]].concat();
+            manyfiles(temp.path(), &dry).code(1);
+            let run = [&["copy"], args, &["dst", "--on-conflict", how]].concat();
+            manyfiles(temp.path(), &run).code(1).says("cannot create f: another entry of this run has this path");
+            assert_eq!(read(temp.path().join("dst/f")), "first", "{how} {args:?}");
+            assert_eq!(temp.path().join("dst/g").exists(), args[1] != "b/f");
+            fs::remove_dir_all(temp.path().join("dst")).unwrap();
+            fs::create_dir(temp.path().join("dst")).unwrap();
+        }
+    }
+    manyfiles(temp.path(), &["copy", "a/.", "b/.", "dst", "--on-conflict", "rename"]).code(0);
+    assert_eq!(names(&temp.path().join("dst")), ["f", "f (1)", "g"]);
+}
+
+#[test]
 fn a_source_with_slash_dot_stands_for_its_content() {
     let temp = sources();
     fs::create_dir(temp.path().join("dst")).unwrap();

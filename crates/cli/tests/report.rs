@@ -188,7 +188,11 @@ fn a_report_that_cannot_be_written_is_a_failure() {
     skip_unless!(Need::Root);
     let temp = tempdir().unwrap();
     write(temp.path().join("src/f"), "x");
-    shell(temp.path(), "$M copy src dst --json >/dev/full").code(1).says("cannot write to standard output");
+    for how in ["--json", "--dry-run", "--dry-run --json"] {
+        shell(temp.path(), &format!("$M copy src dst {how} >/dev/full"))
+            .code(1)
+            .says("cannot write to standard output");
+    }
 }
 
 #[test]

@@ -139,6 +139,39 @@ fn copies_and_mapped_content_are_compared_too() {
     }
 }
 
+/// Read through, this would take minutes.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_a_hole_in_both_is_not_read_to_be_compared() {
+    use manyfiles::tree::Content;
+    use std::os::unix::fs::FileExt;
+    const LEN: u64 = 1 << 40;
+    let temp = tempfile::tempdir().unwrap();
+    let (source, root) = (temp.path().join("source"), temp.path().join("root"));
+    let file = std::fs::File::create(&source).unwrap();
+    if file.set_len(LEN).is_err() {
+        return manyfiles_testkit::skip("needs a file system that has files of a terabyte");
+    }
+    file.write_all_at(b"begins", 0).unwrap();
+    file.write_all_at(b"goes on", LEN / 2 + 12_345).unwrap();
+    drop(file);
+    let sparse = |last: &'static str| Content::sparse(LEN, [(5 << 30, Content::from(last))]);
+    let tree = TreeWriter::new(&root).unwrap();
+    tree.file("copy", Content::copy_of(&source)).unwrap();
+    tree.file("same", sparse("bytes")).unwrap();
+    tree.file("other", sparse("other")).unwrap();
+    tree.finish().unwrap();
+    let tree = TreeWriter::options().on_conflict(OnConflict::SkipIdentical).open(&root).unwrap();
+    tree.file("copy", Content::copy_of(&source)).unwrap();
+    tree.file("same", sparse("bytes")).unwrap();
+    tree.file("other", sparse("bytes")).unwrap();
+    let report = tree.finish().unwrap();
+    assert_eq!((report.skipped, report.files), (2, 1));
+    let mut there = [0; 5];
+    std::fs::File::open(root.join("other")).unwrap().read_exact_at(&mut there, 5 << 30).unwrap();
+    assert_eq!(&there, b"bytes");
+}
+
 #[test]
 fn only_what_is_older_is_written_over() {
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1000);

@@ -278,6 +278,63 @@ fn nodes_and_links_get_their_mode_and_owner_through_a_handle() {
     }
 }
 
+/// What has other names is not touched: a file that has the bytes already, and not the mode, is written again.
+#[test]
+fn a_file_with_other_names_that_has_the_content_and_not_the_mode_is_replaced_whole_by_every_way() {
+    for way in WAYS {
+        let temp = tempfile::tempdir().unwrap();
+        let tree = TreeWriter::new(temp.path()).unwrap();
+        write(&tree, way, "f", Metadata::default().mode(0o640));
+        tree.finish().unwrap();
+        std::fs::hard_link(temp.path().join("f"), temp.path().join("other")).unwrap();
+        let before = std::fs::read(temp.path().join("f")).unwrap();
+        for new in [0o600, 0o644] {
+            let tree = TreeWriter::options().on_conflict(OnConflict::SkipIdentical).open(temp.path()).unwrap();
+            write(&tree, way, "f", Metadata::default().mode(new));
+            tree.finish().unwrap();
+            assert_eq!(mode(temp.path().join("f")), new & !umask(), "{way}");
+            assert!(std::fs::read(temp.path().join("f")).unwrap() == before, "{way} {new:o}: its content is lost");
+            assert!(std::fs::read(temp.path().join("other")).unwrap() == before, "{way} {new:o}");
+        }
+        assert_eq!(mode(temp.path().join("other")), 0o640 & !umask(), "{way}");
+    }
+}
+
+#[test]
+fn a_root_that_is_to_be_closed_is_closed_before_anything_is_in_it() {
+    let temp = tempfile::tempdir().unwrap();
+    let write = |tree: &TreeWriter| {
+        tree.folder(".", Metadata::default().mode(0o700)).unwrap();
+        // Too long to be kept in memory: it is on the disk now.
+        let mut file = tree.create("secret", Metadata::default()).unwrap();
+        file.write_all(&vec![b'n'; 300 << 10]).unwrap();
+        file
+    };
+    let new = temp.path().join("above/new");
+    let tree = TreeWriter::new(&new).unwrap();
+    let file = write(&tree);
+    assert_eq!((mode(&new), new.join("secret").exists()), (0o700, true));
+    file.close().unwrap();
+    tree.finish().unwrap();
+    assert_eq!(mode(&new), 0o700);
+
+    let tree = TreeWriter::options().publish(temp.path().join("public")).unwrap();
+    let file = write(&tree);
+    assert_eq!(mode(tree.root()), 0o700);
+    file.close().unwrap();
+    tree.finish().unwrap();
+    assert_eq!(mode(temp.path().join("public")), 0o700);
+
+    // One that was there is others' until the tree is whole.
+    set_mode(&new, 0o755);
+    let tree = TreeWriter::options().on_conflict(OnConflict::Replace).open(&new).unwrap();
+    let file = write(&tree);
+    assert_eq!(mode(&new), 0o755);
+    file.close().unwrap();
+    tree.finish().unwrap();
+    assert_eq!(mode(&new), 0o700);
+}
+
 #[test]
 fn a_folder_gets_its_mode_whatever_was_made_of_it_before_its_entry_came() {
     let temp = tempfile::tempdir().unwrap();

@@ -93,7 +93,7 @@ fn is_zombie(id: u32) -> bool {
 }
 
 #[test]
-fn only_folders_where_something_is_replaced_are_looked_through() {
+fn only_folders_where_a_name_is_taken_are_looked_through() {
     let temp = tempfile::tempdir().unwrap();
     for folder in ["a", "b"] {
         std::fs::create_dir(temp.path().join(folder)).unwrap();
@@ -109,6 +109,32 @@ fn only_folders_where_something_is_replaced_are_looked_through() {
     tree.finish().unwrap();
     assert_eq!(temporaries(&temp.path().join("a")), [] as [String; 0]);
     assert_eq!(temporaries(&temp.path().join("b")).len(), 1);
+}
+
+#[test]
+fn every_policy_that_finds_a_name_taken_removes_what_a_killed_process_left() {
+    let policies = [
+        OnConflict::Error,
+        OnConflict::Skip,
+        OnConflict::SkipIdentical,
+        OnConflict::Overwrite,
+        OnConflict::Newer,
+        OnConflict::Rename,
+    ];
+    for policy in policies {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("long"), "old").unwrap();
+        std::fs::write(temp.path().join("short"), "old").unwrap();
+        let mut killed = one_that_writes(temp.path());
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        assert_eq!(temporaries(temp.path()).len(), 1);
+        let said = format!("{policy:?}");
+        let tree = TreeWriter::options().on_conflict(policy).open(temp.path()).unwrap();
+        tree.file("short", "old").unwrap();
+        drop(tree.finish()); // An error is one of the policies.
+        assert_eq!(temporaries(temp.path()), [] as [String; 0], "{said}");
+    }
 }
 
 #[test]

@@ -81,17 +81,20 @@ pub struct Unpack {
 /// As with 'cp -a': if DST is a folder, each SRC goes into it under its own name; if DST isn't there, it becomes the copy of
 /// the one SRC; 'SRC/.' stands for the content of the folder SRC. Permissions, modification times, symbolic links (as links),
 /// hard links among what is copied and holes of sparse files are kept. Where the file system can share blocks between files,
-/// files are cloned. Not copied: extended attributes and access control lists.
+/// files are cloned. Not copied: extended attributes and access control lists; what a default list of the target's folder gives
+/// to everything new in it, the copies get too. A file that somebody writes to while it is copied counts as failed, and no copy of
+/// it stays.
 #[derive(Args, Debug)]
-#[command(after_help = COPY_EXAMPLES, after_long_help = COPY_EXAMPLES_AND_EXIT)]
+#[command(
+    override_usage = "manyfiles copy [OPTIONS] <SRC>... <DST>",
+    after_help = COPY_EXAMPLES,
+    after_long_help = COPY_EXAMPLES_AND_EXIT
+)]
 pub struct Copy {
-    /// Files and folders to copy; all are checked before the first is copied
-    #[arg(value_name = "SRC", required = true, value_hint = ValueHint::AnyPath)]
-    pub sources: Vec<PathBuf>,
-
-    /// Where to: a folder, or the name of the copy
-    #[arg(value_name = "DST", required = true, value_hint = ValueHint::AnyPath)]
-    pub destination: PathBuf,
+    /// Files and folders to copy, and last where to: a folder, or the name of the copy. All are checked before the first is copied
+    // One list: of two, the first ends at an option between them.
+    #[arg(value_name = "SRC|DST", required = true, value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
 
     /// Make the folders above DST too, if they are not there: without this, a mistyped path is an error
     #[arg(long)]
@@ -220,7 +223,8 @@ Exit status:
 
 Killed (kill -9) or without power, it can tidy up nothing: a new file may be
 incomplete, and a file '.manyfiles-…' may stay beside one that was being
-replaced. The next run into that folder removes it, and so may you."
+replaced. The next run that finds a name taken in that folder removes it, and
+so may you."
         )
     };
 }
@@ -271,8 +275,6 @@ mod tests {
     #[test]
     fn the_last_path_of_copy_is_the_destination() {
         let Command::Copy(copy) = Cli::parse_from(["manyfiles", "copy", "a", "b", "c"]).command else { panic!() };
-        assert_eq!(copy.sources, [PathBuf::from("a"), PathBuf::from("b")]);
-        assert_eq!(copy.destination, PathBuf::from("c"));
-        assert!(Cli::try_parse_from(["manyfiles", "copy", "a"]).is_err());
+        assert_eq!(copy.paths, ["a", "b", "c"].map(PathBuf::from));
     }
 }

@@ -70,9 +70,9 @@ pub struct Options {
     /// Print the report as one JSON object on standard output
     ///
     /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or sources
-    /// (each with path and error), files, folders, symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to),
+    /// (each with path, error and warning), files, folders, symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to),
     /// failures (path, operation, error, os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had
-    /// others), unmatched (each --include that matched nothing), signal, seconds, seconds_asking (how much of that waiting for
+    /// others), with_attributes (how many had attributes that are not kept), unmatched (each --include that matched nothing), signal, seconds, seconds_asking (how much of that waiting for
     /// answers took), seconds_by_operation, peak_threads. Every entry is in one of the counts, or a failure, or a socket. If nothing
     /// could be begun: status not_begun, and errors. With --dry-run: status dry_run, actions (how many of each), unmatched, and
     /// entries (action, path, kind, bytes, why).
@@ -104,7 +104,7 @@ pub enum Conflict {
     Skip,
     /// Leave what is there if it has the same content, else overwrite it
     SkipIdentical,
-    /// Write into the old file, and cut it to length
+    /// Write into the old file, and cut it to length; one that has other names, or that is to get holes, is replaced
     Overwrite,
     /// Write beside the old file ('.manyfiles-…'), then rename: readers see old or new, nothing between
     Replace,

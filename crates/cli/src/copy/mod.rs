@@ -11,6 +11,7 @@ mod select;
 mod target;
 mod walk;
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use manyfiles::{Error, Operation};
 
-use crate::args;
+use crate::args::{self, Conflict};
 use crate::dry_run::{Entry, Is, Kind, Plan};
 use crate::filter::Filter;
 use crate::job::{CannotBegin, Job, Read, Source, Words};
@@ -47,7 +48,16 @@ impl Copy {
     /// Checks all arguments, and touches nothing.
     pub fn check(args: args::Copy) -> Result<Copy, CannotBegin> {
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
-        let target = Target::of(&args.sources, &args.destination, args.make_parents)?;
+        let (destination, sources) = match args.paths.split_last() {
+            Some((destination, sources)) if !sources.is_empty() => (destination, sources),
+            _ => {
+                let only = args.paths.first().map_or("nothing".into(), |path| path.display().to_string());
+                return Err(CannotBegin::because(format_args!(
+                    "only {only} is given, and a copy has a source and a destination: manyfiles copy SRC... DST"
+                )));
+            }
+        };
+        let target = Target::of(sources, destination, args.make_parents)?;
         Ok(Copy { target, filter, found: Arc::default(), args })
     }
 
@@ -56,7 +66,11 @@ impl Copy {
     fn each<'a>(&'a self, visit: &'a mut Visit<'a>) -> Option<(PathBuf, String)> {
         let budget = Budget { entries: self.args.max_entries.0, bytes: self.args.max_bytes.0 };
         let (args, target, filter) = (&self.args, &self.target, &self.filter);
-        let mut selection = Selection { args, target, filter, budget, visit, over: None };
+        // Where both are to be kept, the second gets another name.
+        let may_meet = (args.options.strip_components > 0 || target.may_meet())
+            && args.options.on_conflict != Some(Conflict::Rename);
+        let taken = may_meet.then(HashSet::new);
+        let mut selection = Selection { args, target, filter, budget, visit, over: None, taken };
         for placed in &self.target.sources {
             let walked = walk::walk(placed, self.target.root_id, &mut |found| match found {
                 Ok(found) => {

@@ -1,10 +1,12 @@
 //! [`Selection`]: which of the entries found are copied, and under which path.
 
+use std::collections::HashSet;
 use std::fs::{self, Metadata};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use manyfiles::Error;
+use manyfiles::{Error, Operation};
 
 use super::target::{Placed, Target};
 use super::walk::Found;
@@ -24,6 +26,8 @@ pub struct Selection<'a> {
     pub visit: &'a mut Visit<'a>,
     /// The limit that was reached.
     pub over: Option<String>,
+    /// The paths of what is no folder, if two entries may come to have one: of which the second would destroy the first.
+    pub taken: Option<HashSet<PathBuf>>,
 }
 
 impl Selection<'_> {
@@ -63,11 +67,19 @@ impl Selection<'_> {
                 None => return ControlFlow::Continue(()),
             },
         };
+        let shown = stripped.as_ref().unwrap_or(found);
+        if let Some(taken) = self.taken.as_mut().filter(|_| !shown.metadata.is_dir())
+            && !taken.insert(shown.path.clone())
+        {
+            let why = format!("another entry of this run has this path; {} is not copied", shown.source.display());
+            let why = io::Error::new(io::ErrorKind::AlreadyExists, why);
+            return (self.visit)(Err(Error::new(Operation::Create, &shown.path, why)));
+        }
         if let Err(limit) = self.budget.spend(&found.metadata) {
             self.over = Some(self.limit_message(limit));
             return ControlFlow::Break(());
         }
-        (self.visit)(Ok(stripped.as_ref().unwrap_or(found)))
+        (self.visit)(Ok(shown))
     }
 
     fn limit_message(&self, limit: Limit) -> String {

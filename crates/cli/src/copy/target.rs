@@ -1,5 +1,6 @@
 //! What goes where, by the rules of `cp -a`, and what is refused before anything is written.
 
+use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf};
 
@@ -56,6 +57,7 @@ impl Target {
                 Err(why) => wrong.push(why),
             }
         }
+        wrong.extend(same_places(&placed, destination));
         if wrong.is_empty() && matches!(there, There::Nothing) && !make_parents {
             parent_is_there(destination)?;
         }
@@ -78,6 +80,34 @@ fn look(destination: &Path) -> Result<There, CannotBegin> {
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(There::Nothing),
         Err(error) => Err(CannotBegin::because(format_args!("cannot use {}: {error}", destination.display()))),
+    }
+}
+
+/// Sources that would take each other's place. Folders of one name become one.
+fn same_places(placed: &[Placed], destination: &Path) -> Vec<String> {
+    let mut first_of = HashMap::new();
+    let mut wrong = Vec::new();
+    for source in placed {
+        let Some(first) = first_of.insert(&source.path, source) else { continue };
+        let is_folder = |placed: &Placed| fs::symlink_metadata(&placed.source).is_ok_and(|found| found.is_dir());
+        if !(is_folder(first) && is_folder(source)) {
+            let (first, other) = (first.source.display(), source.source.display());
+            let both = join(destination, &source.path);
+            wrong.push(format!(
+                "{first} and {other} would both become {}; copy them to different folders",
+                both.display()
+            ));
+        }
+    }
+    wrong
+}
+
+impl Target {
+    /// Whether entries of different sources may come to have one path.
+    pub fn may_meet(&self) -> bool {
+        let mut paths: Vec<_> = self.sources.iter().map(|placed| &placed.path).collect();
+        paths.sort();
+        paths.windows(2).any(|pair| pair[0] == pair[1] || pair[0] == Path::new("."))
     }
 }
 

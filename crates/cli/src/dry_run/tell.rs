@@ -35,7 +35,7 @@ pub fn dry_run(job: &dyn Job, options: &Options) -> ExitCode {
     if !options.quiet {
         screen.say(tally.summary(job));
     }
-    let code = tally.exit_code(&read);
+    let code = tally.exit_code(&read).max(if listing.closed { INCOMPLETE } else { 0 });
     match json {
         Some(lines) => print_json(&object(job, &read, &tally, lines, code), code),
         None => code.into(),
@@ -45,6 +45,7 @@ pub fn dry_run(job: &dyn Job, options: &Options) -> ExitCode {
 /// Standard output, until its reader has seen enough.
 struct Listing {
     out: BufWriter<io::Stdout>,
+    /// It could not be written to, as was said.
     closed: bool,
 }
 

@@ -52,12 +52,12 @@ impl TreeWriter {
     }
 
     pub(super) fn open(root: &Path, options: Options) -> Result<TreeWriter> {
-        Ok(TreeWriter { shared: Shared::open(root, options)?, publish: None, finished: false })
+        Ok(TreeWriter { shared: Shared::open(root, false, options)?, publish: None, finished: false })
     }
 
     pub(super) fn publish(target: &Path, options: Options) -> Result<TreeWriter> {
         let publish = Publish::begin(target, options.durability != Durability::None)?;
-        let shared = Shared::open(publish.making(), options).inspect_err(|_| drop(publish.vanish()))?;
+        let shared = Shared::open(publish.making(), true, options).inspect_err(|_| drop(publish.vanish()))?;
         Ok(TreeWriter { shared, publish: Some(publish), finished: false })
     }
 

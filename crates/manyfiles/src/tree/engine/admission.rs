@@ -29,6 +29,9 @@ impl Shared {
 
     /// Takes an entry for a folder itself.
     pub(in crate::tree) fn submit_folder(self: &Arc<Shared>, path: &OsStr, metadata: Metadata) -> Result<()> {
+        if path.is_empty() {
+            self.narrow_root(metadata.mode);
+        }
         {
             let mut state = lock(&self.state);
             let id = state.queue.folder(path);

@@ -1,5 +1,6 @@
 //! How the files of a tree become durable: by one sync of the whole file system at the end, or by one of each file.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,9 +23,11 @@ pub(super) struct Durable {
 
 impl Durable {
     /// Makes the root, if it isn't there, and opens it. Before the first byte is written: a loss is told only to handles that were
-    /// open then.
-    pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, Option<Durable>)> {
+    /// open then. Says whether it made it.
+    pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, bool, Option<Durable>)> {
         let above = if durability == Durability::None { Vec::new() } else { parents_of_missing(root) };
+        // Where nothing is known of it, it is taken for somebody else's.
+        let is_new = matches!(std::fs::symlink_metadata(root), Err(error) if error.kind() == ErrorKind::NotFound);
         std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
         let failed = |error| Error::new(Operation::Open, root, error);
         let dir = Dir::open_root(root).map_err(failed)?;
@@ -38,7 +41,7 @@ impl Durable {
             Durability::EachFile => Some(Durable { whole: None, above }),
             Durability::AtFinish => Some(Durable { whole: WholeFileSystem::of(&dir).map_err(failed)?, above }),
         };
-        Ok((dir, durable))
+        Ok((dir, is_new, durable))
     }
 
     /// Whether a file is to be synced before it is closed.

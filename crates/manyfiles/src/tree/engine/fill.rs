@@ -141,10 +141,7 @@ impl Lane {
                 self.take_away(at, opened, error);
                 return Unfilled::Cancelled;
             }
-            Stop::Cancelled => {
-                let why = "cancelled while it was being written over; it has old and new bytes";
-                (Operation::Write, io::Error::other(why))
-            }
+            Stop::Cancelled => (Operation::Write, io::Error::other("cancelled")),
             Stop::Read(cause) => (Operation::Read, cause),
             // The entry has the error, and its cause has the path of the file that it is about.
             Stop::Source(cause) => (Operation::Write, io::Error::new(cause.kind(), cause)),

@@ -59,6 +59,19 @@ impl Shared {
         }
     }
 
+    /// Takes away from a root that this run made what it is not to have in the end: what is written in it before the end shall be no
+    /// more open than after it. Folders below are made with their permissions.
+    pub(super) fn narrow_root(&self, mode: Option<u32>) {
+        let (Some(mode), true, Some(root)) = (mode, self.root_is_new, self.root_dir()) else { return };
+        let own = OsStr::new(".");
+        let Ok(has) = root.stat(own) else { return };
+        let narrow = has.mode & (mode | 0o700);
+        if narrow != has.mode {
+            // The end tries again, and tells.
+            root.set_folder_permissions(own, narrow).unwrap_or(());
+        }
+    }
+
     /// Permissions, deepest first, since they may close the folder; and all that the root has.
     fn finish_folder(&self, lane: &mut Lane, folder: &Arc<Folder>, metadata: Metadata) -> Result<()> {
         if self.has_its_mode(folder, metadata) {

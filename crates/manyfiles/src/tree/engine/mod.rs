@@ -62,6 +62,8 @@ pub(super) use self::threads::is_of_the_engine;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) root: PathBuf,
+    /// Whether this run made the root, so that nobody else has anything in it.
+    root_is_new: bool,
     /// `None` once the tree is finished: nothing keeps its file system busy then.
     root_dir: Mutex<Option<Arc<Dir>>>,
     options: Options,
@@ -101,8 +103,9 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(super) fn open(root: &Path, options: Options) -> Result<Arc<Shared>> {
-        let (root_dir, durable) = Durable::open(root, options.durability)?;
+    /// `is_new`: the root was made for this run. Where it is not there, it is made here.
+    pub(super) fn open(root: &Path, is_new: bool, options: Options) -> Result<Arc<Shared>> {
+        let (root_dir, made, durable) = Durable::open(root, options.durability)?;
         let questions = match &options.on_conflict {
             OnConflict::Ask(answer) => {
                 let answering = Questions::to(answer.clone());
@@ -115,6 +118,7 @@ impl Shared {
         queue.dropped = options.on_entry.is_some().then(Vec::new);
         Ok(Arc::new(Shared {
             root: root.to_path_buf(),
+            root_is_new: is_new || made,
             control: Arc::new(Control::new(queue, Outcome::new(options.last_wins))),
             root_dir: Mutex::new(Some(Arc::new(root_dir))),
             umask: OnceLock::new(),

@@ -145,6 +145,9 @@ impl Lane {
 
     fn settle_conflict(&mut self, at: &OpenFolder, name: &Name, wanted: &Wanted<'_>) -> io::Result<Settled> {
         let policy = &self.shared.options.on_conflict;
+        if !matches!(policy, OnConflict::Replace) {
+            self.shared.temporaries.sweep(at.folder.id, &at.dir, None); // Replacing does it when it makes its first.
+        }
         if matches!(policy, OnConflict::Skip) && !self.shared.outcome.is_written(&at.folder, name) {
             return self.skip();
         }
@@ -216,7 +219,7 @@ impl Lane {
         };
         let old = sys::stat(&file)?;
         Ok(old.kind == EntryKind::File
-            && self.has_content(&file, wanted.content, wanted.source)?
+            && self.has_content((&file, &old), wanted.content, wanted.source)?
             && self.settle(at, &file, &old, wanted.metadata)?)
     }
 
@@ -268,7 +271,7 @@ impl Lane {
             let name = self.shared.temporaries.name();
             match self.retry_without_kept(|_| make(&at.dir, &name)) {
                 Ok(made) => {
-                    self.shared.temporaries.sweep(at.folder.id, &at.dir, &name);
+                    self.shared.temporaries.sweep(at.folder.id, &at.dir, Some(&name));
                     return Ok((made, name));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

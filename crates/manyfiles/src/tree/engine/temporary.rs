@@ -1,12 +1,12 @@
 //! Names for what is not complete yet, and what becomes of those that a process left when it was killed.
 //!
 //! What is to replace something is made as `.manyfiles-PROCESS-STARTED-WORLD-COUNT` beside it and renamed. A later run takes
-//! away what a dead one left: in each folder where it replaces something itself it looks through the names once. Such a file
+//! away what a dead one left: in each folder where it finds a name taken it looks through the names once. Such a file
 //! is removed only if its maker is surely gone. The name says who that was: a process number with the time that process
 //! started, and the world that both belong to (machine, start of the machine, namespace of process numbers). In the own world
 //! the system says whether that process runs. In another one (another container, another host of a network file system, the
 //! time before the machine was started again) nobody can be asked: there a file counts as left when nothing about it changed
-//! for a day, by the file system's own clock. Unless root, a process removes only what belongs to its own user. No lock is
+//! for a day, by the file system's own clock, which a run reads from a file that it makes to replace another. Unless root, a process removes only what belongs to its own user. No lock is
 //! needed, and no call for each file.
 
 use std::collections::HashSet;
@@ -31,8 +31,8 @@ const MOST_NAMES: usize = 16 << 10;
 #[derive(Debug, Default)]
 pub(in crate::tree) struct Temporaries {
     process: OnceLock<Process>,
-    /// Folders that were looked through.
-    swept: Mutex<HashSet<FolderId>>,
+    /// Folders that were looked through, and whether the time was known then.
+    swept: Mutex<HashSet<(FolderId, bool)>>,
 }
 
 impl Temporaries {
@@ -55,10 +55,11 @@ impl Temporaries {
         })
     }
 
-    /// Removes what dead processes left in a folder, the first time that `own`, a temporary of this run, is made there. It is a
-    /// courtesy: what cannot be listed or removed stays, and no entry fails for it.
-    pub(super) fn sweep(&self, folder: FolderId, dir: &Dir, own: &OsStr) {
-        if !lock(&self.swept).insert(folder) {
+    /// Removes what dead processes left in a folder, the first time that this run comes there, and again the first time that it makes a
+    /// temporary there, `own`, which tells the file system's time. It is a courtesy: what cannot be listed or removed stays, and no
+    /// entry fails for it.
+    pub(super) fn sweep(&self, folder: FolderId, dir: &Dir, own: Option<&OsStr>) {
+        if !lock(&self.swept).insert((folder, own.is_some())) {
             return;
         }
         let Ok(names) = dir.names(MOST_NAMES) else { return };
@@ -68,7 +69,10 @@ impl Temporaries {
             if maker == self.process() {
                 continue;
             }
-            let now = *now.get_or_insert_with(|| dir.stat(own).map_or(SystemTime::UNIX_EPOCH, |own| own.changed));
+            // Without it nothing counts as old.
+            let now = *now.get_or_insert_with(|| {
+                own.and_then(|own| dir.stat(own).ok()).map_or(SystemTime::UNIX_EPOCH, |own| own.changed)
+            });
             if dir.stat(&name).is_ok_and(|left| self.is_left(&maker, &left, now)) {
                 drop(dir.remove(&name));
             }

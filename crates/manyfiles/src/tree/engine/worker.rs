@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -283,9 +283,8 @@ fn try_open(
         if !job.is_entry() {
             return None;
         }
-        lane.shared.totals.not_written.fetch_add(1, Relaxed);
         let path = if let Work::Link(link) = &job.work { link.to.join(&link.name) } else { folder.join(&job.name) };
-        lane.shared.tell(&path, Outcome::Cancelled);
+        not_written(lane, &path);
         return None;
     }
     if let Work::Reach(below) = &job.work {
@@ -306,7 +305,7 @@ fn try_open(
                 opened.map(|(at, opened)| (Some(at), opened))
             }
             Err(error) => {
-                lane.shared.fail_entry(&link.to, &link.name, error);
+                failed_to_open(lane, &link.to, &link.name, error);
                 None
             }
         };
@@ -348,10 +347,25 @@ fn try_open(
         }
         Ok(Some(opened)) => Some((None, opened)),
         Err(error) => {
-            lane.shared.fail_entry(folder, &asked, error);
+            failed_to_open(lane, folder, &asked, error);
             None
         }
     }
+}
+
+/// An entry that has no file to fill.
+fn failed_to_open(lane: &Lane, folder: &Folder, name: &OsStr, error: Error) {
+    if error.is_cancelled() {
+        not_written(lane, &folder.join(name));
+    } else {
+        lane.shared.fail_entry(folder, name, error);
+    }
+}
+
+/// A cancellation came before an entry.
+fn not_written(lane: &Lane, path: &Path) {
+    lane.shared.totals.not_written.fetch_add(1, Relaxed);
+    lane.shared.tell(path, Outcome::Cancelled);
 }
 
 /// The end of an entry that was done in one half. `name` is the one it was to get, `asked` the one it was handed over with.
@@ -416,9 +430,6 @@ fn try_fill(lane: &mut Lane, at: &OpenFolder, opened: Opened, watch: &mut Stopwa
             }
         }
         Err(Unfilled::Failed(error)) => lane.shared.fail_entry(&at.folder, asked.as_deref().unwrap_or(&name), error),
-        Err(Unfilled::Cancelled) => {
-            lane.shared.totals.not_written.fetch_add(1, Relaxed);
-            lane.shared.tell(&path(), Outcome::Cancelled);
-        }
+        Err(Unfilled::Cancelled) => not_written(lane, &path()),
     }
 }
