@@ -9,6 +9,7 @@ use super::group::Group;
 use super::opening;
 use super::options::Options;
 use super::receipt::{Position, Receipt};
+use super::repair::Repaired;
 use super::state::State;
 use super::storage::Storage;
 use crate::Result;
@@ -44,8 +45,8 @@ pub struct Appender {
     is_closed: bool,
 }
 
-/// What opening found in a framed file: both are 0 without framing, and for a new file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What opening found in a framed file: nothing without framing, and for a new file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
     /// Whole records in the file. (Where files are rotated: in the last one.)
@@ -53,6 +54,8 @@ pub struct Recovery {
     /// How many bytes are behind them that are none: what a crash left of records that nobody was told are durable. They stay in
     /// their file, set aside, and appending goes on in the next one.
     pub torn_bytes: u64,
+    /// Damage that was set aside, if that was [asked for](super::OnDamage::SetAside) and there was some.
+    pub set_aside: Option<Repaired>,
 }
 
 impl Appender {
@@ -141,7 +144,7 @@ impl Appender {
 
     /// What opening found.
     pub fn recovery(&self) -> Recovery {
-        self.recovery
+        self.recovery.clone()
     }
 
     /// The path that it was opened with.

@@ -45,6 +45,10 @@ pub enum OnDamage {
     /// Appending goes on behind what is whole. Nothing damaged is touched, so that [`Records`](super::Records) tells of it at every
     /// reading, in its place.
     GoOn,
+    /// The damaged file is kept under another name, and one with what is whole of it takes its place, as [`repair`](super::repair) does.
+    /// [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no later reading tells of it. Only the last file is looked
+    /// at: `repair` is for the others.
+    SetAside,
 }
 
 /// Larger writes are no faster (docs/measurements.md, "Records into one file").

@@ -22,6 +22,10 @@ pub(super) struct Next {
 }
 
 impl Next {
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
     pub(super) fn error(&self, cause: io::Error) -> Error {
         Error::new(Operation::Read, &*self.path, cause)
     }
@@ -65,7 +69,7 @@ const LOOKS: u32 = 6;
 /// What is next.
 pub(super) enum Item {
     Record(Vec<u8>),
-    Damage(Error),
+    Damage(Damage),
     End { torn_bytes: u64 },
 }
 
@@ -103,8 +107,8 @@ impl Current {
         self.record
     }
 
-    /// The next file says where this one ends.
-    pub(super) fn is_followed_by(&mut self, next: &Next) {
+    /// The next file says where this one ends. Returns whether it does.
+    pub(super) fn is_followed_by(&mut self, next: &Next) -> bool {
         let previous = next.header.previous.filter(|previous| previous.salt == self.header().salt);
         if let Some(previous) = previous
             && self.next_number() == Some(next.number)
@@ -113,6 +117,27 @@ impl Current {
             self.scanner.look_again(previous.end);
             self.scanner.is_durable_until(previous.end);
         }
+        self.end.is_some()
+    }
+
+    /// Where this file ends, if the next one says so.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// Behind the last record that was passed.
+    pub(super) fn records_end(&self) -> u64 {
+        self.scanner.records_end()
+    }
+
+    /// How many bytes were passed that a repair has set aside.
+    pub(super) fn set_aside(&self) -> u64 {
+        self.scanner.set_aside()
+    }
+
+    /// Whether the file ends here, and was closed in order or has had nothing written to it.
+    pub(super) fn is_clean_end(&self) -> bool {
+        self.scanner.is_clean_end()
     }
 
     /// Whether the file is longer, or its end another, than when it was looked at last.
@@ -174,8 +199,7 @@ impl Current {
                 }
             };
             self.scanner.go_to(until);
-            let damage = Damage { offset, bytes: until - offset };
-            return Ok(Item::Damage(self.error(io::Error::new(io::ErrorKind::InvalidData, damage))));
+            return Ok(Item::Damage(Damage { offset, bytes: until - offset }));
         }
     }
 }

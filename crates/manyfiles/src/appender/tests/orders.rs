@@ -81,6 +81,10 @@ impl Storage for Scene {
         Ok(())
     }
 
+    fn replace(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     fn remove(&self, _: &Path) -> io::Result<()> {
         Ok(())
     }
