@@ -39,7 +39,7 @@ use crate::error::print_last_resort;
 /// # Ok(()) }
 /// ```
 pub struct Appender {
-    group: Arc<Group>,
+    pub(super) group: Arc<Group>,
     path: PathBuf,
     recovery: Recovery,
     is_closed: bool,
@@ -83,7 +83,7 @@ impl Appender {
     /// bytes are one piece in the file, behind those of every append that returned before. Nothing is put between records but
     /// [frames](Options::framed), if they were asked for.
     ///
-    /// The receipt says when it is written, or durable. Nothing happens to a buffered record before somebody wants it to: see
+    /// The receipt says when it is written, or durable. A buffered record stays so until somebody wants it written: see
     /// [`State::Buffered`](super::State::Buffered).
     ///
     /// Fails if an earlier write, sync or close failed, or this write. A record too long for framing is refused

@@ -33,6 +33,7 @@ mod asynchronous;
 mod batch;
 mod check;
 mod files;
+mod flushing;
 mod follow;
 mod frame;
 mod group;

@@ -8,6 +8,8 @@ mod ends;
 #[cfg(not(loom))]
 mod failures;
 #[cfg(not(loom))]
+mod flushing;
+#[cfg(not(loom))]
 mod repairs;
 #[cfg(not(loom))]
 mod syncs;
