@@ -76,7 +76,6 @@ impl Appender {
         let begun = storage.now();
         let state = State::new(beginning.header, beginning.end, begun, beginning.age);
         let group = Arc::new(Group::new(state, files, options, storage));
-        group.remove_old();
         Ok(Appender { group, path: path.to_owned(), recovery: beginning.recovery, is_closed: false })
     }
 
@@ -132,7 +131,7 @@ impl Appender {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn remove_before(&self, position: Position) -> Result<u64> {
-        self.group.with_files(|files| files.remove_before(position.0))
+        self.group.remove_before(position.0)
     }
 
     /// Makes every record durable and closes the file. Receipts stay good.
@@ -141,15 +140,15 @@ impl Appender {
     pub fn close(mut self) -> Result<()> {
         self.is_closed = true;
         let closed = self.group.close();
-        print_last_resort(&self.group.take_upkeep_errors());
+        print_last_resort(&self.group.upkeep.take_errors());
         closed
     }
 
     /// What went wrong since the last call of this with files that are not written to any more: one that could not be
-    /// [removed](super::Options::keep_files), say. No record is lost by it, and no other call fails. Of very many errors the first 64 are kept.
+    /// [removed](super::Options::keep_files) or compressed, say. No record is lost by it, and no other call fails. Of very many errors the first 64 are kept.
     /// What nobody has taken when the appender is closed or dropped is printed to standard error.
     pub fn take_upkeep_errors(&self) -> Vec<Error> {
-        self.group.take_upkeep_errors()
+        self.group.upkeep.take_errors()
     }
 
     /// What opening found.
@@ -175,7 +174,7 @@ impl Drop for Appender {
         {
             print_last_resort([&error]);
         }
-        print_last_resort(&self.group.take_upkeep_errors());
+        print_last_resort(&self.group.upkeep.take_errors());
     }
 }
 

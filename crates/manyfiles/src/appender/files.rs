@@ -211,9 +211,7 @@ impl Files {
             if next.is_none_or(|next| next.header.base > position) {
                 break;
             }
-            let path = self.series.path(pair[0]);
-            self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
-            self.sync_folder()?;
+            self.series.remove(&*self.storage, pair[0])?;
             removed += 1;
         }
         Ok(removed)

@@ -41,6 +41,9 @@ mod leftovers;
 mod note;
 mod opening;
 mod options;
+mod packed;
+#[cfg(feature = "zstd")]
+mod packing;
 mod progress;
 mod reader;
 mod receipt;
@@ -52,6 +55,7 @@ mod series;
 mod state;
 mod storage;
 mod sync;
+mod upkeep;
 mod writing;
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub struct Options {
     pub(super) rotate_bytes: Option<u64>,
     pub(super) rotate_age: Option<Duration>,
     pub(super) keep: Keep,
+    #[cfg(feature = "zstd")]
+    pub(super) compress: bool,
     pub(super) max_delay: Option<Duration>,
     pub(super) flush_every: Option<Duration>,
     pub(super) on_damage: OnDamage,
@@ -65,6 +67,8 @@ impl Default for Options {
             rotate_bytes: None,
             rotate_age: None,
             keep: Keep::default(),
+            #[cfg(feature = "zstd")]
+            compress: false,
             max_delay: None,
             flush_every: None,
             on_damage: OnDamage::default(),
@@ -150,6 +154,24 @@ impl Options {
     #[must_use]
     pub fn keep_age(mut self, age: Duration) -> Options {
         self.keep.age = Some(age);
+        self
+    }
+
+    /// Compresses files when they are not written to any more, by zstd: `events.000003` becomes `events.000003.zst`. Default: no. Needs the
+    /// feature `zstd`, as reading does; [`Records`](super::Records) and all else that reads framed logs takes both kinds of files. A file
+    /// without a number stays as it is.
+    ///
+    /// A thread does this, one file at a time, with some 5 MiB of memory. It is started when a file was begun and when the log is opened,
+    /// and ends when nothing is left to do. The compressed file is read back, compared, and durable with its name before the plain one is
+    /// removed: after a crash in between both are there, and the plain one counts. Closing the appender breaks off what is under way;
+    /// the next one does it.
+    ///
+    /// Where this fails the plain file stays, and [`Appender::take_upkeep_errors`] tells of it; it is tried again at the next new file.
+    /// A wrong byte in a compressed file costs all behind it in that file.
+    #[cfg(feature = "zstd")]
+    #[must_use]
+    pub fn compress(mut self, compress: bool) -> Options {
+        self.compress = compress;
         self
     }
 

@@ -76,13 +76,14 @@ impl Group {
         state.progress.synced(covered);
         drop(state);
         let rotated = files.rotate(new_file.header, new_file.old_end);
+        let newest = files.number;
         if rotated.is_ok() {
             self.lock().progress.begins_file(self.options.framed);
         }
         drop(files);
         self.wake_everybody();
         if rotated.is_ok() {
-            self.remove_old();
+            self.upkeep.goes_on(newest);
         }
         rotated
     }
