@@ -38,6 +38,7 @@ mod follow;
 mod frame;
 mod group;
 mod leftovers;
+mod moved;
 mod note;
 mod opening;
 mod options;

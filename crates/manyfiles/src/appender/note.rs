@@ -59,7 +59,7 @@ impl Note {
         Ok(note)
     }
 
-    fn say(&self, end: u64) -> Result<()> {
+    pub(super) fn say(&self, end: u64) -> Result<()> {
         self.said.store(end, Ordering::Relaxed);
         write_all(&*self.file, &self.path, &sealed(&[NOTE_MAGIC, end.to_le_bytes()].concat()), 0)
     }

@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, sa
 
 /// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads only, so that
 /// this is said of a log that is open too.
-fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
+pub(super) fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
     for number in series.numbers(storage)? {
         let path = series.path(number);
         let file = match storage.open_to_read(&path) {

@@ -219,6 +219,12 @@ impl Options {
     ///   next opening;
     /// - with rotation and without framing, in a new file at every opening.
     ///
+    /// **Other programs may move the file**, as logrotate does, if it has neither framing nor rotation. Each write asks for its length
+    /// and, once a second at most, whether it still has its name. What comes after a move goes to the file that has the name then, or
+    /// to a new one; what was written before is made durable first, where it is, so that each receipt is true of the file that has its
+    /// record. After a cut (`copytruncate`) records go behind what is left: what was written between the other program's copy and its cut is
+    /// gone, whatever its receipt says, and a write at the very moment of the cut may leave a hole, so `create` is the better way.
+    ///
     /// Symbolic links are followed now: a log's files are beside each other, wherever the link is. A log's file should have no second
     /// name by a hard link: after an unclean end the log would go on beside the name that it is opened by.
     ///

@@ -9,6 +9,8 @@ mod ends;
 mod failures;
 #[cfg(not(loom))]
 mod flushing;
+#[cfg(not(loom))]
+mod moved;
 #[cfg(all(not(loom), feature = "zstd"))]
 mod packing;
 #[cfg(not(loom))]
