@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::closing::Closing;
 use super::group::Group;
 use super::opening;
 use super::options::Options;
@@ -144,6 +145,20 @@ impl Appender {
         closed
     }
 
+    /// [`close`](Appender::close) for tasks: begins at once, on a thread of its own, and returns a future of its result. (If no thread can be
+    /// started, this blocks.) Dropping the future stops nothing; a failure that nobody was told of is then printed to standard error.
+    ///
+    /// ```
+    /// # async fn example(path: &std::path::Path) -> manyfiles::Result<()> {
+    /// let appender = manyfiles::appender::Appender::open(path)?;
+    /// appender.append(b"one line\n")?.await?;
+    /// appender.close_async().await
+    /// # }
+    /// ```
+    pub fn close_async(self) -> Closing {
+        Closing::begin(self)
+    }
+
     /// What went wrong since the last call of this with files that are not written to any more: one that could not be
     /// [removed](super::Options::keep_files) or compressed, say. No record is lost by it, and no other call fails. Of very many errors the first 64 are kept.
     /// What nobody has taken when the appender is closed or dropped is printed to standard error.
@@ -163,7 +178,7 @@ impl Appender {
 }
 
 impl Drop for Appender {
-    /// Does what [`close`](Appender::close) does. A failure that nobody has been told of is printed to standard error.
+    /// Does what [`close`](Appender::close) does, and blocks as long. A failure that nobody has been told of is printed to standard error.
     fn drop(&mut self) {
         if self.is_closed {
             return;
