@@ -1,4 +1,5 @@
-//! The few calls that reach the file system, behind two traits: tests put a file system there that fails, forgets and counts.
+//! The few calls that reach the file system, behind two traits: tests put a file system there that fails, forgets and
+//! counts.
 
 use std::ffi::OsString;
 use std::fs::File;
