@@ -27,6 +27,11 @@ pub(super) struct Files {
     pub(super) note: Option<Note>,
     /// Up to here there are zeros for the next records. One thread at a time writes.
     room_end: AtomicU64,
+    /// What is added, with wrapping, to a place as the appender counts to have the place in the file: not 0 when
+    /// another program has moved or cut the file.
+    pub(super) shift: u64,
+    /// When it was last asked whether the file still has its name, in milliseconds.
+    pub(super) looked: AtomicU64,
 }
 
 /// Part of an unclean file that is written again in the next one.
@@ -40,8 +45,8 @@ pub(super) struct Tail<'a> {
     pub(super) to: u64,
 }
 
-/// How much room is made at once for records that follow: a sync of bytes that are in a file already needs no entry in the
-/// file system's journal (docs/measurements.md, "Durable records").
+/// How much room is made at once for records that follow: a sync of bytes that are in a file already needs no entry in
+/// the file system's journal (docs/measurements.md, "Durable records").
 const ROOM: usize = if cfg!(test) { 3_000 } else { 256 << 10 };
 /// Larger writes make no room: what their syncs take is the time for their own bytes.
 const LARGE_WRITE: usize = 16 << 10;
@@ -51,13 +56,25 @@ static ZEROS: [u8; ROOM] = [0; ROOM];
 impl Files {
     pub(super) fn new(storage: Arc<dyn Storage>, series: Series, framed: bool, number: u64) -> Files {
         let path = series.path(number);
-        Files { storage, series, number, path, framed, file: None, note: None, room_end: AtomicU64::new(0) }
+        Files {
+            storage,
+            series,
+            number,
+            path,
+            framed,
+            file: None,
+            note: None,
+            room_end: AtomicU64::new(0),
+            shift: 0,
+            looked: AtomicU64::new(0),
+        }
     }
 
-    /// Makes the first file of a log, or the next one, and makes it durable: with a whole header, and with the tail of the file
-    /// before it. It has its name when all that is on the disk, not before.
+    /// Makes the first file of a log, or the next one, and makes it durable: with a whole header, and with the tail of
+    /// the file before it. It has its name when all that is on the disk, not before.
     ///
-    /// `over` is a file of this number, locked, in which nothing was ever written. Who begins a next file has the last one locked.
+    /// `over` is a file of this number, locked, in which nothing was ever written. Who begins a next file has the last
+    /// one locked.
     pub(super) fn begin(
         &mut self,
         number: u64,
@@ -96,8 +113,8 @@ impl Files {
         self.sync_folder()
     }
 
-    /// Gives a file that is whole its name in the log, which nothing else may have. Nobody else opens it to write before that:
-    /// it is locked from its making on.
+    /// Gives a file that is whole its name in the log, which nothing else may have. Nobody else opens it to write
+    /// before that: it is locked from its making on.
     fn give_name(
         &self,
         file: &dyn StoredFile,
@@ -107,7 +124,8 @@ impl Files {
         over: Option<Box<dyn StoredFile>>,
     ) -> Result<()> {
         let (storage, path) = (&*self.storage, self.series.path(number));
-        // Where there was no file to lock, another appender may have begun the same log meanwhile, with another number perhaps.
+        // Where there was no file to lock, another appender may have begun the same log meanwhile, with another number
+        // perhaps.
         let is_in_the_way = |other: u64| other > number || is_first && other != number;
         let before = self.series.numbers(storage)?;
         if before.iter().any(|&other| is_in_the_way(other) || other == number && over.is_none()) {
@@ -148,14 +166,19 @@ impl Files {
         closed.map_err(|cause| Error::new(Operation::Close, old_path, cause))
     }
 
+    /// The place in the file that the appender counts as `offset`.
+    pub(super) fn place(&self, offset: u64) -> u64 {
+        offset.wrapping_add(self.shift)
+    }
+
     /// Writes all of it. On failure the file is cut back to where it ended before.
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let file = self.file(Operation::Write)?;
-        write_all(file, &self.path, bytes, offset).inspect_err(|_| self.cut_back(offset))
+        write_all(file, &self.path, bytes, self.place(offset)).inspect_err(|_| self.cut_back(offset))
     }
 
-    /// Puts zeros behind `end`, if it is beyond those that are there, unless the file would be longer than `most`. The write of
-    /// `len` bytes before has succeeded; without room the next one does as well, so a failure here is none.
+    /// Puts zeros behind `end`, if it is beyond those that are there, unless the file would be longer than `most`. The
+    /// write of `len` bytes before has succeeded; without room the next one does as well, so a failure here is none.
     pub(super) fn make_room(&self, end: u64, len: usize, most: u64) {
         if !self.framed || len > LARGE_WRITE || end < self.room_end.load(Ordering::Relaxed) {
             return;
@@ -174,12 +197,12 @@ impl Files {
         }
     }
 
-    /// Half a record must not stay. Where it can't be cut off either, the first error says more; a framed file is left for the next
-    /// one when it is opened again.
+    /// Half a record must not stay. Where it can't be cut off either, the first error says more; a framed file is left
+    /// for the next one when it is opened again.
     pub(super) fn cut_back(&self, len: u64) {
         self.room_end.store(0, Ordering::Relaxed);
         if let Some(file) = &self.file {
-            file.set_len(len).unwrap_or(());
+            file.set_len(self.place(len)).unwrap_or(());
         }
     }
 
@@ -190,13 +213,12 @@ impl Files {
     /// Keeps that a file without frames is durable up to here, for whoever opens it after an unclean end.
     pub(super) fn synced(&self, end: u64) {
         if let Some(note) = &self.note {
-            note.synced(end);
+            note.synced(self.place(end));
         }
     }
 
     pub(super) fn sync_folder(&self) -> Result<()> {
-        let folder = self.series.folder();
-        self.storage.sync_folder(folder).map_err(|cause| Error::new(Operation::Sync, folder, cause))
+        self.series.sync_folder(&*self.storage)
     }
 
     /// Removes the files that end before a position of the log.
@@ -208,13 +230,11 @@ impl Files {
         let numbers = self.series.numbers(&*self.storage)?;
         let mut removed = 0;
         for pair in numbers.windows(2).take_while(|pair| pair[1] <= self.number) {
-            let next = open_file(&*self.storage, &self.series, pair[1])?;
+            let next = open_file(&*self.storage, &self.series, pair[1])?.file();
             if next.is_none_or(|next| next.header.base > position) {
                 break;
             }
-            let path = self.series.path(pair[0]);
-            self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
-            self.sync_folder()?;
+            self.series.remove(&*self.storage, pair[0])?;
             removed += 1;
         }
         Ok(removed)
@@ -225,8 +245,8 @@ impl Files {
         let marked = match mark {
             Some(Closing { salt, end }) => {
                 self.trim(end);
-                // In two steps: a mark that the next one sees in the page cache may have missed the disk. One that was made a
-                // closed one in its place has not.
+                // In two steps: a mark that the next one sees in the page cache may have missed the disk. One that was
+                // made a closed one in its place has not.
                 let (marks, at) = frame::end_marks(salt, end);
                 self.write(&marks, end)
                     .and_then(|()| self.sync())
@@ -256,8 +276,8 @@ impl Files {
         &self.path
     }
 
-    /// It is closed when everything is durable, or something has failed: then a thread may still come with what it was about
-    /// to do, and its error comes too late to be told.
+    /// It is closed when everything is durable, or something has failed: then a thread may still come with what it was
+    /// about to do, and its error comes too late to be told.
     fn file(&self, operation: Operation) -> Result<&dyn StoredFile> {
         let closed = || self.error(operation, io::Error::other("it is closed"));
         self.file.as_deref().ok_or_else(closed)
@@ -306,8 +326,8 @@ fn fill(file: &dyn StoredFile, path: &Path, header: Header, tail: Option<&Tail<'
     file.sync().map_err(|cause| Error::new(Operation::Sync, path, cause))
 }
 
-/// Writes the tail's records with frames of their new place, each at the same distance from the first as before, so that positions
-/// of the log stay what they are. Marks between them become marks that say nothing.
+/// Writes the tail's records with frames of their new place, each at the same distance from the first as before, so
+/// that positions of the log stay what they are. Marks between them become marks that say nothing.
 fn copy_frames(file: &dyn StoredFile, path: &Path, header: Header, tail: &Tail<'_>) -> Result<()> {
     const ENOUGH: usize = 256 << 10;
     let mut scanner = Scanner::new(tail.header, tail.len);

@@ -1,27 +1,31 @@
 //! What surrounds records in a framed file.
 //!
 //! ```text
-//! file    header (record | mark)* closed? room?
+//! file    header (record | mark | aside)* closed? room?
 //! header  the same 48 bytes twice: magic: 8 bytes, salt: u32, the previous file's salt: u32, base: u64,
 //!         where the previous file ends: u64, inherited: u64, zeros: u32, CRC-32C of these 44 bytes: u32
 //! record  length: u32, check: u32, its bytes
 //! mark    0xFFFF_FFFF: u32, check: u32, durable: u64
 //! closed  0xFFFF_FFFE: u32, check: u32, durable: u64
+//! aside   length: u32, check with the inverted salt: u32, so many zeros
 //! room    zeros
 //! ```
 //!
-//! Numbers are little-endian. A check is the CRC-32C of the content's CRC-32C, the length, the place in the file and the file's
-//! salt, and never 0. So zeros are no record of length 0, and a record that holds a copy of another file, or of this one, holds
-//! nothing that looks like a frame of this file.
+//! Numbers are little-endian. A check is the CRC-32C of the content's CRC-32C, the length, the place in the file and
+//! the file's salt, and never 0. So zeros are no record of length 0, and a record that holds a copy of another file, or
+//! of this one, holds nothing that looks like a frame of this file.
 //!
-//! A mark says up to where the file was durable when the mark was written. A frame that is broken before that place was once
-//! whole on the disk: it is damaged. One behind all marks is what a crash may leave: a torn tail. Nothing but marks can tell
-//! the two apart, because a disk may write later blocks first.
+//! A mark says up to where the file was durable when the mark was written. A frame that is broken before that place was
+//! once whole on the disk: it is damaged. One behind all marks is what a crash may leave: a torn tail. Nothing but
+//! marks can tell the two apart, because a disk may write later blocks first.
 //!
-//! A closed mark says the same, and that the mark itself was durable before it was made a closed one. What the page cache shows
-//! of any other end may never reach the disk.
+//! A closed mark says the same, and that the mark itself was durable before it was made a closed one. What the page
+//! cache shows of any other end may never reach the disk.
+//!
+//! What was set aside stands where damaged bytes were, and is as long: all other frames keep their places, which their
+//! checks hold.
 
-use super::records::Damage;
+use super::losses::Damage;
 
 /// The header's length.
 pub(super) const HEADER: usize = 2 * COPY;
@@ -121,7 +125,8 @@ impl Header {
     }
 }
 
-/// Whether a file that holds this and nothing else may be one whose making was cut short: nothing had been written to it.
+/// Whether a file that holds this and nothing else may be one whose making was cut short: nothing had been written to
+/// it.
 pub(super) fn is_unfinished_header(bytes: &[u8]) -> bool {
     let known = bytes.len().min(MAGIC.len());
     bytes.len() <= HEADER
@@ -147,6 +152,46 @@ pub(super) fn frame(salt: u32, offset: u64, length: u32, sum: u32) -> [u8; FRAME
     frame
 }
 
+/// The shortest stretch that can be set aside.
+pub(super) const SHORTEST_ASIDE: u64 = FRAME as u64;
+
+/// The most bytes that one frame sets aside.
+const LONGEST_ASIDE: u64 = 256 << 10;
+
+/// What is put in the place of damaged bytes: frames, each with the length of the zeros that follow it. `length` is not
+/// below [`SHORTEST_ASIDE`].
+pub(super) fn asides(salt: u32, mut offset: u64, mut length: u64) -> Vec<(u64, [u8; FRAME])> {
+    let mut frames = Vec::new();
+    while length > 0 {
+        // What is left must not be too short for a frame of its own.
+        let all = if length > LONGEST_ASIDE { LONGEST_ASIDE.min(length - SHORTEST_ASIDE) } else { length };
+        let zeros = (all - FRAME as u64) as u32;
+        let mut frame = [0; FRAME];
+        frame[..4].copy_from_slice(&zeros.to_le_bytes());
+        frame[4..].copy_from_slice(&aside_check(salt, offset, zeros, sum_of_zeros(zeros)).to_le_bytes());
+        frames.push((offset, frame));
+        (offset, length) = (offset + all, length - all);
+    }
+    frames
+}
+
+/// The check of a frame that sets zeros aside.
+pub(super) fn aside_check(salt: u32, offset: u64, zeros: u32, sum: u32) -> u32 {
+    check(!salt, offset, zeros, sum)
+}
+
+fn sum_of_zeros(count: u32) -> u32 {
+    static ZEROS: [u8; 4096] = [0; 4096];
+    let mut left = count as usize;
+    let mut sum = 0;
+    while left > 0 {
+        let part = left.min(ZEROS.len());
+        sum = crc32c::crc32c_append(sum, &ZEROS[..part]);
+        left -= part;
+    }
+    sum
+}
+
 /// Whether a frame of this length is a mark.
 pub(super) fn is_mark(length: u32) -> bool {
     length >= CLOSED_LENGTH
@@ -157,8 +202,8 @@ pub(super) fn mark(salt: u32, offset: u64, durable: u64) -> [u8; MARK] {
     mark_of(MARK_LENGTH, salt, offset, durable)
 }
 
-/// The mark that a file ends with before it is closed, and its place. It lies in one sector, so that writing a closed one in its
-/// place happens or not: where it would not, another mark goes before it.
+/// The mark that a file ends with before it is closed, and its place. It lies in one sector, so that writing a closed
+/// one in its place happens or not: where it would not, another mark goes before it.
 pub(super) fn end_marks(salt: u32, end: u64) -> (Vec<u8>, u64) {
     const SECTOR: u64 = 512;
     let mut marks = Vec::new();
@@ -274,6 +319,23 @@ mod tests {
         assert!(is_unfinished_header(&[0; HEADER]));
         assert!(!is_unfinished_header(b"hello"));
         assert!(!is_unfinished_header(&[0; HEADER + 1]));
+    }
+
+    #[test]
+    fn a_stretch_of_any_length_is_set_aside_by_frames_that_cover_it_and_are_no_records() {
+        for length in [8, 9, 23, 5_000, LONGEST_ASIDE, LONGEST_ASIDE + 1, LONGEST_ASIDE + 8, 3 * LONGEST_ASIDE] {
+            let mut at = 100;
+            for (offset, frame) in asides(7, 100, length) {
+                let (zeros, check) = parse(&frame);
+                assert_eq!(offset, at);
+                assert!(!is_mark(zeros));
+                assert_eq!(aside_check(7, offset, zeros, sum_of_zeros(zeros)), check);
+                assert_ne!(self::check(7, offset, zeros, sum_of_zeros(zeros)), check);
+                at += FRAME as u64 + u64::from(zeros);
+            }
+            assert_eq!(at, 100 + length);
+        }
+        assert_eq!(sum_of_zeros(5_000), sum(&[0; 5_000]));
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Group commit: who writes, who syncs, who sleeps until when.
 //!
-//! There is no thread for it. Somebody who waits for his record to be durable, and finds no leader, becomes the leader: he waits
-//! for those who are expected, writes what is buffered, syncs, tells all whose records that covers, and wakes one of those who
-//! came meanwhile, who leads next. [`State`] says what the roles are; here they are handed over.
+//! There is no thread for it. Somebody who waits for his record to be durable, and finds no leader, becomes the leader:
+//! he waits for those who are expected, writes what is buffered, syncs, tells all whose records that covers, and wakes
+//! one of those who came meanwhile, who leads next. [`State`] says what the roles are; here they are handed over.
 //!
-//! What is written and durable is [`Progress`](super::progress::Progress), under the lock of [`State`] as all else. Who changes it lets
-//! go of the lock and then wakes: no code of a user (wakers, executors) ever runs under it.
+//! What is written and durable is [`Progress`](super::progress::Progress), under the lock of [`State`] as all else. Who
+//! changes it lets go of the lock and then wakes: no code of a user (wakers, executors) ever runs under it.
 //!
-//! Locks: whoever holds `files` may take `state`, never the other way round. The lock of `files` is shared by those who write and
-//! sync, and had alone by whoever changes the file, which so waits for a sync in flight.
+//! Locks: whoever holds `files` may take `state`, never the other way round. The lock of `files` is shared by those who
+//! write and sync, and had alone by whoever changes the file, which so waits for a sync in flight.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -20,6 +20,7 @@ use super::options::Options;
 use super::state::{Room, State, Taken};
 use super::storage::Storage;
 use super::sync::{Condvar, Mutex, MutexGuard, RwLock};
+use super::upkeep::Upkeep;
 use crate::{Error, Operation, Result};
 
 /// What an appender and its receipts share.
@@ -33,24 +34,32 @@ pub(super) struct Group {
     gathered: Condvar,
     /// The helper for writes, or that for syncs, has something to do.
     pub(super) tasks: [Condvar; 2],
+    /// The flusher has nothing to wait for any more.
+    pub(super) timer: Condvar,
     pub(super) files: RwLock<Files>,
     pub(super) options: Options,
-    storage: Arc<dyn Storage>,
+    pub(super) storage: Arc<dyn Storage>,
+    /// Of the files that are not written to any more.
+    pub(super) upkeep: Arc<Upkeep>,
 }
 
 pub(super) type Guard<'a> = MutexGuard<'a, State>;
 
 impl Group {
     pub(super) fn new(state: State, files: Files, options: Options, storage: Arc<dyn Storage>) -> Group {
+        let upkeep = Arc::new(Upkeep::new(Arc::clone(&storage), files.series.clone(), &options));
+        upkeep.goes_on(files.number);
         Group {
             state: Mutex::new(state),
             turn: Condvar::new(),
             groups: [Condvar::new(), Condvar::new()],
             gathered: Condvar::new(),
             tasks: [Condvar::new(), Condvar::new()],
+            timer: Condvar::new(),
             files: RwLock::new(files),
             options,
             storage,
+            upkeep,
         }
     }
 
@@ -66,8 +75,10 @@ impl Group {
     // What threads come with.
 
     /// Takes a record.
-    pub(super) fn append(&self, record: &[u8]) -> Result<Taken> {
-        self.take(record).map(|(taken, _)| taken)
+    pub(super) fn append(self: &Arc<Group>, record: &[u8]) -> Result<Taken> {
+        let (taken, state) = self.take(record)?;
+        self.plan_flush(state);
+        Ok(taken)
     }
 
     /// Takes a record and returns when it is durable.
@@ -114,6 +125,12 @@ impl Group {
         Err(self.with_files(|files| Error::new(Operation::Write, files.path(), cause)))
     }
 
+    /// Removes the files that end before a position of the log.
+    pub(super) fn remove_before(&self, position: u64) -> Result<u64> {
+        let _names = self.upkeep.lock_names();
+        self.with_files(|files| files.remove_before(position))
+    }
+
     /// How many records there are.
     pub(super) fn appended(&self) -> u64 {
         self.lock().progress.appended()
@@ -126,19 +143,22 @@ impl Group {
 
     /// Returns when this record is with the system.
     pub(super) fn wait_written(&self, record: u64) -> Result<()> {
+        let mut state = self.try_write(record);
+        if state.progress.is_written(record) { Ok(()) } else { Err(told(&mut state)) }
+    }
+
+    /// Returns when this record is with the system, or something has failed. Nobody is told of that here.
+    pub(super) fn try_write(&self, record: u64) -> Guard<'_> {
         let mut state = self.lock();
-        loop {
-            if state.progress.is_written(record) {
-                return Ok(());
-            } else if let Some(failure) = state.progress.tell() {
-                return Err(failure);
-            } else if state.may_write() {
+        while !state.progress.is_written(record) && !state.progress.has_failed() {
+            if state.may_write() {
                 state.writing = true;
                 state = self.write(state, &[], false);
             } else {
                 state = self.wait_turn(state);
             }
         }
+        state
     }
 
     /// Returns when this record is durable.
@@ -146,15 +166,15 @@ impl Group {
         self.wait_durable_with(record, self.lock())
     }
 
-    fn wait_durable_with<'a>(&'a self, record: u64, mut state: Guard<'a>) -> Result<()> {
+    fn wait_durable_with<'a>(&'a self, record: u64, state: Guard<'a>) -> Result<()> {
+        let mut state = self.try_sync(record, state);
+        if state.progress.is_durable(record) { Ok(()) } else { Err(told(&mut state)) }
+    }
+
+    /// Returns when this record is durable, or something has failed. Nobody is told of that here.
+    pub(super) fn try_sync<'a>(&'a self, record: u64, mut state: Guard<'a>) -> Guard<'a> {
         let mut has_arrived = false;
-        loop {
-            if state.progress.is_durable(record) {
-                return Ok(());
-            }
-            if let Some(failure) = state.progress.tell() {
-                return Err(failure);
-            }
+        while !state.progress.is_durable(record) && !state.progress.has_failed() {
             if !has_arrived {
                 has_arrived = true;
                 self.arrives(&mut state, record);
@@ -167,6 +187,7 @@ impl Group {
                 state = self.lead(state);
             }
         }
+        state
     }
 
     /// Counts somebody who waits for this record to be durable.
@@ -218,7 +239,8 @@ impl Group {
     fn leads<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         state.leading = true;
         state = self.gather(state);
-        // Nobody else starts to write until the leader has: else those who fill buffers could keep him waiting for ever.
+        // Nobody else starts to write until the leader has: else those who fill buffers could keep him waiting for
+        // ever.
         state.reserved = true;
         while state.writing {
             state = self.wait_turn(state);
@@ -236,16 +258,16 @@ impl Group {
             state.writing = true;
             state = self.write(state, &[], true);
         }
-        // Nobody has written since: these are all the records of the group. (A new file may have made the old one durable, and
-        // have no record yet.)
+        // Nobody has written since: these are all the records of the group. (A new file may have made the old one
+        // durable, and have no record yet.)
         if state.progress.has_failed() || state.progress.durable() == state.progress.written() {
             return self.steps_down(state);
         }
         let covered = state.progress.covered();
         drop(state);
         let begun = self.storage.now();
-        // Known before the files are free: else somebody who begins a new file meanwhile would sync the old one again, and
-        // a second sync is not told of what the first one lost.
+        // Known before the files are free: else somebody who begins a new file meanwhile would sync the old one again,
+        // and a second sync is not told of what the first one lost.
         let synced = self.with_files(|files| match files.sync() {
             Ok(()) => {
                 files.synced(covered.offset());
@@ -309,12 +331,6 @@ impl Group {
         state
     }
 
-    /// What is made here fails everything if its owner panics: nobody else would ever do what that thread was about to do. It must not
-    /// be under the lock of [`State`] when it goes, so the caller's work is in a function of its own.
-    pub(super) fn takes_role(&self, operation: Operation) -> Role<'_> {
-        Role { group: self, operation, ended_well: false }
-    }
-
     pub(super) fn fail(&self, error: Error) {
         self.lock().progress.fails(error);
         self.wake_everybody();
@@ -334,10 +350,14 @@ impl Group {
     /// Makes all durable and closes the file, after which there is nothing to wait for.
     pub(super) fn close(&self) -> Result<()> {
         let synced = self.wait_durable(self.appended());
-        let state = self.lock();
+        let mut state = self.lock();
+        state.is_closing = true;
+        self.timer.notify_all();
         let has_records = state.progress.appended() > 0;
         let (salt, end) = state.closing();
         drop(state);
+        // While the log is this appender's.
+        self.upkeep.stop();
         let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
         let closed = match &synced {
             // A file that ends in a mark was whole. Where nothing was appended it ends as it did.
@@ -352,36 +372,4 @@ impl Group {
 /// The failure that there must be.
 fn told(state: &mut State) -> Error {
     state.progress.tell().expect("a write that did not happen has failed")
-}
-
-/// A role that a thread has. See [`Group::takes_role`].
-pub(super) struct Role<'a> {
-    group: &'a Group,
-    operation: Operation,
-    ended_well: bool,
-}
-
-impl Role<'_> {
-    pub(super) fn ends_well(mut self) {
-        self.ended_well = true;
-    }
-}
-
-impl Drop for Role<'_> {
-    fn drop(&mut self) {
-        if self.ended_well {
-            return;
-        }
-        let cause = std::io::Error::other("the thread that did this for all has panicked");
-        let error = self.group.with_files(|files| files.error(self.operation, cause));
-        let mut state = self.group.lock();
-        state.progress.fails(error);
-        if self.operation == Operation::Write {
-            state.writing = false;
-        } else {
-            (state.leading, state.reserved, state.gathering.sleeping) = (false, false, false);
-        }
-        drop(state);
-        self.group.wake_everybody();
-    }
 }

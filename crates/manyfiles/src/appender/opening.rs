@@ -1,9 +1,10 @@
 //! Opening: finds out how the last appender ended, and where to go on.
 //!
-//! What the page cache shows is not what the disk has: after a kill not yet, after a failed sync perhaps never, whatever is
-//! written to that file. So an unclean end means a new beginning. A framed log goes on in a next file, which begins with the
-//! records that only the page cache is known to have; the old file is left as it is. A file without frames has a [note](super::note)
-//! beside it while it is open; one that is rotated is left for a next one at every opening.
+//! What the page cache shows is not what the disk has: after a kill not yet, after a failed sync perhaps never,
+//! whatever is written to that file. So an unclean end means a new beginning. A framed log goes on in a next file,
+//! which begins with the records that only the page cache is known to have; the old file is left as it is. A file
+//! without frames has a [note](super::note) beside it while it is open; one that is rotated is left for a next one at
+//! every opening.
 
 use std::io;
 use std::path::Path;
@@ -14,9 +15,10 @@ use super::appender::Recovery;
 use super::files::{Files, Tail, busy};
 use super::frame::{self, HEADER, Header};
 use super::leftovers;
+use super::losses::Damage;
 use super::note::{self, Note};
 use super::options::{OnDamage, Options};
-use super::records::Damage;
+use super::repair::repair_file;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
 use super::storage::{Storage, StoredFile};
@@ -53,9 +55,9 @@ pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, sa
     Ok((files, beginning))
 }
 
-/// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads only, so that
-/// this is said of a log that is open too.
-fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
+/// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads
+/// only, so that this is said of a log that is open too.
+pub(super) fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
     for number in series.numbers(storage)? {
         let path = series.path(number);
         let file = match storage.open_to_read(&path) {
@@ -64,14 +66,10 @@ fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
             Ok(file) => file,
         };
         let mut first = [0; HEADER];
-        let mut has = 0;
-        while has < first.len() {
-            match file.read_at(&mut first[has..], has as u64) {
-                Ok(0) => break,
-                Ok(n) => has += n,
-                Err(cause) => return Err(Error::new(Operation::Read, path, cause)),
-            }
-        }
+        let has = match file.read_full(&mut first, 0) {
+            Ok(has) => has,
+            Err(cause) => return Err(Error::new(Operation::Read, path, cause)),
+        };
         if frame::begins_with_magic(&first[..has]) || Header::parse(&first).is_some() {
             let message = "it is a file of framed records: open the log with framing; nothing was changed";
             return Err(Error::new(Operation::Open, path, io::Error::new(io::ErrorKind::InvalidData, message)));
@@ -131,11 +129,27 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
         return Ok((files, new(Some(first))));
     };
     let mut files = Files::new(storage, series, true, last);
-    let file = files.lock_last()?;
+    let mut file = files.lock_last()?;
+    let mut set_aside = None;
+    if options.on_damage == OnDamage::SetAside {
+        let mut damaged = Some(file);
+        let repaired = repair_file(&*files.storage, &files.series, last, None, &mut damaged)?;
+        file = match (repaired, damaged) {
+            (Some((repaired, whole)), damaged) => {
+                damaged
+                    .map_or(Ok(()), |damaged| damaged.close())
+                    .map_err(|cause| files.error(Operation::Close, cause))?;
+                set_aside = Some(repaired);
+                whole
+            }
+            (None, Some(file)) => file,
+            (None, None) => unreachable!("it is only given back where the file is replaced"),
+        };
+    }
     let len = file.len().map_err(|cause| files.error(Operation::Open, cause))?;
     let header = match Scanner::start(&*file, len).map_err(|cause| files.error(Operation::Read, cause))? {
-        Start::Header(_, Some(damage)) if options.on_damage == OnDamage::Refuse => {
-            return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, damage)));
+        Start::Header(_, Some(damage)) if options.on_damage != OnDamage::GoOn => {
+            return Err(files.error(Operation::Open, damage.into()));
         }
         Start::Header(header, _) => header,
         // A file gets its name when it has a header on the disk, so no appender ever wrote to one without.
@@ -153,7 +167,8 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
             return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, message)));
         }
     };
-    let found = inspect(&files, &*file, header, len, options.on_damage)?;
+    let mut found = inspect(&files, &*file, header, len, options.on_damage)?;
+    found.recovery.set_aside = set_aside;
     if found.is_clean {
         let age = file.age().map_err(|cause| files.error(Operation::Open, cause))?;
         files.file = Some(file);
@@ -205,13 +220,13 @@ fn inspect(files: &Files, file: &dyn StoredFile, header: Header, len: u64, on_da
                 }
                 Break::Damaged { until } => {
                     let damage = Damage { offset: scanner.position(), bytes: until - scanner.position() };
-                    return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, damage)));
+                    return Err(files.error(Operation::Open, damage.into()));
                 }
             },
         }
     }
     Ok(Inspection {
-        recovery: Recovery { records, torn_bytes },
+        recovery: Recovery { records, torn_bytes, set_aside: None },
         is_clean: scanner.is_clean_end(),
         durable: scanner.durable().max(damaged_until),
         records_end: scanner.records_end(),
@@ -220,7 +235,7 @@ fn inspect(files: &Files, file: &dyn StoredFile, header: Header, len: u64, on_da
 
 impl Files {
     /// Opens the file that has the highest number, for this appender alone.
-    fn lock_last(&self) -> Result<Box<dyn StoredFile>> {
+    pub(super) fn lock_last(&self) -> Result<Box<dyn StoredFile>> {
         let file = match self.storage.open(&self.path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(self.is_gone()?),
             other => other.map_err(|cause| self.error(Operation::Open, cause))?,
@@ -237,7 +252,11 @@ impl Files {
         if self.series.numbers(&*self.storage)?.last() != Some(&self.number) {
             return Ok(busy(&self.path));
         }
-        let cause = io::Error::new(io::ErrorKind::NotFound, "it is a symbolic link that leads to nothing");
+        let message = match self.storage.measure(&self.series.packed_path(self.number)) {
+            Ok(_) => "the last file of the log is compressed, which no appender does: unpack it",
+            Err(_) => "it is a symbolic link that leads to nothing",
+        };
+        let cause = io::Error::new(io::ErrorKind::NotFound, message);
         Ok(self.error(Operation::Open, cause))
     }
 }

@@ -1,20 +1,21 @@
 //! One file of a log, as it is read.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::frame::{FRAME, HEADER, Header};
-use super::records::Damage;
+use super::losses::Damage;
+use super::packed;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
-use super::storage::{Storage, StoredFile};
+use super::storage::{ReadAt, Storage};
 use crate::{Error, Operation, Result};
 
 /// A file that was opened.
 pub(super) struct Next {
     number: u64,
     path: PathBuf,
-    file: Box<dyn StoredFile>,
+    file: Box<dyn ReadAt>,
     len: u64,
     pub(super) header: Header,
     /// Of one of the header's copies.
@@ -22,35 +23,83 @@ pub(super) struct Next {
 }
 
 impl Next {
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn error(&self, cause: io::Error) -> Error {
         Error::new(Operation::Read, &*self.path, cause)
     }
 }
 
-/// Opens a file of the log. `None` if it is not there, or nothing was ever written to it.
-pub(super) fn open_file(storage: &dyn Storage, series: &Series, number: u64) -> Result<Option<Next>> {
-    let path = series.path(number);
-    let file = match storage.open_to_read(&path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
+/// What is under the name of a file of the log.
+pub(super) enum Opened {
+    File(Next),
+    /// Nothing was ever written to it.
+    Empty,
+    /// Nothing is there.
+    Gone,
+}
+
+impl Opened {
+    /// The file, if it has records or may have.
+    pub(super) fn file(self) -> Option<Next> {
+        match self {
+            Opened::File(next) => Some(next),
+            Opened::Empty | Opened::Gone => None,
+        }
+    }
+}
+
+/// Opens a file of the log.
+pub(super) fn open_file(storage: &dyn Storage, series: &Series, number: u64) -> Result<Opened> {
+    let (path, file) = match open_plain_or_packed(storage, series, number)? {
+        Some(opened) => opened,
+        None => return Ok(Opened::Gone),
     };
     let len = file.len().map_err(|cause| Error::new(Operation::Read, &*path, cause))?;
     match Scanner::start(&*file, len).map_err(|cause| Error::new(Operation::Read, &*path, cause))? {
-        Start::Header(header, damage) => Ok(Some(Next { number, path, file, len, header, damage })),
-        Start::Unfinished => Ok(None),
-        Start::Foreign => {
-            let cause =
-                io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does");
-            Err(Error::new(Operation::Open, path, cause))
-        }
+        Start::Header(header, damage) => Ok(Opened::File(Next { number, path, file, len, header, damage })),
+        Start::Unfinished => Ok(Opened::Empty),
+        Start::Foreign => Err(Error::new(Operation::Open, path, not_framed())),
     }
+}
+
+/// The plain file, if it is there: a compressed one beside it may not be whole, or what it was made of may not.
+fn open_plain_or_packed(
+    storage: &dyn Storage,
+    series: &Series,
+    number: u64,
+) -> Result<Option<(PathBuf, Box<dyn ReadAt>)>> {
+    for is_packed in [false, true] {
+        let path = if is_packed { series.packed_path(number) } else { series.path(number) };
+        let file = match storage.open_to_read(&path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+            other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
+        };
+        if !is_packed {
+            return Ok(Some((path, file)));
+        }
+        let file = packed::open(file).map_err(|cause| Error::new(Operation::Open, &*path, cause))?;
+        return Ok(Some((path, file)));
+    }
+    Ok(None)
+}
+
+/// The cause where a file is none of a framed log.
+pub(super) fn not_framed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does")
 }
 
 /// The file that is read.
 pub(super) struct Current {
     pub(super) number: u64,
     path: PathBuf,
-    file: Box<dyn StoredFile>,
+    file: Box<dyn ReadAt>,
     len: u64,
     scanner: Scanner,
     /// Where it ends, as the next one says.
@@ -65,12 +114,13 @@ const LOOKS: u32 = 6;
 /// What is next.
 pub(super) enum Item {
     Record(Vec<u8>),
-    Damage(Error),
+    Damage(Damage),
     End { torn_bytes: u64 },
 }
 
 impl Current {
-    /// At its beginning, or at a position of the log. What it repeats of the file before begins at the same position there.
+    /// At its beginning, or at a position of the log. What it repeats of the file before begins at the same position
+    /// there.
     pub(super) fn new(next: Next, from: Option<u64>) -> Current {
         let Next { number, path, file, len, header, .. } = next;
         let mut scanner = Scanner::new(header, len);
@@ -83,6 +133,10 @@ impl Current {
     /// The number that the file behind this one has.
     pub(super) fn next_number(&self) -> Option<u64> {
         self.number.checked_add(1)
+    }
+
+    pub(super) fn file(&self) -> &dyn ReadAt {
+        &*self.file
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -103,8 +157,8 @@ impl Current {
         self.record
     }
 
-    /// The next file says where this one ends.
-    pub(super) fn is_followed_by(&mut self, next: &Next) {
+    /// The next file says where this one ends. Returns whether it does.
+    pub(super) fn is_followed_by(&mut self, next: &Next) -> bool {
         let previous = next.header.previous.filter(|previous| previous.salt == self.header().salt);
         if let Some(previous) = previous
             && self.next_number() == Some(next.number)
@@ -113,6 +167,27 @@ impl Current {
             self.scanner.look_again(previous.end);
             self.scanner.is_durable_until(previous.end);
         }
+        self.end.is_some()
+    }
+
+    /// Where this file ends, if the next one says so.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// Behind the last record that was passed.
+    pub(super) fn records_end(&self) -> u64 {
+        self.scanner.records_end()
+    }
+
+    /// How many bytes were passed that a repair has set aside.
+    pub(super) fn set_aside(&self) -> u64 {
+        self.scanner.set_aside()
+    }
+
+    /// Whether the file ends here, and was closed in order or has had nothing written to it.
+    pub(super) fn is_clean_end(&self) -> bool {
+        self.scanner.is_clean_end()
     }
 
     /// Whether the file is longer, or its end another, than when it was looked at last.
@@ -151,8 +226,9 @@ impl Current {
             let explained = self.scanner.explain(&*self.file);
             self.scanner.look_again(self.end.unwrap_or(self.len));
             let until = match (explained?, self.end) {
-                // Somebody may have written here since it was read, and further on, with marks that say so, or be writing just now:
-                // a second look tells, and of what looks damaged where an appender may be at work, a few more.
+                // Somebody may have written here since it was read, and further on, with marks that say so, or be
+                // writing just now: a second look tells, and of what looks damaged where an appender may be at work, a
+                // few more.
                 (found, end)
                     if looks == 0 || looks < LOOKS && end.is_none() && matches!(found, Break::Damaged { .. }) =>
                 {
@@ -174,8 +250,7 @@ impl Current {
                 }
             };
             self.scanner.go_to(until);
-            let damage = Damage { offset, bytes: until - offset };
-            return Ok(Item::Damage(self.error(io::Error::new(io::ErrorKind::InvalidData, damage))));
+            return Ok(Item::Damage(Damage { offset, bytes: until - offset }));
         }
     }
 }

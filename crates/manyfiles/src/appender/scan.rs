@@ -3,7 +3,7 @@
 use std::io;
 
 use super::frame::{self, FRAME, HEADER, Header, MARK, Mark};
-use super::records::Damage;
+use super::losses::Damage;
 use super::storage::ReadAt;
 
 /// Reads frames one after the other.
@@ -20,6 +20,9 @@ pub(super) struct Scanner {
     records_end: u64,
     /// Behind a closed mark that was passed.
     closed_end: u64,
+    /// Bytes that were set aside, of those up to `aside_end`.
+    aside: u64,
+    aside_end: u64,
     /// Bytes of the file, from `buffer_at` on.
     buffer: Vec<u8>,
     buffer_at: u64,
@@ -38,8 +41,8 @@ pub(super) enum Found<'a> {
 /// What a broken frame is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Break {
-    /// The last group of records, which never became durable as far as the file tells. Behind this place are only zeros:
-    /// room for records, or what a crash made of some.
+    /// The last group of records, which never became durable as far as the file tells. Behind this place are only
+    /// zeros: room for records, or what a crash made of some.
     Torn { until: u64 },
     /// Bytes that were durable once. Frames go on at this place.
     Damaged { until: u64 },
@@ -74,20 +77,14 @@ impl Scanner {
         let at = HEADER as u64;
         let (buffer, buffer_at) = (Vec::new(), at);
         let durable = header.begin();
-        Scanner { header, len, at, durable, records_end: at, closed_end: 0, buffer, buffer_at }
+        Scanner { header, len, at, durable, records_end: at, closed_end: 0, aside: 0, aside_end: 0, buffer, buffer_at }
     }
 
     /// Looks at the first bytes of a file.
     pub(super) fn start(file: &(impl ReadAt + ?Sized), len: u64) -> io::Result<Start> {
         // One byte more than a header, to tell a longer file.
         let mut first = [0; HEADER + 1];
-        let mut has = 0;
-        while has < first.len() {
-            match file.read_at(&mut first[has..], has as u64)? {
-                0 => break,
-                n => has += n,
-            }
-        }
+        let has = file.read_full(&mut first, 0)?;
         Ok(match first.first_chunk().and_then(Header::parse) {
             Some(header) if len >= HEADER as u64 => Start::Header(header, header.damaged_copy(&first[..HEADER])),
             _ if frame::is_unfinished_header(&first[..has]) => Start::Unfinished,
@@ -122,6 +119,11 @@ impl Scanner {
     /// Behind the last record that was passed; behind the header if there was none.
     pub(super) fn records_end(&self) -> u64 {
         self.records_end
+    }
+
+    /// How many bytes were passed that a repair has set aside.
+    pub(super) fn set_aside(&self) -> u64 {
+        self.aside
     }
 
     /// Whether the file ends here, and was closed in order or has had nothing written to it.
@@ -160,6 +162,15 @@ impl Scanner {
             }
             match self.sum(file, length)? {
                 Some(sum) if frame::check(salt, self.at, length, sum) == check => break length as usize,
+                Some(sum) if frame::aside_check(salt, self.at, length, sum) == check => {
+                    let total = FRAME as u64 + u64::from(length);
+                    self.at += total;
+                    if self.at > self.aside_end {
+                        (self.aside, self.aside_end) = (self.aside + total, self.at);
+                    }
+                    // A repaired file has its name when all of it is on the disk.
+                    self.durable = self.durable.max(self.at);
+                }
                 _ => return Ok(Found::Broken),
             }
         };

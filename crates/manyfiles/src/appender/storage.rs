@@ -1,4 +1,5 @@
-//! The few calls that reach the file system, behind two traits: tests put a file system there that fails, forgets and counts.
+//! The few calls that reach the file system, behind two traits: tests put a file system there that fails, forgets and
+//! counts.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,24 +25,47 @@ pub(super) trait Storage: Send + Sync {
     fn unique(&self) -> u64;
     /// Gives a file another name that nothing has; `AlreadyExists` if something has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file another name, instead of the file that has it.
+    fn replace(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    /// How long a file is, and how long ago it was changed, by a clock that people set.
+    fn measure(&self, path: &Path) -> io::Result<Measure>;
     /// The names in a folder.
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
     /// A clock that never goes back.
     fn now(&self) -> Duration;
 }
 
+/// What retention has to know of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measure {
+    pub(super) bytes: u64,
+    pub(super) unchanged: Duration,
+}
+
 /// Something that can be read at any place.
-pub(super) trait ReadAt {
+pub(super) trait ReadAt: Send + Sync {
     /// Reads up to as many bytes as `buffer` holds; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn len(&self) -> io::Result<u64>;
+
+    /// Fills `buffer` from there, as far as the file goes.
+    fn read_full(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut has = 0;
+        while has < buffer.len() {
+            match self.read_at(&mut buffer[has..], offset + has as u64)? {
+                0 => break,
+                n => has += n,
+            }
+        }
+        Ok(has)
+    }
 }
 
 /// A file to write.
-pub(super) trait StoredFile: ReadAt + Send + Sync {
+pub(super) trait StoredFile: ReadAt {
     /// How long ago it was made, by a clock that people set.
     fn age(&self) -> io::Result<Duration>;
     /// One write; it may fall short.
@@ -109,12 +133,21 @@ impl Storage for FileSystem {
         sys::rename_new(from, to)
     }
 
+    fn replace(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         sys::sync_folder(folder)
+    }
+
+    fn measure(&self, path: &Path) -> io::Result<Measure> {
+        let metadata = std::fs::metadata(path)?;
+        Ok(Measure { bytes: metadata.len(), unchanged: since(metadata.modified()?, SystemTime::now()) })
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {

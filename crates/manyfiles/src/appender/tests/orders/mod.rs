@@ -1,210 +1,16 @@
 //! Every order in which the threads of a small scene can run, by loom:
 //! `RUSTFLAGS="--cfg loom" cargo test -p manyfiles --release --lib appender::tests::orders`
 
-use std::ffi::OsString;
-use std::future::Future;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use loom::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
+use scene::Scene;
 
-use crate::appender::storage::{ReadAt, Storage, StoredFile};
-use crate::appender::{Appender, Options, Receipt, State};
+use crate::appender::{Appender, State};
 
-/// Files of which only the bytes are known, those of all files one behind the other.
-#[derive(Clone)]
-struct Scene(Arc<Mutex<Inner>>);
-
-#[derive(Default)]
-struct Inner {
-    written: Vec<u8>,
-    durable: usize,
-    /// Bytes of the files that were left.
-    base: usize,
-    syncs: usize,
-    failing_sync: Option<usize>,
-    failing_write: bool,
-    syncing: bool,
-    /// A sync has failed.
-    lost: bool,
-}
-
-impl Scene {
-    fn new() -> Scene {
-        Scene(Arc::new(Mutex::new(Inner::default())))
-    }
-
-    fn open(&self, options: Options) -> Arc<Appender> {
-        let appender = Appender::new(Path::new("/scene"), options, Arc::new(self.clone())).unwrap();
-        // Those of opening.
-        self.0.lock().unwrap().syncs = 0;
-        Arc::new(appender)
-    }
-
-    fn is_durable(&self, record: u8) -> bool {
-        let inner = self.0.lock().unwrap();
-        inner.written[..inner.durable].contains(&record)
-    }
-
-    fn is_written(&self, record: u8) -> bool {
-        self.0.lock().unwrap().written.contains(&record)
-    }
-
-    fn syncs(&self) -> usize {
-        self.0.lock().unwrap().syncs
-    }
-}
-
-impl Storage for Scene {
-    fn open(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn open_to_read(&self, _: &Path) -> io::Result<Box<dyn StoredFile>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
-        Ok(path.to_owned())
-    }
-
-    fn unique(&self) -> u64 {
-        0
-    }
-
-    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn remove(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        if path.extension().is_some_and(|end| end == "manyfiles-open") {
-            return Ok(Box::new(Note));
-        }
-        let mut inner = self.0.lock().unwrap();
-        inner.base = inner.written.len();
-        Ok(Box::new(self.clone()))
-    }
-
-    fn sync_folder(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn list(&self, _: &Path) -> io::Result<Vec<OsString>> {
-        Ok(Vec::new())
-    }
-
-    /// Stands still: nobody is waited for by the clock.
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-impl ReadAt for Scene {
-    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
-        Ok(0)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        Ok(0)
-    }
-}
-
-impl StoredFile for Scene {
-    fn is_at(&self, _: &Path) -> io::Result<bool> {
-        Ok(true)
-    }
-
-    fn age(&self) -> io::Result<Duration> {
-        Ok(Duration::ZERO)
-    }
-
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let mut inner = self.0.lock().unwrap();
-        if inner.failing_write {
-            return Err(io::Error::from_raw_os_error(28));
-        }
-        assert_eq!(inner.written.len() - inner.base, offset as usize, "a write that is not at the end");
-        inner.written.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn set_len(&self, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        let mut inner = self.0.lock().unwrap();
-        assert!(!inner.syncing, "two syncs at a time");
-        inner.syncing = true;
-        inner.syncs += 1;
-        let (n, covered) = (inner.syncs, inner.written.len());
-        drop(inner);
-        // Here others run.
-        let mut inner = self.0.lock().unwrap();
-        inner.syncing = false;
-        if inner.failing_sync == Some(n) {
-            inner.lost = true;
-            return Err(io::Error::from_raw_os_error(5));
-        }
-        // The system forgets what it could not write out, and the next sync knows nothing of it.
-        if !inner.lost {
-            inner.durable = covered;
-        }
-        Ok(())
-    }
-
-    fn close(self: Box<Self>) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The note beside a file, of which nothing is known.
-struct Note;
-
-impl ReadAt for Note {
-    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
-        Ok(0)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        Ok(0)
-    }
-}
-
-impl StoredFile for Note {
-    fn age(&self) -> io::Result<Duration> {
-        Ok(Duration::ZERO)
-    }
-
-    fn write_at(&self, bytes: &[u8], _: u64) -> io::Result<usize> {
-        Ok(bytes.len())
-    }
-
-    fn set_len(&self, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn is_at(&self, _: &Path) -> io::Result<bool> {
-        Ok(true)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn close(self: Box<Self>) -> io::Result<()> {
-        Ok(())
-    }
-}
+mod scene;
+mod tasks;
 
 /// A thread that appends a record and waits until it is durable.
 fn durable(appender: &Arc<Appender>, scene: &Scene, record: u8) -> JoinHandle<()> {
@@ -215,7 +21,8 @@ fn durable(appender: &Arc<Appender>, scene: &Scene, record: u8) -> JoinHandle<()
     })
 }
 
-/// Orders of three threads are too many; with this many preemptions at most it takes seconds, and hand-over is still seen.
+/// Orders of three threads are too many; with this many preemptions at most it takes seconds, and hand-over is still
+/// seen.
 fn bounded(preemptions: usize, scene: impl Fn() + Sync + Send + 'static) {
     let mut orders = loom::model::Builder::new();
     orders.preemption_bound = Some(preemptions);
@@ -437,76 +244,26 @@ fn a_failed_write_reaches_everybody() {
     });
 }
 
-/// Wakes a thread of loom's.
-#[derive(Default)]
-struct Bell {
-    rung: Mutex<bool>,
-    ring: Condvar,
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Bell>) {
-        *self.rung.lock().unwrap() = true;
-        self.ring.notify_one();
-    }
-}
-
-fn block_on(receipt: &Receipt) -> crate::Result<()> {
-    let bell = Arc::new(Bell::default());
-    let waker = Waker::from(Arc::clone(&bell));
-    let mut future = receipt.durable();
-    loop {
-        if let Poll::Ready(result) = Pin::new(&mut future).poll(&mut Context::from_waker(&waker)) {
-            return result;
-        }
-        let mut rung = bell.rung.lock().unwrap();
-        while !*rung {
-            rung = bell.ring.wait(rung).unwrap();
-        }
-        *rung = false;
-    }
-}
-
 #[test]
-fn a_task_is_woken_whoever_syncs() {
-    bounded(2, || {
+fn what_a_flusher_writes_is_written_once_beside_a_thread_that_waits() {
+    bounded(3, || {
         let scene = Scene::new();
-        let appender = scene.open(Appender::options());
-        let other = durable(&appender, &scene, 1);
-        let receipt = appender.append(&[2]).unwrap();
-        block_on(&receipt).unwrap();
-        assert!(scene.is_durable(2), "acknowledged too early");
+        let appender = scene.open(Appender::options().flush_every(Duration::from_secs(1)));
+        appender.append(&[1]).unwrap();
+        let other = durable(&appender, &scene, 2);
         other.join().unwrap();
+        assert!(scene.is_durable(1) && scene.is_durable(2));
+        assert_eq!(scene.0.lock().unwrap().written, [1, 2]);
     });
 }
 
 #[test]
-fn tasks_of_two_threads_are_both_woken() {
-    bounded(2, || {
+fn closing_beside_a_flusher_loses_nothing_and_leaves_no_thread() {
+    bounded(3, || {
         let scene = Scene::new();
-        let appender = scene.open(Appender::options());
-        let task = |record: u8| {
-            let receipt = appender.append(&[record]).unwrap();
-            let scene = scene.clone();
-            move || {
-                block_on(&receipt).unwrap();
-                assert!(scene.is_durable(record), "acknowledged too early");
-            }
-        };
-        let other = thread::spawn(task(1));
-        task(2)();
-        other.join().unwrap();
-    });
-}
-
-#[test]
-fn a_task_hears_of_a_failure() {
-    bounded(2, || {
-        let scene = Scene::new();
-        let appender = scene.open(Appender::options());
-        scene.0.lock().unwrap().failing_sync = Some(1);
-        let receipt = appender.append(&[2]).unwrap();
-        assert_eq!(block_on(&receipt).unwrap_err().raw_os_error(), Some(5));
-        assert_eq!(block_on(&receipt).unwrap_err().raw_os_error(), Some(5));
+        let appender = scene.open(Appender::options().flush_every(Duration::from_secs(1)));
+        appender.append(&[1]).unwrap();
+        Arc::into_inner(appender).unwrap().close().unwrap();
+        assert!(scene.is_durable(1));
     });
 }
