@@ -35,37 +35,68 @@ fn only(result: Result<(), CloseErrors>, path: &Path) {
     assert_eq!(told, [(Operation::Close, Some(path), Some(libc::ENOSPC))]);
 }
 
+/// Whose closes these are: the global closer's, or those of one's own.
+enum Files<'a> {
+    Global,
+    Own(&'a Closer),
+}
+
+impl Files<'_> {
+    /// Makes a file in one of the ways that there are.
+    fn make(&self, way: usize, path: &Path, source: &Path) {
+        let bytes = [7; 3_000];
+        match (way % 3, self) {
+            (0, Files::Global) => fs::write(path, bytes).unwrap(),
+            (0, Files::Own(files)) => files.write(path, bytes).unwrap(),
+            (1, Files::Global) => drop(fs::copy(source, path).unwrap()),
+            (1, Files::Own(files)) => drop(files.copy(source, path).unwrap()),
+            (_, Files::Global) => fs::File::create(path).unwrap().write_all(&bytes).unwrap(),
+            (_, Files::Own(files)) => files.create(path).unwrap().write_all(&bytes).unwrap(),
+        }
+    }
+}
+
 #[test]
 fn an_error_at_any_close_of_a_run_is_told_once_to_its_owner_with_its_path() {
     skip_unless!(Need::Fuse);
+    if !is_again() {
+        again("an_error_at_any_close_of_a_run_is_told_once_to_its_owner_with_its_path", |_| {});
+        return;
+    }
     let mount = server().fail(Op::Write, libc::ENOSPC, "bad").mount().unwrap();
+    let temp = tempfile::tempdir().unwrap();
+    let source = temp.path().join("source");
+    std::fs::write(&source, [7; 3_000]).unwrap();
     const RUN: usize = 12;
-    for bad in 0..RUN {
-        let folder = mount.path().join(format!("run-{bad}"));
+    let (mut handed_over, mut on_the_spot) = (0, 0);
+    // One error at a time: at each place of a run, in each way to make a file, for each owner.
+    for (bad, way, owner) in (0..RUN * 9).map(|n| (n / 9, n / 3 % 3, n % 3)) {
+        let folder = mount.path().join(format!("{bad}-{way}-{owner}"));
         fs::create_dir(&folder).unwrap();
-        let name = |n| folder.join(if n == bad { format!("bad-{n}") } else { format!("{n}") });
-        // A closer that has learnt nothing, beside two others that have nothing to be told.
-        let closers = [Closer::new(), Closer::new(), Closer::new()];
+        let name = |who, n| folder.join(format!("{who}-{n}{}", if (who, n) == (owner, bad) { "-bad" } else { "" }));
+        // Two that have learnt nothing yet beside the global one, each on a thread of its own.
+        let closers = [Closer::new(), Closer::new()];
         std::thread::scope(|scope| {
-            for (who, files) in closers.iter().enumerate() {
-                let (folder, name) = (&folder, &name);
-                scope.spawn(move || {
-                    for n in 0..RUN {
-                        match who {
-                            0 => files.write(name(n), vec![7; 3_000]).unwrap(),
-                            _ => files.write(folder.join(format!("{who}-{n}")), "x").unwrap(),
-                        }
-                    }
-                });
+            for (who, files) in
+                [Files::Global, Files::Own(&closers[0]), Files::Own(&closers[1])].into_iter().enumerate()
+            {
+                let (name, source) = (&name, &source);
+                scope.spawn(move || (0..RUN).for_each(|n| files.make(way + n + RUN - bad, &name(who, n), source)));
             }
         });
-        let [own, others @ ..] = closers;
-        // Others ask first, the global closer too.
-        close::wait().unwrap();
-        others.into_iter().for_each(|other| other.finish().unwrap());
-        only(own.wait(), &name(bad));
-        own.finish().expect("it was told once");
+        // The others ask first.
+        let wait = |who: usize| if who == 0 { close::wait() } else { closers[who - 1].wait() };
+        for who in (0..3).filter(|who| *who != owner) {
+            wait(who).expect("an error of somebody else");
+        }
+        only(wait(owner), &name(owner, bad));
+        (0..3).for_each(|who| wait(who).expect("it was told once"));
+        for metrics in closers.iter().map(Closer::metrics) {
+            handed_over += metrics.handed_over;
+            on_the_spot += metrics.closed_inline;
+        }
     }
+    assert!(handed_over > 0 && on_the_spot > 0, "closes of one kind alone: {handed_over}, {on_the_spot}");
 }
 
 #[test]
