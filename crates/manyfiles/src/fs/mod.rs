@@ -72,8 +72,6 @@ mod functions;
 mod open_options;
 mod owner;
 mod pending;
-#[cfg(any(unix, windows))]
-mod raw;
 mod refused;
 
 pub use std::fs::{
