@@ -23,18 +23,28 @@ function Add-Section($title, $command) {
     }
 }
 
-Add-Section 'system' { Get-CimInstance Win32_OperatingSystem | Format-List -Property @('Caption', 'Version', 'OSArchitecture') | Out-String }
-Add-Section 'volumes' { Get-Volume | Format-Table -Property @('DriveLetter', 'FileSystem', 'DriveType', 'Size') | Out-String }
-Add-Section 'virus scanner' { Get-MpComputerStatus | Format-List -Property @('RealTimeProtectionEnabled', 'AMProductVersion') | Out-String }
+Add-Section 'system' {
+    Get-CimInstance Win32_OperatingSystem |
+        Format-List -Property @('Caption', 'Version', 'OSArchitecture') | Out-String
+}
+Add-Section 'volumes' {
+    Get-Volume |
+        Format-Table -Property @('DriveLetter', 'FileSystem', 'DriveType', 'Size') | Out-String
+}
+Add-Section 'virus scanner' {
+    Get-MpComputerStatus |
+        Format-List -Property @('RealTimeProtectionEnabled', 'AMProductVersion') | Out-String
+}
 Add-Section 'rust' { rustc --version --verbose }
 # An array is one argument for each of its parts.
-$packages = @('manyfiles', 'manyfiles-archive', 'manyfiles-cli', 'manyfiles-testkit', 'manyfiles-probe', 'manyfiles-trace')
+$packages = @('manyfiles', 'manyfiles-archive', 'manyfiles-cli', 'manyfiles-testkit', 'manyfiles-probe',
+    'manyfiles-trace')
 $chosen = $packages | ForEach-Object { '-p'; $_ }
 Add-Section 'tests' { cargo test --no-fail-fast $chosen }
 
 $folder = Join-Path $env:TEMP "manyfiles-report-$PID"
 New-Item -ItemType Directory -Path $folder | Out-Null
-Add-Section 'what files cost here' { cargo run --quiet --release -p manyfiles-cli -- probe $folder }
+Add-Section 'what files cost here' { cargo run --quiet --release -p manyfiles-cli '--' probe $folder }
 Remove-Item -Recurse -Force $folder
 
 Write-Host "Done: $report"
