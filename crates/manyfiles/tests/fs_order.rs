@@ -204,6 +204,47 @@ fn what_is_seen_after_its_close_alone_is_seen() {
     close::wait().unwrap();
 }
 
+/// A handle too many would have to be closed, which is what takes long here.
+#[test]
+fn a_file_whose_close_is_pending_is_opened_once_to_be_read() {
+    skip_unless!(Need::Fuse);
+    let mount = server().log().mount().unwrap();
+    let files = Closer::options().policy(Policy::Always).build();
+    for n in 0..10 {
+        let path = mount.path().join(format!("{n}-file"));
+        files.write(&path, "text").unwrap();
+        assert_eq!(files.read(&path).unwrap(), b"text");
+    }
+    files.finish().unwrap();
+    let log = mount.log().unwrap();
+    for n in 0..10 {
+        let closes = log.iter().filter(|line| **line == format!("flush /{n}-file")).count();
+        assert_eq!(closes, 2, "one of the writer, one of the reader: {log:?}");
+    }
+}
+
+/// Between file systems of one kind and of two, of files that say that they are empty, and of those that are.
+#[test]
+fn a_copy_is_whole_whichever_way_the_kernel_makes_it() {
+    skip_unless!(Need::Fuse);
+    let mount = server().mount().unwrap();
+    let (here, memory) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm").unwrap());
+    let bytes: Vec<u8> = (0..3_000_000_u32).map(|n| (n.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect();
+    for from in [here.path(), memory.path(), mount.path()] {
+        for (name, content) in [("much", &bytes[..]), ("nothing", &[])] {
+            std::fs::write(from.join(name), content).unwrap();
+            for to in [here.path(), memory.path(), mount.path()] {
+                assert_eq!(fs::copy(from.join(name), to.join("copy")).unwrap(), content.len() as u64);
+                assert!(fs::read(to.join("copy")).unwrap() == content, "{name} from {from:?} to {to:?}");
+            }
+        }
+    }
+    let copied = fs::copy("/proc/self/mountinfo", here.path().join("mounts")).unwrap();
+    assert_eq!(copied, std::fs::metadata(here.path().join("mounts")).unwrap().len());
+    assert!(copied > 0);
+    close::wait().unwrap();
+}
+
 #[test]
 fn a_program_with_few_descriptors_left_works_as_with_std() {
     skip_unless!(Need::Fuse);
