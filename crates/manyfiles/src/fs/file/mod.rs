@@ -35,7 +35,7 @@ use crate::close::{self, Access, FastClose};
 /// `io::copy(&mut &*from, &mut &*to)`, or use [`fs::copy`](super::copy).
 ///
 /// ```
-/// # fn main() -> io::Result<(), Box<dyn std::error::Error>> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let temp = tempfile::tempdir()?;
 /// # let path = temp.path().join("a.txt");
 /// use manyfiles::{close, fs::File};
