@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use manyfiles_measure::contest::Site;
 use manyfiles_testkit::{Disk, Op, SlowMount};
 
@@ -52,6 +52,14 @@ impl Place {
     pub fn slow(name: &str, ops: &[Op], delay: Duration) -> Result<Place> {
         let options = ops.iter().fold(SlowMount::options(), |options, &op| options.delay(op, delay));
         Ok(Place::new(name, Kind::Slow(options.mount()?)))
+    }
+
+    /// The same files, if the place is a slow mount, on a mount whose calls are not delayed.
+    pub fn without_delay(&self) -> Result<SlowMount> {
+        match &self.kind {
+            Kind::Slow(mount) => Ok(SlowMount::options().mount_over(mount.backing())?),
+            _ => bail!("{} has no delay", self.name),
+        }
     }
 
     /// Waits until what was written has reached the image, if the place is one.

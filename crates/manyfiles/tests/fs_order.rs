@@ -35,37 +35,68 @@ fn only(result: Result<(), CloseErrors>, path: &Path) {
     assert_eq!(told, [(Operation::Close, Some(path), Some(libc::ENOSPC))]);
 }
 
+/// Whose closes these are: the global closer's, or those of one's own.
+enum Files<'a> {
+    Global,
+    Own(&'a Closer),
+}
+
+impl Files<'_> {
+    /// Makes a file in one of the ways that there are.
+    fn make(&self, way: usize, path: &Path, source: &Path) {
+        let bytes = [7; 3_000];
+        match (way % 3, self) {
+            (0, Files::Global) => fs::write(path, bytes).unwrap(),
+            (0, Files::Own(files)) => files.write(path, bytes).unwrap(),
+            (1, Files::Global) => drop(fs::copy(source, path).unwrap()),
+            (1, Files::Own(files)) => drop(files.copy(source, path).unwrap()),
+            (_, Files::Global) => fs::File::create(path).unwrap().write_all(&bytes).unwrap(),
+            (_, Files::Own(files)) => files.create(path).unwrap().write_all(&bytes).unwrap(),
+        }
+    }
+}
+
 #[test]
 fn an_error_at_any_close_of_a_run_is_told_once_to_its_owner_with_its_path() {
     skip_unless!(Need::Fuse);
+    if !is_again() {
+        again("an_error_at_any_close_of_a_run_is_told_once_to_its_owner_with_its_path", |_| {});
+        return;
+    }
     let mount = server().fail(Op::Write, libc::ENOSPC, "bad").mount().unwrap();
+    let temp = tempfile::tempdir().unwrap();
+    let source = temp.path().join("source");
+    std::fs::write(&source, [7; 3_000]).unwrap();
     const RUN: usize = 12;
-    for bad in 0..RUN {
-        let folder = mount.path().join(format!("run-{bad}"));
+    let (mut handed_over, mut on_the_spot) = (0, 0);
+    // One error at a time: at each place of a run, in each way to make a file, for each owner.
+    for (bad, way, owner) in (0..RUN * 9).map(|n| (n / 9, n / 3 % 3, n % 3)) {
+        let folder = mount.path().join(format!("{bad}-{way}-{owner}"));
         fs::create_dir(&folder).unwrap();
-        let name = |n| folder.join(if n == bad { format!("bad-{n}") } else { format!("{n}") });
-        // A closer that has learnt nothing, beside two others that have nothing to be told.
-        let closers = [Closer::new(), Closer::new(), Closer::new()];
+        let name = |who, n| folder.join(format!("{who}-{n}{}", if (who, n) == (owner, bad) { "-bad" } else { "" }));
+        // Two that have learnt nothing yet beside the global one, each on a thread of its own.
+        let closers = [Closer::new(), Closer::new()];
         std::thread::scope(|scope| {
-            for (who, files) in closers.iter().enumerate() {
-                let (folder, name) = (&folder, &name);
-                scope.spawn(move || {
-                    for n in 0..RUN {
-                        match who {
-                            0 => files.write(name(n), vec![7; 3_000]).unwrap(),
-                            _ => files.write(folder.join(format!("{who}-{n}")), "x").unwrap(),
-                        }
-                    }
-                });
+            for (who, files) in
+                [Files::Global, Files::Own(&closers[0]), Files::Own(&closers[1])].into_iter().enumerate()
+            {
+                let (name, source) = (&name, &source);
+                scope.spawn(move || (0..RUN).for_each(|n| files.make(way + n + RUN - bad, &name(who, n), source)));
             }
         });
-        let [own, others @ ..] = closers;
-        // Others ask first, the global closer too.
-        close::wait().unwrap();
-        others.into_iter().for_each(|other| other.finish().unwrap());
-        only(own.wait(), &name(bad));
-        own.finish().expect("it was told once");
+        // The others ask first.
+        let wait = |who: usize| if who == 0 { close::wait() } else { closers[who - 1].wait() };
+        for who in (0..3).filter(|who| *who != owner) {
+            wait(who).expect("an error of somebody else");
+        }
+        only(wait(owner), &name(owner, bad));
+        (0..3).for_each(|who| wait(who).expect("it was told once"));
+        for metrics in closers.iter().map(Closer::metrics) {
+            handed_over += metrics.handed_over;
+            on_the_spot += metrics.closed_inline;
+        }
     }
+    assert!(handed_over > 0 && on_the_spot > 0, "closes of one kind alone: {handed_over}, {on_the_spot}");
 }
 
 #[test]
@@ -173,6 +204,52 @@ fn what_is_seen_after_its_close_alone_is_seen() {
     close::wait().unwrap();
 }
 
+/// A handle too many would have to be closed, which is what takes long here. In a process of its own: a test that starts a process
+/// copies all descriptors for a moment, and each copy's close is one more flush.
+#[test]
+fn a_file_whose_close_is_pending_is_opened_once_to_be_read() {
+    skip_unless!(Need::Fuse);
+    if !is_again() {
+        again("a_file_whose_close_is_pending_is_opened_once_to_be_read", |_| {});
+        return;
+    }
+    let mount = server().log().mount().unwrap();
+    let files = Closer::options().policy(Policy::Always).build();
+    for n in 0..10 {
+        let path = mount.path().join(format!("{n}-file"));
+        files.write(&path, "text").unwrap();
+        assert_eq!(files.read(&path).unwrap(), b"text");
+    }
+    files.finish().unwrap();
+    let log = mount.log().unwrap();
+    for n in 0..10 {
+        let closes = log.iter().filter(|line| **line == format!("flush /{n}-file")).count();
+        assert_eq!(closes, 2, "one of the writer, one of the reader: {log:?}");
+    }
+}
+
+/// Between file systems of one kind and of two, of files that say that they are empty, and of those that are.
+#[test]
+fn a_copy_is_whole_whichever_way_the_kernel_makes_it() {
+    skip_unless!(Need::Fuse);
+    let mount = server().mount().unwrap();
+    let (here, memory) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm").unwrap());
+    let bytes: Vec<u8> = (0..3_000_000_u32).map(|n| (n.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect();
+    for from in [here.path(), memory.path(), mount.path()] {
+        for (name, content) in [("much", &bytes[..]), ("nothing", &[])] {
+            std::fs::write(from.join(name), content).unwrap();
+            for to in [here.path(), memory.path(), mount.path()] {
+                assert_eq!(fs::copy(from.join(name), to.join("copy")).unwrap(), content.len() as u64);
+                assert!(fs::read(to.join("copy")).unwrap() == content, "{name} from {from:?} to {to:?}");
+            }
+        }
+    }
+    let copied = fs::copy("/proc/self/mountinfo", here.path().join("mounts")).unwrap();
+    assert_eq!(copied, std::fs::metadata(here.path().join("mounts")).unwrap().len());
+    assert!(copied > 0);
+    close::wait().unwrap();
+}
+
 #[test]
 fn a_program_with_few_descriptors_left_works_as_with_std() {
     skip_unless!(Need::Fuse);
@@ -203,11 +280,11 @@ fn a_program_with_few_descriptors_left_works_as_with_std() {
     close::wait().unwrap();
 }
 
-/// What fails whatever is closed fails at once: the close takes long enough that none of this waits for it.
+/// What fails whatever is closed fails at once, while the close hangs.
 #[test]
 fn ordinary_errors_come_while_a_close_is_pending() {
     skip_unless!(Need::Fuse);
-    let mount = SlowMount::options().delay(Op::Close, Duration::from_secs(20)).mount().unwrap();
+    let mount = SlowMount::options().hold(Op::Close, "pending").mount().unwrap();
     let other = tempfile::tempdir().unwrap();
     let at = |name: &str| mount.path().join(name);
     for folder in ["folder", "empty"] {
@@ -232,6 +309,7 @@ fn ordinary_errors_come_while_a_close_is_pending() {
     assert_eq!(kind(fs::remove_file(at("folder"))), IsADirectory);
     assert_eq!(kind(fs::remove_dir(at("folder"))), DirectoryNotEmpty);
     assert_eq!(files.pending(), 1, "none of these waited");
+    mount.release();
     files.finish().unwrap();
 }
 

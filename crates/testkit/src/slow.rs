@@ -62,6 +62,7 @@ impl Op {
 pub struct SlowOptions {
     delays: Vec<(Op, Duration)>,
     failures: Vec<(Op, i32, String)>,
+    holds: Vec<(Op, String)>,
     like: Vec<&'static str>,
     logs: bool,
 }
@@ -80,6 +81,15 @@ impl SlowOptions {
     pub fn fail(mut self, op: Op, errno: i32, text: &str) -> Self {
         assert!(!text.contains('\n'), "one rule is one line");
         self.failures.push((op, errno, text.to_owned()));
+        self
+    }
+
+    /// Each `op` on paths that contain `text` (as for [`fail`](SlowOptions::fail)) hangs: until [`SlowMount::release`], or the end of
+    /// the mount or of this process. After a minute it goes on by itself, so that no test leaves a mount behind that hangs.
+    #[must_use]
+    pub fn hold(mut self, op: Op, text: &str) -> Self {
+        assert!(!text.contains('\n'), "one rule is one line");
+        self.holds.push((op, text.to_owned()));
         self
     }
 
@@ -140,10 +150,13 @@ impl SlowOptions {
         let list = |items: Vec<String>, separator| items.join(separator);
         let delays = self.delays.iter().map(|(op, delay)| format!("{}={}", op.name(), delay.as_micros())).collect();
         let failures = self.failures.iter().map(|(op, no, text)| format!("{} {no} {text}", op.name())).collect();
+        let holds = self.holds.iter().map(|(op, text)| format!("{} {text}", op.name())).collect();
         let daemon = Command::new(program)
             .env("SLOWFS_BACKING", &backing)
             .env("SLOWFS_DELAY", list(delays, ","))
             .env("SLOWFS_FAIL", list(failures, "\n"))
+            .env("SLOWFS_HOLD", list(holds, "\n"))
+            .env("SLOWFS_FREE", temp.path().join("free"))
             .env("SLOWFS_LIKE", self.like.join(" "))
             .envs(self.logs.then(|| ("SLOWFS_LOG", temp.path().join("log"))))
             .args(["-f", "-o", &options])
@@ -185,8 +198,13 @@ impl SlowMount {
         &self.backing
     }
 
+    /// What is [held](SlowOptions::hold) goes on, and nothing is held from now on.
+    pub fn release(&self) {
+        std::fs::write(self.temp.path().join("free"), "").expect("the mount's own folder can be written to");
+    }
+
     /// What was done since it was mounted, if it was to be logged: each flush, rename, link and removal, with the path from the
-    /// mount's root (the old one of two).
+    /// mount's root (the old one of two). What begins to hang is there as "held flush", for instance.
     pub fn log(&self) -> io::Result<Vec<String>> {
         Ok(std::fs::read_to_string(self.temp.path().join("log"))?.lines().map(String::from).collect())
     }

@@ -143,3 +143,37 @@ fn a_mount_over_a_folder_of_ones_own_leaves_its_files_there() {
     drop(mount);
     assert_eq!(fs::read_to_string(backing.path().join("a")).unwrap(), "kept");
 }
+
+#[test]
+fn what_is_held_goes_on_when_it_is_released_and_nothing_else_waits() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().hold(Op::Close, "held").log().mount().unwrap();
+    let path = |name: &str| mount.path().join(name);
+    std::thread::scope(|scope| {
+        let closing = scope.spawn(|| fs::write(path("held"), "x").unwrap());
+        while !mount.log().unwrap().contains(&"held flush /held".to_owned()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        fs::write(path("other"), "y").unwrap();
+        fs::rename(path("other"), path("renamed")).unwrap();
+        assert!(!closing.is_finished());
+        mount.release();
+    });
+    assert_eq!(
+        mount.log().unwrap(),
+        ["held flush /held", "flush /other", "rename /other", "flush /held"].map(String::from)
+    );
+}
+
+#[test]
+fn a_mount_that_is_dropped_takes_what_is_held_with_it() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().hold(Op::Close, "held").log().mount().unwrap();
+    let path = mount.path().join("held");
+    let closing = std::thread::spawn(move || fs::write(path, "x").unwrap());
+    while mount.log().unwrap().is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(mount);
+    closing.join().unwrap();
+}

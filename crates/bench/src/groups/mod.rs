@@ -4,6 +4,7 @@ mod append;
 mod create;
 mod durable;
 mod fastclose;
+mod fs;
 mod norad;
 mod one_path;
 mod records;
@@ -43,6 +44,8 @@ pub enum Group {
     Slow,
     /// Whether FastClose costs anything where a close is fast.
     Fastclose,
+    /// Loops over manyfiles::fs against the same over std::fs: where a close takes 2 ms, and where closing is fast.
+    Fs,
     /// A font saved by norad: as it comes, patched, and through TreeWriter.
     Norad,
     /// Whether 225,000 files cost as much each as 2,300, and memory stays flat.
@@ -70,6 +73,7 @@ impl Group {
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
             Group::Fastclose => fastclose::run(plan, book),
+            Group::Fs => fs::run(plan, book),
             Group::Norad => norad::run(plan, book),
             Group::Scale => scale::run(plan, book),
             Group::Records => records::run(plan, book),

@@ -111,7 +111,7 @@ pub(super) fn copy_for(owner: &Owner, from: &Path, to: &Path) -> io::Result<u64>
     result
 }
 
-/// Opening, checking and `io::copy`, which lets the kernel copy, are the same as in std.
+/// Opening, checking and copying are the same as in std.
 fn copy_contents(owner: &Owner, source: &std::fs::File, to: &Path) -> io::Result<u64> {
     let metadata = source.metadata()?;
     if !metadata.is_file() {
@@ -119,7 +119,7 @@ fn copy_contents(owner: &Owner, source: &std::fs::File, to: &Path) -> io::Result
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let target = opened(to, true, || sys::create_like(&metadata, to))?;
-    let copied = io::copy(&mut &*source, &mut &target);
+    let copied = sys::copy_contents(source, metadata.len(), &target);
     owner.close(target, Some(to), Some(Access::Write));
     copied
 }

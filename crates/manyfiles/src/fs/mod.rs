@@ -39,13 +39,13 @@
 //! | [`remove_file`] | settles the path: the name is free, and nothing stands in for the file |
 //! | [`remove_dir`] | tried at once, and again if only removed files that are open keep it from being empty |
 //! | [`remove_dir_all`], [`read_dir`] | settle all below |
-//! | [`metadata`], [`symlink_metadata`] | asked again if the file was pending |
+//! | [`metadata`], [`symlink_metadata`] | settle the file |
 //! | [`create_dir`], [`create_dir_all`] | on Windows tried again where a removed name may live on |
 //! | [`canonicalize`] | std's |
 //! | `exists`, `read_link`, `soft_link`, `DirBuilder`, `DirEntry`, `FileTimes`, `FileType`, `Metadata`, `Permissions`, `ReadDir`, `TryLockError` | std's own |
 //!
 //! *Settling*: a close that waits for a thread is made on the spot, one that is being made is waited for, others stay pending.
-//! *Checked* opening settles the file before anyone gets it, and opens it once more if it was pending and is to be read.
+//! *Checked* opening settles the file before anyone gets it.
 //!
 //! - **Ordinary errors return at once**, whatever is pending: of files and folders that are missing, there already, of the wrong
 //!   kind, not empty, or on another volume.
@@ -72,8 +72,6 @@ mod functions;
 mod open_options;
 mod owner;
 mod pending;
-#[cfg(any(unix, windows))]
-mod raw;
 mod refused;
 
 pub use std::fs::{

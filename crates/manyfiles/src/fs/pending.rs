@@ -41,25 +41,31 @@ pub(super) fn settle(at: At) -> bool {
     !close::nothing_pends() && at.target().is_some_and(|target| close::settle(&target))
 }
 
-/// Does `ask`, and once more if the answer was given before a file there was closed. What is known of a folder depends on no
-/// close.
-pub(super) fn known<R>(at: At, mut ask: impl FnMut() -> io::Result<R>) -> io::Result<R> {
-    let known = with_handles(&mut ask)?;
+/// Does `ask` when pending closes of the file there have been made. Not the other way round: a close that is made between an answer
+/// and the look at what is pending would leave an answer from before it. What is known of a folder depends on no close.
+pub(super) fn known<R>(at: At, ask: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     if !close::nothing_pends()
         && let Some(Target::Named(file)) = at.target()
-        && close::settle(&Target::File(file))
     {
-        return with_handles(ask);
+        close::settle(&Target::File(file));
     }
-    Ok(known)
+    with_handles(ask)
 }
 
-/// Opens the file at `path`, and waits for pending closes of it before anyone gets it. If there were some, it is opened again
-/// then, unless that would cut it short: what was opened before may show what was there before the close.
+/// Opens the file at `path` when pending closes of it have been made, so that what is read is what was written.
+///
+/// Where the system tells which file is at a path, that is asked first. Elsewhere, and if another file has come there meanwhile, the
+/// opened file tells. If there were pending closes then, it is opened again, unless that would cut it short: what was opened before
+/// may show what was there before the close. That takes one more close, which may be slow.
 pub(super) fn opened(path: &Path, is_new: bool, mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
     let nothing_pended = close::nothing_pends();
+    if !nothing_pended
+        && !is_new
+        && let Some(identity) = sys::file_at(path)
+    {
+        close::settle(&Target::File(identity));
+    }
     let file = match with_handles(&mut open) {
-        // Not beforehand, because that takes an opening of its own.
         Err(error) if !nothing_pended && sys::may_be_for_an_open_file(&error, &[path]) => {
             // What was in the way may have been closed just now. If it was something else, it tells once more.
             if let Some(target) = At::Followed(path).target() {

@@ -4,10 +4,13 @@
  *   SLOWFS_BACKING  the folder that is shown
  *   SLOWFS_DELAY    "flush=2000,open=2000": microseconds per operation
  *   SLOWFS_FAIL     one rule a line, "OPERATION ERRNO TEXT": the operation fails with that number for every path that has TEXT
+ *   SLOWFS_HOLD     one rule a line, "OPERATION TEXT": the operation waits for every path that has TEXT, until SLOWFS_FREE is there,
+ *                   the parent has gone, or a minute has passed
+ *   SLOWFS_FREE     a path outside of the mount
  *   SLOWFS_LIKE     words: "writeback": the kernel keeps what is written until it must send it, at the latest at a close;
  *                   "plain": paths are built for every call, and a removed file that is open lives on as .fuse_hidden…, as with
  *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone
- *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made
+ *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, and for each operation that is held
  *
  * Operations: open (of what exists), create, read, write, flush (once per close(2), which waits for it), fsync, mkdir,
  * unlink (rmdir too), rename, link (symlink too), setattr (chmod, chown, truncate, utimens).
@@ -52,13 +55,16 @@ struct rule {
 struct handle {
     int fd;
     int error[OPS];
+    bool held[OPS];
     int published; /* where the contents go at a close; -1: fd is the file itself */
     char *path;    /* for the log */
 };
 
 static int backing; /* the folder, open: paths below are opened relative to it */
 static long delay_us[OPS];
-static struct rule *rules;
+static struct rule *rules, *holds;
+static const char *free_path;
+static volatile bool leaving; /* the parent has gone */
 static struct fuse *instance;
 static bool writeback, plain, publish;
 static int log_fd = -1;
@@ -80,6 +86,12 @@ static void wait_for(enum op op) {
         while (nanosleep(&t, &t) == -1 && errno == EINTR) {}
 }
 
+static bool is_held(enum op op, const char *path) {
+    for (const struct rule *r = holds; r; r = r->next)
+        if (r->op == op && strstr(path, r->text)) return true;
+    return false;
+}
+
 /* One write, so that lines of several threads do not mix. */
 static void note(const char *what, const char *path) {
     char line[2 * PATH_MAX];
@@ -87,13 +99,24 @@ static void note(const char *what, const char *path) {
     if (log_fd != -1 && write(log_fd, line, n) != n) abort();
 }
 
-/* What every operation begins with: its delay, then its error (negative), or 0. */
+/* Never for longer than a minute, so that no test leaves a mount behind that hangs. */
+static void hold(enum op op, const char *path) {
+    const struct timespec pause = {0, 1000000};
+    char what[32];
+    snprintf(what, sizeof what, "held %s", op_names[op]);
+    note(what, path);
+    for (int ms = 0; ms < 60000 && !leaving && access(free_path, F_OK); ms++) nanosleep(&pause, NULL);
+}
+
+/* What every operation begins with: its delay and its hold, then its error (negative), or 0. */
 static int begin(enum op op, const char *path) {
     wait_for(op);
+    if (is_held(op, path)) hold(op, path);
     return -error_for(op, path);
 }
 static int begin_on(enum op op, const struct fuse_file_info *fi) {
     wait_for(op);
+    if (handle_of(fi)->held[op]) hold(op, handle_of(fi)->path);
     return -handle_of(fi)->error[op];
 }
 
@@ -156,6 +179,7 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
         handle->fd = file;
     }
     handle->path = log_fd == -1 ? NULL : strdup(path);
+    for (int held = 0; held < OPS; held++) handle->held[held] = is_held(held, path);
     if (handle->fd == -1) {
         int error = errno;
         free(handle);
@@ -299,6 +323,7 @@ static void *leave_with_the_parent(void *mountpoint) {
     ssize_t n;
     do n = read(0, &byte, 1);
     while (n > 0 || (n == -1 && errno == EINTR));
+    leaving = true;
     /* Lazily, so that a file still open somewhere cannot keep a dead mount in the way. */
     if (umount2(mountpoint, MNT_DETACH) == -1 && fork() == 0)
         execlp("fusermount3", "fusermount3", "-u", "-z", "-q", (char *)mountpoint, (char *)NULL);
@@ -351,13 +376,26 @@ static void read_delays(char *text) {
     }
 }
 
-static void read_rules(char *text) {
+static void add_rule(struct rule **to, const char *name, size_t length, int error, const char *text) {
+    struct rule *rule = malloc(sizeof *rule);
+    if (!rule) die("no memory");
+    *rule = (struct rule){op_named(name, length), error, text, *to};
+    *to = rule;
+}
+
+static void read_failures(char *text) {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         char *number = strchr(line, ' '), *name = number ? strchr(number + 1, ' ') : NULL;
-        struct rule *rule = malloc(sizeof *rule);
-        if (!name || !rule) die("SLOWFS_FAIL needs OPERATION ERRNO TEXT");
-        *rule = (struct rule){op_named(line, number - line), atoi(number + 1), name + 1, rules};
-        rules = rule;
+        if (!name) die("SLOWFS_FAIL needs OPERATION ERRNO TEXT");
+        add_rule(&rules, line, number - line, atoi(number + 1), name + 1);
+    }
+}
+
+static void read_holds(char *text) {
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        char *name = strchr(line, ' ');
+        if (!name) die("SLOWFS_HOLD needs OPERATION TEXT");
+        add_rule(&holds, line, name - line, 0, name + 1);
     }
 }
 
@@ -366,7 +404,9 @@ int main(int argc, char **argv) {
     backing = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     if (backing == -1) die("SLOWFS_BACKING is not a folder");
     read_delays(strdup(getenv("SLOWFS_DELAY") ?: ""));
-    read_rules(strdup(getenv("SLOWFS_FAIL") ?: ""));
+    read_failures(strdup(getenv("SLOWFS_FAIL") ?: ""));
+    read_holds(strdup(getenv("SLOWFS_HOLD") ?: ""));
+    if (!(free_path = getenv("SLOWFS_FREE")) && holds) die("SLOWFS_HOLD needs SLOWFS_FREE");
     const char *like = getenv("SLOWFS_LIKE") ?: "", *log = getenv("SLOWFS_LOG");
     writeback = strstr(like, "writeback"), plain = strstr(like, "plain"), publish = strstr(like, "publish");
     if (log && (log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) == -1) die("SLOWFS_LOG cannot be opened");

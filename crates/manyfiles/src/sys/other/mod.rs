@@ -36,6 +36,10 @@ pub(crate) fn regular_file(_file: &Handle) -> Option<Identity> {
     None
 }
 
+pub(crate) fn file_at(_path: &Path) -> Option<Identity> {
+    None
+}
+
 pub(crate) fn place_at(_path: &Path, _follow: bool) -> Option<PathPlace> {
     None
 }
@@ -59,6 +63,10 @@ pub(crate) fn may_hold_lock(_file: &Handle) -> bool {
 
 pub(crate) fn at_exit(_what: extern "C" fn()) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn copy_contents(mut source: &File, _length: u64, mut target: &File) -> io::Result<u64> {
+    io::copy(&mut source, &mut target)
 }
 
 pub(crate) fn around_forks(

@@ -1,7 +1,7 @@
 //! Open files: write, set what they carry, close. Every error keeps its number.
 
 use std::io;
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -141,8 +141,18 @@ pub(crate) fn clone_file(_from: &Handle, _to: &Handle) -> io::Result<bool> {
 /// systems of two kinds, on old kernels. An error does not say which of the two files it is about: only that there is no
 /// room is told; for all else reading and writing will tell.
 #[cfg(target_os = "linux")]
-pub(crate) fn copy_in_kernel(from: &Handle, to: &Handle, len: usize) -> io::Result<Option<usize>> {
-    match again(|| rustix::fs::copy_file_range(from, None, to, None, len)).map_err(io::Error::from) {
+pub(crate) fn copy_in_kernel(from: impl AsFd, to: impl AsFd, len: usize) -> io::Result<Option<usize>> {
+    match again(|| rustix::fs::copy_file_range(&from, None, &to, None, len)).map_err(io::Error::from) {
+        Ok(copied) => Ok(Some(copied)),
+        Err(error) if is_out_of_space(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The same between file systems of two kinds.
+#[cfg(all(feature = "fs", target_os = "linux"))]
+pub(crate) fn send_in_kernel(from: impl AsFd, to: impl AsFd, len: usize) -> io::Result<Option<usize>> {
+    match again(|| rustix::fs::sendfile(&to, &from, None, len)).map_err(io::Error::from) {
         Ok(copied) => Ok(Some(copied)),
         Err(error) if is_out_of_space(&error) => Err(error),
         Err(_) => Ok(None),
@@ -151,7 +161,7 @@ pub(crate) fn copy_in_kernel(from: &Handle, to: &Handle, len: usize) -> io::Resu
 
 /// Needs Linux.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn copy_in_kernel(_from: &Handle, _to: &Handle, _len: usize) -> io::Result<Option<usize>> {
+pub(crate) fn copy_in_kernel(_from: impl AsFd, _to: impl AsFd, _len: usize) -> io::Result<Option<usize>> {
     Ok(None)
 }
 

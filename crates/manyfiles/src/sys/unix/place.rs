@@ -39,6 +39,15 @@ pub(crate) fn regular_file(file: impl AsFd) -> Option<Identity> {
     }
 }
 
+/// Which regular file `path` leads to, where that can be told without opening it.
+pub(crate) fn file_at(path: &Path) -> Option<Identity> {
+    let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).ok()?;
+    match kind_and_identity(CWD, &path, true)? {
+        (EntryKind::File, identity) => Some(identity),
+        _ => None,
+    }
+}
+
 /// What is at `path`, itself or, with `follow`, what a link there leads to. `None` for nothing, and for what is neither a file
 /// nor a folder.
 pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {

@@ -24,6 +24,10 @@ pub(crate) fn create_like(_source: &Metadata, _to: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub(crate) fn copy_contents(mut source: &File, _length: u64, mut target: &File) -> io::Result<u64> {
+    io::copy(&mut source, &mut target)
+}
+
 /// Whether a call that opens, renames or removes `paths` may have failed because of a file that is not closed yet.
 pub(crate) fn may_be_for_an_open_file(error: &io::Error, paths: &[&Path]) -> bool {
     let Some(number) = error.raw_os_error() else { return false };

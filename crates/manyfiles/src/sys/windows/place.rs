@@ -80,6 +80,11 @@ fn information(file: BorrowedHandle<'_>) -> Option<BY_HANDLE_FILE_INFORMATION> {
     (unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut info) } != 0).then_some(info)
 }
 
+/// Which regular file `path` leads to, where that can be told without opening it: not here.
+pub(crate) fn file_at(_path: &Path) -> Option<Identity> {
+    None
+}
+
 /// What is at `path`, itself or, with `follow`, what a link there leads to. `None` if that cannot be told, because it does not
 /// exist, for instance.
 pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {

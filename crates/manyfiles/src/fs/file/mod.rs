@@ -1,8 +1,16 @@
 //! An open file that knows its path.
 
+#[cfg(any(unix, windows))]
+mod raw;
+mod read_write;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
-use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::Stdio;
@@ -232,158 +240,6 @@ impl DerefMut for File {
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner().fmt(f)
-    }
-}
-
-/// What a file can do, those methods included that have a default of their own.
-macro_rules! pass_on {
-    ($($file:ty),*) => {$(
-        impl Read for $file {
-            #[inline]
-            fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-                self.inner().read(buf)
-            }
-
-            fn read_vectored(&mut self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-                self.inner().read_vectored(bufs)
-            }
-
-            fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
-                self.inner().read_to_end(buf)
-            }
-
-            fn read_to_string(&mut self, buf: &mut String) -> io::Result<usize> {
-                self.inner().read_to_string(buf)
-            }
-        }
-
-        impl Write for $file {
-            #[inline]
-            fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-                self.inner().write(buf)
-            }
-
-            fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-                self.inner().write_vectored(bufs)
-            }
-
-            #[inline]
-            fn flush(&mut self) -> io::Result<()> {
-                self.inner().flush()
-            }
-        }
-
-        impl Seek for $file {
-            fn seek(&mut self, pos: SeekFrom) -> io::Result<u64> {
-                self.inner().seek(pos)
-            }
-
-            fn stream_position(&mut self) -> io::Result<u64> {
-                self.inner().stream_position()
-            }
-        }
-    )*};
-}
-
-pass_on!(File, &File);
-
-#[cfg(unix)]
-mod unix {
-    use std::io;
-    use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
-    use std::os::unix::fs::FileExt;
-
-    use super::File;
-
-    impl AsFd for File {
-        fn as_fd(&self) -> BorrowedFd<'_> {
-            self.lend().as_fd()
-        }
-    }
-
-    impl AsRawFd for File {
-        fn as_raw_fd(&self) -> RawFd {
-            self.lend().as_raw_fd()
-        }
-    }
-
-    impl IntoRawFd for File {
-        fn into_raw_fd(self) -> RawFd {
-            self.into_inner().into_raw_fd()
-        }
-    }
-
-    impl From<OwnedFd> for File {
-        /// A file whose path nobody gave.
-        fn from(fd: OwnedFd) -> File {
-            std::fs::File::from(fd).into()
-        }
-    }
-
-    impl From<File> for OwnedFd {
-        fn from(file: File) -> OwnedFd {
-            file.into_inner().into()
-        }
-    }
-
-    impl FileExt for File {
-        fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-            self.inner().read_at(buf, offset)
-        }
-
-        fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
-            self.inner().write_at(buf, offset)
-        }
-    }
-}
-
-#[cfg(windows)]
-mod windows {
-    use std::io;
-    use std::os::windows::fs::FileExt;
-    use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, IntoRawHandle, OwnedHandle, RawHandle};
-
-    use super::File;
-
-    impl AsHandle for File {
-        fn as_handle(&self) -> BorrowedHandle<'_> {
-            self.lend().as_handle()
-        }
-    }
-
-    impl AsRawHandle for File {
-        fn as_raw_handle(&self) -> RawHandle {
-            self.lend().as_raw_handle()
-        }
-    }
-
-    impl IntoRawHandle for File {
-        fn into_raw_handle(self) -> RawHandle {
-            self.into_inner().into_raw_handle()
-        }
-    }
-
-    impl From<OwnedHandle> for File {
-        /// A file whose path nobody gave.
-        fn from(handle: OwnedHandle) -> File {
-            std::fs::File::from(handle).into()
-        }
-    }
-
-    impl From<File> for OwnedHandle {
-        fn from(file: File) -> OwnedHandle {
-            file.into_inner().into()
-        }
-    }
-
-    impl FileExt for File {
-        fn seek_read(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-            self.inner().seek_read(buf, offset)
-        }
-
-        fn seek_write(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
-            self.inner().seek_write(buf, offset)
-        }
     }
 }
 

@@ -1,0 +1,157 @@
+//! What a closer and its threads share.
+//!
+//! `closing.rs` has how a handle goes from whoever drops it to whoever closes it, `waiting.rs` how all that is pending is waited for,
+//! and `settling.rs` how what is in somebody's way is.
+
+mod closing;
+mod settling;
+mod waiting;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use super::executor::Executor;
+use super::handle;
+use super::metrics::{Meter, Metrics};
+use super::policy::{Policy, Switch};
+use super::process;
+use super::queue::Queue;
+use super::sync::{Condvar, Mutex, MutexGuard};
+use super::threads::Spawn;
+use crate::Error;
+
+/// How long a function waits for closes of which nobody knows whether they are in its way: those of a user's type. After that
+/// nobody waits for these any more who need not.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What receives failures in place of [`wait`](super::Closer::wait).
+pub(super) type OnError = Box<dyn Fn(Error) + Send + Sync>;
+
+/// What a [`Closer`](super::Closer) and its threads share.
+pub(crate) struct Pool {
+    switch: Switch,
+    capacity: usize,
+    /// Whether it has handed over or kept anything, so that the process knows of it.
+    is_known: AtomicBool,
+    queue: Mutex<Queue>,
+    /// How many jobs wait or are being closed, for those who want to know without the lock.
+    unsettled: AtomicUsize,
+    /// A job waits, or the threads shall leave.
+    pub(super) work: Condvar,
+    /// A close was made that somebody may wait for.
+    finished: Condvar,
+    on_error: Option<OnError>,
+    /// What runs the workers, if not threads of the pool's own.
+    pub(super) executor: Option<Box<dyn Executor>>,
+    pub(super) spawn: Box<dyn Spawn>,
+    /// How long a thread of the pool's own stays without work. A worker on an executor leaves at once: the thread has other
+    /// things to do.
+    pub(super) idle: Duration,
+    /// How often the process had forked when this was made.
+    forks: usize,
+    meter: Meter,
+}
+
+impl Pool {
+    pub(super) fn new(
+        policy: Policy,
+        capacity: usize,
+        max_threads: usize,
+        on_error: Option<OnError>,
+        executor: Option<Box<dyn Executor>>,
+        spawn: Box<dyn Spawn>,
+        idle: Duration,
+    ) -> Arc<Pool> {
+        // Where std alone closes there is nothing to choose, and perhaps no clock.
+        let policy = if process::CAN_HAND_OVER { policy } else { Policy::Never };
+        Arc::new(Pool {
+            switch: Switch::new(policy),
+            capacity,
+            is_known: AtomicBool::new(false),
+            queue: Mutex::new(Queue::new(capacity, max_threads)),
+            unsettled: AtomicUsize::new(0),
+            work: Condvar::new(),
+            finished: Condvar::new(),
+            on_error,
+            executor,
+            spawn,
+            idle,
+            forks: process::forks(),
+            meter: Meter::default(),
+        })
+    }
+
+    /// No code of a user runs under this lock, so a panic under it would be a bug here; the counts are whole even then.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this process was forked from the one that made the pool. Its threads stayed there, and its lock may be held by
+    /// one of them for ever: here it closes on the spot and touches nothing else.
+    fn is_left_behind(&self) -> bool {
+        self.forks != process::forks()
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        if self.is_left_behind() { 0 } else { self.lock().pending() }
+    }
+
+    pub(super) fn metrics(&self) -> Metrics {
+        let (handed_over, peak_pending) = if self.is_left_behind() {
+            (0, 0)
+        } else {
+            let queue = self.lock();
+            (queue.handed_over(), queue.peak_pending())
+        };
+        self.meter.read(handed_over, peak_pending)
+    }
+
+    // Errors.
+
+    /// Gives a failure to the callback, or keeps it for a wait.
+    #[cold]
+    pub(super) fn report(self: &Arc<Pool>, error: Error) {
+        self.meter.failed();
+        #[cfg(feature = "tracing")]
+        super::trace::failed(&error);
+        if let Some(on_error) = &self.on_error
+            && handle::contain(|| on_error(error.clone()))
+        {
+            return;
+        }
+        if self.is_left_behind() {
+            return crate::error::print_last_resort([&error]);
+        }
+        self.make_known();
+        self.lock().keep(error);
+    }
+
+    // The process.
+
+    /// Makes the process's functions find this pool.
+    fn make_known(self: &Arc<Pool>) {
+        if !self.is_known.swap(true, Ordering::Relaxed) {
+            process::add(self, self.capacity);
+        }
+    }
+
+    fn count_in(&self) {
+        self.unsettled.fetch_add(1, Ordering::Relaxed);
+        process::count_in();
+    }
+
+    fn count_out(&self) {
+        self.unsettled.fetch_sub(1, Ordering::Relaxed);
+        process::count_out();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Empty after `shut_down`, unless a file that knew this pool outlived its closer, and failed afterwards.
+        if !self.is_left_behind() {
+            self.lock().take_errors().print();
+        }
+    }
+}
