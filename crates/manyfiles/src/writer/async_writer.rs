@@ -43,7 +43,7 @@ use crate::{Error, Operation, Result};
 /// }
 /// log.sync().await?; // on the disk
 /// log.close().await?;
-/// # manyfiles::Result::Ok(())
+/// # Ok::<(), manyfiles::Error>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
