@@ -145,8 +145,6 @@ fn files_are_flushed_before_anything_is_done_to_them() {
 
         files.write(path("removed"), "new").unwrap();
         fs::remove_file(path("removed")).unwrap();
-        let names = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        assert_eq!(names.filter(|name| name.starts_with(".fuse_hidden")).count(), 0, "a removed file lives on");
 
         fs::create_dir(path("folder")).unwrap();
         files.write(path("folder").join("inside"), "new").unwrap();
@@ -156,7 +154,13 @@ fn files_are_flushed_before_anything_is_done_to_them() {
     }
     files.finish().unwrap();
     let log = mount.log().unwrap();
-    let at = |line: &str| log.iter().position(|own| own == line).unwrap_or_else(|| panic!("{line}: {log:?}"));
+    let found = |line: &str| log.iter().position(|own| own == line);
+    // A flush is waited for, but nobody waits for the release after it: a server that is late with that keeps a removed file under
+    // another name until then, whoever closed it.
+    let at = |line: &str| {
+        let kept = || found(&line.strip_prefix("unlink").map(|file| format!("rename{file}"))?);
+        found(line).or_else(kept).unwrap_or_else(|| panic!("{line}: {log:?}"))
+    };
     for n in 0..10 {
         for (done, file) in [
             ("rename /renamed", format!("/renamed-{n}")),
