@@ -304,3 +304,48 @@ fn processes_that_begin_a_log_at_once_lose_nothing_of_what_was_acknowledged() {
     }
     assert!(acknowledged >= 60);
 }
+
+/// Between its fork and its own program a child has a copy of every handle, whatever is to be closed then.
+#[test]
+#[cfg(unix)]
+fn a_log_that_was_closed_is_free_though_a_child_is_being_started() {
+    use std::io::{Read, Write};
+    use std::os::fd::{AsRawFd, FromRawFd};
+    use std::os::unix::process::CommandExt;
+
+    let pipe = || {
+        let mut ends = [0; 2];
+        // SAFETY: there is room for two descriptors, which nobody else has.
+        unsafe {
+            assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+            ends.map(|end| std::fs::File::from_raw_fd(end))
+        }
+    };
+    for options in [framed(), Appender::options()] {
+        let (_temp, path) = place();
+        let log = options.clone().open(&path).unwrap();
+        log.append_durable(b"one").unwrap();
+        let ([mut forked, says], [hears, mut go_on]) = (pipe(), pipe());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (says, hears) = (says.as_raw_fd(), hears.as_raw_fd());
+                let mut command = Command::new("true");
+                // SAFETY: the child calls what a signal handler may, too.
+                unsafe {
+                    command.pre_exec(move || {
+                        let mut byte = [0_u8];
+                        libc::write(says, byte.as_ptr().cast(), 1);
+                        libc::read(hears, byte.as_mut_ptr().cast(), 1);
+                        Ok(())
+                    });
+                }
+                assert!(command.status().unwrap().success());
+            });
+            forked.read_exact(&mut [0]).unwrap();
+            log.close().unwrap();
+            let again = options.clone().open(&path);
+            go_on.write_all(&[0]).unwrap();
+            again.unwrap().close().unwrap();
+        });
+    }
+}

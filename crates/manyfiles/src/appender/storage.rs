@@ -241,6 +241,7 @@ impl StoredFile for File {
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
+        sys::end_of_one_writer(&self);
         sys::close((*self).into())
     }
 }

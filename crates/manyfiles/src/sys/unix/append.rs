@@ -21,6 +21,12 @@ pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File>
     }
 }
 
+/// Gives the lock back. Its close would not, as long as a process that was forked meanwhile and has not begun its own program yet has a
+/// copy of the handle.
+pub(crate) fn end_of_one_writer(file: &File) {
+    flock(file, FlockOperation::Unlock).unwrap_or(()); // The close does it, if later.
+}
+
 /// Gives a file another name; `AlreadyExists` if anything has that.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
