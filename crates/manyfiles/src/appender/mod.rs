@@ -35,6 +35,7 @@ mod files;
 mod follow;
 mod frame;
 mod group;
+mod last;
 mod leftovers;
 mod note;
 mod opening;

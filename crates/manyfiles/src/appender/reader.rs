@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::frame::{FRAME, HEADER, Header};
+use super::frame::{FRAME, HEADER, Header, MARK};
 use super::records::Damage;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
@@ -57,6 +57,8 @@ pub(super) struct Current {
     end: Option<u64>,
     /// Where the last record began.
     record: u64,
+    /// Where somebody asked to begin, until a whole frame was found there.
+    asked_for: Option<u64>,
 }
 
 /// How often a place is looked at before it is called damaged: a write that is under way may be seen in part.
@@ -74,10 +76,11 @@ impl Current {
     pub(super) fn new(next: Next, from: Option<u64>) -> Current {
         let Next { number, path, file, len, header, .. } = next;
         let mut scanner = Scanner::new(header, len);
-        if let Some(position) = from {
-            scanner.go_to(header.offset(position));
+        let asked_for = from.map(|position| header.offset(position));
+        if let Some(offset) = asked_for {
+            scanner.go_to(offset);
         }
-        Current { number, path, file, len, scanner, end: None, record: 0 }
+        Current { number, path, file, len, scanner, end: None, record: 0, asked_for }
     }
 
     /// The number that the file behind this one has.
@@ -128,6 +131,13 @@ impl Current {
         Ok(is_record)
     }
 
+    /// A place that is in the middle of a frame looks like damage, and is a mistake of whoever asked for it.
+    fn no_record_at(&self, offset: u64, next: u64) -> Error {
+        let (at, next) = (self.header().position(offset), self.header().position(next));
+        let message = format!("no record begins at position {at}; reading goes on at position {next}");
+        self.error(io::Error::new(io::ErrorKind::InvalidInput, message))
+    }
+
     pub(super) fn next(&mut self, is_last: bool) -> io::Result<Item> {
         // A reader that was here before the next appender may be behind the end, in what that has repeated.
         if self.end.is_some_and(|end| self.scanner.position() >= end) {
@@ -146,6 +156,13 @@ impl Current {
                 Found::Broken => {}
             }
             let offset = self.scanner.position();
+            if self.asked_for.take() == Some(offset) {
+                let next = next_frame(&*self.file, *self.header(), self.len, offset)?;
+                if next > offset {
+                    self.scanner.go_to(next);
+                    return Ok(Item::Damage(self.no_record_at(offset, next)));
+                }
+            }
             // Marks behind the end tell of what is before it too, as they did before there was a next file.
             self.scanner.look_again(self.len);
             let explained = self.scanner.explain(&*self.file);
@@ -176,6 +193,36 @@ impl Current {
             self.scanner.go_to(until);
             let damage = Damage { offset, bytes: until - offset };
             return Ok(Item::Damage(self.error(io::Error::new(io::ErrorKind::InvalidData, damage))));
+        }
+    }
+}
+
+/// Where the first frame begins that is not before `offset`, found from the beginning of the file; `offset` itself where nobody can
+/// know that, in damage and behind the last record.
+fn next_frame(file: &dyn StoredFile, header: Header, len: u64, offset: u64) -> io::Result<u64> {
+    let mut scanner = Scanner::new(header, len);
+    loop {
+        let before = scanner.position();
+        let length = match scanner.next(file)? {
+            Found::Record(record) => Some((FRAME + record.len()) as u64),
+            Found::End | Found::Broken => None,
+        };
+        let behind = scanner.position();
+        let begin = behind - length.unwrap_or(0);
+        // From `before` to `begin` there are only marks.
+        if offset <= begin {
+            let into_marks = offset.saturating_sub(before).next_multiple_of(MARK as u64);
+            return Ok((before + into_marks).min(begin));
+        }
+        if length.is_some() {
+            if offset < behind {
+                return Ok(behind);
+            }
+            continue;
+        }
+        match scanner.explain(file)? {
+            Break::Damaged { until } if until <= offset => scanner.go_to(until),
+            Break::Damaged { .. } | Break::Torn { .. } => return Ok(offset),
         }
     }
 }

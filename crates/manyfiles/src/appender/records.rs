@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::follow::Follow;
+use super::last;
 use super::reader::{Current, Item, open_file};
 use super::receipt::Position;
 use super::series::Series;
@@ -94,7 +95,8 @@ impl Records {
     /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is before it
     /// is not looked at.
     ///
-    /// Fails as [`open`](Records::open), and if the file that had the place was removed (`NotFound`).
+    /// Fails as [`open`](Records::open), and if the file that had the place was removed (`NotFound`). A place in the middle of a record
+    /// is an error (`InvalidInput`) in place of that record; what follows it is read on.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -113,6 +115,29 @@ impl Records {
     /// ```
     pub fn from(path: impl AsRef<Path>, position: Position) -> Result<Records> {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), Some(position))
+    }
+
+    /// Opens the log to read its last `records` records, or all if there are fewer. Files that end before them are not read.
+    ///
+    /// Counted are the records that are there now. Errors that are met among them are told as they are read; those before them are not.
+    ///
+    /// ```
+    /// # let temp = tempfile::tempdir()?;
+    /// # let path = temp.path().join("events");
+    /// use manyfiles::appender::{Appender, Records};
+    ///
+    /// let appender = Appender::options().framed(true).open(&path)?;
+    /// for n in 0..100_u8 {
+    ///     appender.append(&[n])?;
+    /// }
+    /// appender.flush()?;
+    /// let mut last = Records::open_last(&path, 2)?;
+    /// assert_eq!(last.next().expect("it is there")?, [98]);
+    /// assert_eq!(last.next().expect("it is there")?, [99]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_last(path: impl AsRef<Path>, records: usize) -> Result<Records> {
+        last::open_last(Arc::new(FileSystem::new()), path.as_ref(), records)
     }
 
     pub(super) fn open_in(storage: Arc<dyn Storage>, path: &Path, from: Option<Position>) -> Result<Records> {
