@@ -1,0 +1,7 @@
+//! `manyfiles log`, with logs that an appender made: whole, rotated, torn, damaged, and while one is at work in them.
+
+mod cat;
+#[path = "../common/mod.rs"]
+mod common;
+mod made;
+mod tail;
