@@ -9,6 +9,7 @@ use super::group::Group;
 use super::opening;
 use super::options::Options;
 use super::receipt::{Position, Receipt};
+use super::repair::Repaired;
 use super::state::State;
 use super::storage::Storage;
 use crate::Result;
@@ -38,14 +39,14 @@ use crate::error::print_last_resort;
 /// # Ok(()) }
 /// ```
 pub struct Appender {
-    group: Arc<Group>,
+    pub(super) group: Arc<Group>,
     path: PathBuf,
     recovery: Recovery,
     is_closed: bool,
 }
 
-/// What opening found in a framed file: both are 0 without framing, and for a new file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What opening found in a framed file: nothing without framing, and for a new file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
     /// Whole records in the file. (Where files are rotated: in the last one.)
@@ -53,6 +54,8 @@ pub struct Recovery {
     /// How many bytes are behind them that are none: what a crash left of records that nobody was told are durable. They stay in
     /// their file, set aside, and appending goes on in the next one.
     pub torn_bytes: u64,
+    /// Damage that was set aside, if that was [asked for](super::OnDamage::SetAside) and there was some.
+    pub set_aside: Option<Repaired>,
 }
 
 impl Appender {
@@ -80,7 +83,7 @@ impl Appender {
     /// bytes are one piece in the file, behind those of every append that returned before. Nothing is put between records but
     /// [frames](Options::framed), if they were asked for.
     ///
-    /// The receipt says when it is written, or durable. Nothing happens to a buffered record before somebody wants it to: see
+    /// The receipt says when it is written, or durable. A buffered record stays so until somebody wants it written: see
     /// [`State::Buffered`](super::State::Buffered).
     ///
     /// Fails if an earlier write, sync or close failed, or this write. A record too long for framing is refused
@@ -141,7 +144,7 @@ impl Appender {
 
     /// What opening found.
     pub fn recovery(&self) -> Recovery {
-        self.recovery
+        self.recovery.clone()
     }
 
     /// The path that it was opened with.

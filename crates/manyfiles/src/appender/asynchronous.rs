@@ -159,13 +159,14 @@ fn work(group: &Group, goal: Goal, idle: Duration) {
     let mut state = group.lock();
     loop {
         if let Some(record) = state.wakers.most(goal) {
-            drop(state);
-            // A failure has woken the tasks, and each of them will see it.
+            // A failure has woken the tasks, and each of them will see it. A task that has gone has not been told.
             match goal {
-                Goal::Written => group.wait_written(record),
-                Goal::Durable => group.wait_durable(record),
+                Goal::Written => {
+                    drop(state);
+                    drop(group.try_write(record));
+                }
+                Goal::Durable => drop(group.try_sync(record, state)),
             }
-            .unwrap_or(());
             // Those who came just now may wait for what was reached before, or failed.
             let mut now = group.lock();
             let wakers = now.take_wakers();

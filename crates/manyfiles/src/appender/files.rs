@@ -195,8 +195,7 @@ impl Files {
     }
 
     pub(super) fn sync_folder(&self) -> Result<()> {
-        let folder = self.series.folder();
-        self.storage.sync_folder(folder).map_err(|cause| Error::new(Operation::Sync, folder, cause))
+        self.series.sync_folder(&*self.storage)
     }
 
     /// Removes the files that end before a position of the log.

@@ -1,12 +1,13 @@
 //! What surrounds records in a framed file.
 //!
 //! ```text
-//! file    header (record | mark)* closed? room?
+//! file    header (record | mark | aside)* closed? room?
 //! header  the same 48 bytes twice: magic: 8 bytes, salt: u32, the previous file's salt: u32, base: u64,
 //!         where the previous file ends: u64, inherited: u64, zeros: u32, CRC-32C of these 44 bytes: u32
 //! record  length: u32, check: u32, its bytes
 //! mark    0xFFFF_FFFF: u32, check: u32, durable: u64
 //! closed  0xFFFF_FFFE: u32, check: u32, durable: u64
+//! aside   length: u32, check with the inverted salt: u32, so many zeros
 //! room    zeros
 //! ```
 //!
@@ -20,6 +21,8 @@
 //!
 //! A closed mark says the same, and that the mark itself was durable before it was made a closed one. What the page cache shows
 //! of any other end may never reach the disk.
+//!
+//! What was set aside stands where damaged bytes were, and is as long: all other frames keep their places, which their checks hold.
 
 use super::records::Damage;
 
@@ -145,6 +148,46 @@ pub(super) fn frame(salt: u32, offset: u64, length: u32, sum: u32) -> [u8; FRAME
     frame[..4].copy_from_slice(&length.to_le_bytes());
     frame[4..].copy_from_slice(&check(salt, offset, length, sum).to_le_bytes());
     frame
+}
+
+/// The shortest stretch that can be set aside.
+pub(super) const SHORTEST_ASIDE: u64 = FRAME as u64;
+
+/// The most bytes that one frame sets aside.
+const LONGEST_ASIDE: u64 = 256 << 10;
+
+/// What is put in the place of damaged bytes: frames, each with the length of the zeros that follow it. `length` is not below
+/// [`SHORTEST_ASIDE`].
+pub(super) fn asides(salt: u32, mut offset: u64, mut length: u64) -> Vec<(u64, [u8; FRAME])> {
+    let mut frames = Vec::new();
+    while length > 0 {
+        // What is left must not be too short for a frame of its own.
+        let all = if length > LONGEST_ASIDE { LONGEST_ASIDE.min(length - SHORTEST_ASIDE) } else { length };
+        let zeros = (all - FRAME as u64) as u32;
+        let mut frame = [0; FRAME];
+        frame[..4].copy_from_slice(&zeros.to_le_bytes());
+        frame[4..].copy_from_slice(&aside_check(salt, offset, zeros, sum_of_zeros(zeros)).to_le_bytes());
+        frames.push((offset, frame));
+        (offset, length) = (offset + all, length - all);
+    }
+    frames
+}
+
+/// The check of a frame that sets zeros aside.
+pub(super) fn aside_check(salt: u32, offset: u64, zeros: u32, sum: u32) -> u32 {
+    check(!salt, offset, zeros, sum)
+}
+
+fn sum_of_zeros(count: u32) -> u32 {
+    static ZEROS: [u8; 4096] = [0; 4096];
+    let mut left = count as usize;
+    let mut sum = 0;
+    while left > 0 {
+        let part = left.min(ZEROS.len());
+        sum = crc32c::crc32c_append(sum, &ZEROS[..part]);
+        left -= part;
+    }
+    sum
 }
 
 /// Whether a frame of this length is a mark.
@@ -274,6 +317,23 @@ mod tests {
         assert!(is_unfinished_header(&[0; HEADER]));
         assert!(!is_unfinished_header(b"hello"));
         assert!(!is_unfinished_header(&[0; HEADER + 1]));
+    }
+
+    #[test]
+    fn a_stretch_of_any_length_is_set_aside_by_frames_that_cover_it_and_are_no_records() {
+        for length in [8, 9, 23, 5_000, LONGEST_ASIDE, LONGEST_ASIDE + 1, LONGEST_ASIDE + 8, 3 * LONGEST_ASIDE] {
+            let mut at = 100;
+            for (offset, frame) in asides(7, 100, length) {
+                let (zeros, check) = parse(&frame);
+                assert_eq!(offset, at);
+                assert!(!is_mark(zeros));
+                assert_eq!(aside_check(7, offset, zeros, sum_of_zeros(zeros)), check);
+                assert_ne!(self::check(7, offset, zeros, sum_of_zeros(zeros)), check);
+                at += FRAME as u64 + u64::from(zeros);
+            }
+            assert_eq!(at, 100 + length);
+        }
+        assert_eq!(sum_of_zeros(5_000), sum(&[0; 5_000]));
     }
 
     #[test]

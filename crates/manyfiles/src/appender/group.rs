@@ -33,9 +33,11 @@ pub(super) struct Group {
     gathered: Condvar,
     /// The helper for writes, or that for syncs, has something to do.
     pub(super) tasks: [Condvar; 2],
+    /// The flusher has nothing to wait for any more.
+    pub(super) timer: Condvar,
     pub(super) files: RwLock<Files>,
     pub(super) options: Options,
-    storage: Arc<dyn Storage>,
+    pub(super) storage: Arc<dyn Storage>,
 }
 
 pub(super) type Guard<'a> = MutexGuard<'a, State>;
@@ -48,6 +50,7 @@ impl Group {
             groups: [Condvar::new(), Condvar::new()],
             gathered: Condvar::new(),
             tasks: [Condvar::new(), Condvar::new()],
+            timer: Condvar::new(),
             files: RwLock::new(files),
             options,
             storage,
@@ -66,8 +69,10 @@ impl Group {
     // What threads come with.
 
     /// Takes a record.
-    pub(super) fn append(&self, record: &[u8]) -> Result<Taken> {
-        self.take(record).map(|(taken, _)| taken)
+    pub(super) fn append(self: &Arc<Group>, record: &[u8]) -> Result<Taken> {
+        let (taken, state) = self.take(record)?;
+        self.plan_flush(state);
+        Ok(taken)
     }
 
     /// Takes a record and returns when it is durable.
@@ -126,19 +131,22 @@ impl Group {
 
     /// Returns when this record is with the system.
     pub(super) fn wait_written(&self, record: u64) -> Result<()> {
+        let mut state = self.try_write(record);
+        if state.progress.is_written(record) { Ok(()) } else { Err(told(&mut state)) }
+    }
+
+    /// Returns when this record is with the system, or something has failed. Nobody is told of that here.
+    pub(super) fn try_write(&self, record: u64) -> Guard<'_> {
         let mut state = self.lock();
-        loop {
-            if state.progress.is_written(record) {
-                return Ok(());
-            } else if let Some(failure) = state.progress.tell() {
-                return Err(failure);
-            } else if state.may_write() {
+        while !state.progress.is_written(record) && !state.progress.has_failed() {
+            if state.may_write() {
                 state.writing = true;
                 state = self.write(state, &[], false);
             } else {
                 state = self.wait_turn(state);
             }
         }
+        state
     }
 
     /// Returns when this record is durable.
@@ -146,15 +154,15 @@ impl Group {
         self.wait_durable_with(record, self.lock())
     }
 
-    fn wait_durable_with<'a>(&'a self, record: u64, mut state: Guard<'a>) -> Result<()> {
+    fn wait_durable_with<'a>(&'a self, record: u64, state: Guard<'a>) -> Result<()> {
+        let mut state = self.try_sync(record, state);
+        if state.progress.is_durable(record) { Ok(()) } else { Err(told(&mut state)) }
+    }
+
+    /// Returns when this record is durable, or something has failed. Nobody is told of that here.
+    pub(super) fn try_sync<'a>(&'a self, record: u64, mut state: Guard<'a>) -> Guard<'a> {
         let mut has_arrived = false;
-        loop {
-            if state.progress.is_durable(record) {
-                return Ok(());
-            }
-            if let Some(failure) = state.progress.tell() {
-                return Err(failure);
-            }
+        while !state.progress.is_durable(record) && !state.progress.has_failed() {
             if !has_arrived {
                 has_arrived = true;
                 self.arrives(&mut state, record);
@@ -167,6 +175,7 @@ impl Group {
                 state = self.lead(state);
             }
         }
+        state
     }
 
     /// Counts somebody who waits for this record to be durable.
@@ -334,7 +343,9 @@ impl Group {
     /// Makes all durable and closes the file, after which there is nothing to wait for.
     pub(super) fn close(&self) -> Result<()> {
         let synced = self.wait_durable(self.appended());
-        let state = self.lock();
+        let mut state = self.lock();
+        state.is_closing = true;
+        self.timer.notify_all();
         let has_records = state.progress.appended() > 0;
         let (salt, end) = state.closing();
         drop(state);

@@ -31,7 +31,9 @@
 mod appender;
 mod asynchronous;
 mod batch;
+mod check;
 mod files;
+mod flushing;
 mod follow;
 mod frame;
 mod group;
@@ -44,6 +46,7 @@ mod progress;
 mod reader;
 mod receipt;
 mod records;
+mod repair;
 mod scan;
 mod series;
 mod state;
@@ -56,7 +59,9 @@ mod tests;
 
 pub use appender::{Appender, Recovery};
 pub use asynchronous::{Durable, Written};
+pub use check::{FileEnd, FileReport, Report, check};
 pub use follow::Follow;
 pub use options::{OnDamage, Options};
 pub use receipt::{Position, Receipt, State};
 pub use records::{Damage, Records};
+pub use repair::{Repaired, repair};

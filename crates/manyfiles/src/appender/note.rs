@@ -171,7 +171,7 @@ pub(super) fn recover(storage: &dyn Storage, series: &Series, file: &dyn StoredF
         }
     };
     // Its name may be no more durable than what it is to mend.
-    sync_folder(storage, series)?;
+    series.sync_folder(storage)?;
     write_again(&*old, &tail, file, path)?;
     // Whoever opens the file syncs the folder before anything is appended: this must not be written once more over that.
     storage.remove(&tail).map_err(|cause| Error::new(Operation::Remove, &*tail, cause))?;
@@ -244,11 +244,6 @@ fn save_tail(
     copy.sync().map_err(|cause| Error::new(Operation::Sync, &*temporary, cause))?;
     storage.rename(&temporary, &tail).map_err(|cause| Error::new(Operation::Rename, &*tail, cause))?;
     Ok(copy)
-}
-
-fn sync_folder(storage: &dyn Storage, series: &Series) -> Result<()> {
-    let folder = series.folder();
-    storage.sync_folder(folder).map_err(|cause| Error::new(Operation::Sync, folder, cause))
 }
 
 /// Cuts the file off where the tail begins, and writes the tail behind it.

@@ -17,6 +17,7 @@ use super::leftovers;
 use super::note::{self, Note};
 use super::options::{OnDamage, Options};
 use super::records::Damage;
+use super::repair::repair_file;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
 use super::storage::{Storage, StoredFile};
@@ -131,11 +132,19 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
         return Ok((files, new(Some(first))));
     };
     let mut files = Files::new(storage, series, true, last);
-    let file = files.lock_last()?;
+    let mut file = files.lock_last()?;
+    let mut set_aside = None;
+    if options.on_damage == OnDamage::SetAside
+        && let Some((repaired, whole)) = repair_file(&*files.storage, &files.series, last, None)?
+    {
+        let damaged = std::mem::replace(&mut file, whole);
+        damaged.close().map_err(|cause| files.error(Operation::Close, cause))?;
+        set_aside = Some(repaired);
+    }
     let len = file.len().map_err(|cause| files.error(Operation::Open, cause))?;
     let header = match Scanner::start(&*file, len).map_err(|cause| files.error(Operation::Read, cause))? {
-        Start::Header(_, Some(damage)) if options.on_damage == OnDamage::Refuse => {
-            return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, damage)));
+        Start::Header(_, Some(damage)) if options.on_damage != OnDamage::GoOn => {
+            return Err(files.error(Operation::Open, damage.into()));
         }
         Start::Header(header, _) => header,
         // A file gets its name when it has a header on the disk, so no appender ever wrote to one without.
@@ -153,7 +162,8 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
             return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, message)));
         }
     };
-    let found = inspect(&files, &*file, header, len, options.on_damage)?;
+    let mut found = inspect(&files, &*file, header, len, options.on_damage)?;
+    found.recovery.set_aside = set_aside;
     if found.is_clean {
         let age = file.age().map_err(|cause| files.error(Operation::Open, cause))?;
         files.file = Some(file);
@@ -205,13 +215,13 @@ fn inspect(files: &Files, file: &dyn StoredFile, header: Header, len: u64, on_da
                 }
                 Break::Damaged { until } => {
                     let damage = Damage { offset: scanner.position(), bytes: until - scanner.position() };
-                    return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, damage)));
+                    return Err(files.error(Operation::Open, damage.into()));
                 }
             },
         }
     }
     Ok(Inspection {
-        recovery: Recovery { records, torn_bytes },
+        recovery: Recovery { records, torn_bytes, set_aside: None },
         is_clean: scanner.is_clean_end(),
         durable: scanner.durable().max(damaged_until),
         records_end: scanner.records_end(),
@@ -220,7 +230,7 @@ fn inspect(files: &Files, file: &dyn StoredFile, header: Header, len: u64, on_da
 
 impl Files {
     /// Opens the file that has the highest number, for this appender alone.
-    fn lock_last(&self) -> Result<Box<dyn StoredFile>> {
+    pub(super) fn lock_last(&self) -> Result<Box<dyn StoredFile>> {
         let file = match self.storage.open(&self.path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(self.is_gone()?),
             other => other.map_err(|cause| self.error(Operation::Open, cause))?,

@@ -32,6 +32,7 @@ pub struct Options {
     pub(super) rotate_bytes: Option<u64>,
     pub(super) rotate_age: Option<Duration>,
     pub(super) max_delay: Option<Duration>,
+    pub(super) flush_every: Option<Duration>,
     pub(super) on_damage: OnDamage,
 }
 
@@ -45,6 +46,10 @@ pub enum OnDamage {
     /// Appending goes on behind what is whole. Nothing damaged is touched, so that [`Records`](super::Records) tells of it at every
     /// reading, in its place.
     GoOn,
+    /// The damaged file is kept under another name, and one with what is whole of it takes its place, as [`repair`](super::repair) does.
+    /// [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no later reading tells of it. Only the last file is looked
+    /// at: `repair` is for the others.
+    SetAside,
 }
 
 /// Larger writes are no faster (docs/measurements.md, "Records into one file").
@@ -58,6 +63,7 @@ impl Default for Options {
             rotate_bytes: None,
             rotate_age: None,
             max_delay: None,
+            flush_every: None,
             on_damage: OnDamage::default(),
         }
     }
@@ -118,6 +124,19 @@ impl Options {
     #[must_use]
     pub fn max_delay(mut self, delay: Duration) -> Options {
         self.max_delay = Some(delay);
+        self
+    }
+
+    /// Writes records that nobody waits for when the oldest of them has been buffered for this long. So other programs see them, and a crash
+    /// of this process leaves them; a power cut may take them until somebody [syncs](Appender::sync). Default: buffered records
+    /// stay so until somebody wants them written.
+    ///
+    /// A thread waits for that time. It is started by the first record that is buffered, and ends with the appender, or this long after
+    /// everything was written. If no thread can be started, the append writes. A write that fails is told as every other failure: by
+    /// the next call, and by all that follow it.
+    #[must_use]
+    pub fn flush_every(mut self, time: Duration) -> Options {
+        self.flush_every = Some(time);
         self
     }
 

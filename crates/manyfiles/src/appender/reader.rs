@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::frame::{FRAME, HEADER, Header, MARK};
+use super::frame::{FRAME, HEADER, Header};
 use super::records::Damage;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
@@ -22,6 +22,10 @@ pub(super) struct Next {
 }
 
 impl Next {
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
     pub(super) fn error(&self, cause: io::Error) -> Error {
         Error::new(Operation::Read, &*self.path, cause)
     }
@@ -67,8 +71,12 @@ const LOOKS: u32 = 6;
 /// What is next.
 pub(super) enum Item {
     Record(Vec<u8>),
-    Damage(Error),
-    End { torn_bytes: u64 },
+    Damage(Damage),
+    /// Where somebody asked to begin there is the middle of one. What follows is next.
+    NoRecord(Error),
+    End {
+        torn_bytes: u64,
+    },
 }
 
 impl Current {
@@ -106,8 +114,8 @@ impl Current {
         self.record
     }
 
-    /// The next file says where this one ends.
-    pub(super) fn is_followed_by(&mut self, next: &Next) {
+    /// The next file says where this one ends. Returns whether it does.
+    pub(super) fn is_followed_by(&mut self, next: &Next) -> bool {
         let previous = next.header.previous.filter(|previous| previous.salt == self.header().salt);
         if let Some(previous) = previous
             && self.next_number() == Some(next.number)
@@ -116,6 +124,27 @@ impl Current {
             self.scanner.look_again(previous.end);
             self.scanner.is_durable_until(previous.end);
         }
+        self.end.is_some()
+    }
+
+    /// Where this file ends, if the next one says so.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// Behind the last record that was passed.
+    pub(super) fn records_end(&self) -> u64 {
+        self.scanner.records_end()
+    }
+
+    /// How many bytes were passed that a repair has set aside.
+    pub(super) fn set_aside(&self) -> u64 {
+        self.scanner.set_aside()
+    }
+
+    /// Whether the file ends here, and was closed in order or has had nothing written to it.
+    pub(super) fn is_clean_end(&self) -> bool {
+        self.scanner.is_clean_end()
     }
 
     /// Whether the file is longer, or its end another, than when it was looked at last.
@@ -160,7 +189,7 @@ impl Current {
                 let next = next_frame(&*self.file, *self.header(), self.len, offset)?;
                 if next > offset {
                     self.scanner.go_to(next);
-                    return Ok(Item::Damage(self.no_record_at(offset, next)));
+                    return Ok(Item::NoRecord(self.no_record_at(offset, next)));
                 }
             }
             // Marks behind the end tell of what is before it too, as they did before there was a next file.
@@ -191,8 +220,7 @@ impl Current {
                 }
             };
             self.scanner.go_to(until);
-            let damage = Damage { offset, bytes: until - offset };
-            return Ok(Item::Damage(self.error(io::Error::new(io::ErrorKind::InvalidData, damage))));
+            return Ok(Item::Damage(Damage { offset, bytes: until - offset }));
         }
     }
 }
@@ -202,17 +230,15 @@ impl Current {
 fn next_frame(file: &dyn StoredFile, header: Header, len: u64, offset: u64) -> io::Result<u64> {
     let mut scanner = Scanner::new(header, len);
     loop {
-        let before = scanner.position();
         let length = match scanner.next(file)? {
             Found::Record(record) => Some((FRAME + record.len()) as u64),
             Found::End | Found::Broken => None,
         };
         let behind = scanner.position();
         let begin = behind - length.unwrap_or(0);
-        // From `before` to `begin` there are only marks.
+        // Before it there may be marks: whoever asks has found no whole frame at `offset`, so none of them begins there.
         if offset <= begin {
-            let into_marks = offset.saturating_sub(before).next_multiple_of(MARK as u64);
-            return Ok((before + into_marks).min(begin));
+            return Ok(begin);
         }
         if length.is_some() {
             if offset < behind {

@@ -44,8 +44,8 @@ pub struct Position(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum State {
-    /// In this process's memory. It goes on when somebody waits, a buffer is full, or the appender is flushed, synced or closed;
-    /// not by itself.
+    /// In this process's memory. It goes on when somebody waits, a buffer is full, or the appender is flushed, synced or closed; by itself
+    /// only with [`flush_every`](super::Options::flush_every).
     Buffered,
     /// With the operating system.
     Written,

@@ -55,6 +55,8 @@ pub struct Records {
     /// Errors about files, before what is in them.
     pending: VecDeque<Error>,
     torn_bytes: u64,
+    /// Of the files that were read to their end.
+    set_aside_bytes: u64,
     /// Where the next record begins.
     position: u64,
     /// Where the last one began.
@@ -83,6 +85,12 @@ impl fmt::Display for Damage {
 }
 
 impl std::error::Error for Damage {}
+
+impl From<Damage> for io::Error {
+    fn from(damage: Damage) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, damage)
+    }
+}
 
 impl Records {
     /// Opens the log at `path`: the file of that name, and those of that name with a number.
@@ -153,6 +161,7 @@ impl Records {
             current: None,
             pending: VecDeque::new(),
             torn_bytes: 0,
+            set_aside_bytes: 0,
             position: 0,
             record: None,
         };
@@ -166,6 +175,12 @@ impl Records {
     /// How many bytes of a torn tail have been left out so far: 0 until the end is reached.
     pub fn torn_bytes(&self) -> u64 {
         self.torn_bytes
+    }
+
+    /// How many bytes of damage have been passed over so far that a [repair](super::repair) has set aside. What records were there is gone
+    /// from the log; the damaged file is kept beside it.
+    pub fn set_aside_bytes(&self) -> u64 {
+        self.set_aside_bytes + self.current.as_ref().map_or(0, Current::set_aside)
     }
 
     /// Where to read on behind the record that was returned last: the place for [`from`](Records::from) next time.
@@ -206,9 +221,15 @@ impl Records {
         Ok(())
     }
 
+    fn leave(&mut self) -> Option<Current> {
+        let current = self.current.take();
+        self.set_aside_bytes += current.as_ref().map_or(0, Current::set_aside);
+        current
+    }
+
     /// Goes to the next file, and in it to a position of the log or to its beginning. There is none if `current` is `None` then.
     pub(super) fn open_next(&mut self, from: Option<u64>) -> Result<()> {
-        let before = self.current.take();
+        let before = self.leave();
         let Some(number) = self.numbers.pop_front() else { return Ok(()) };
         if let Some(before) = &before
             && before.next_number() != Some(number)
@@ -275,7 +296,8 @@ impl Records {
                     self.record = Some(current.record_position());
                     return Some(Ok(record));
                 }
-                Ok(Item::Damage(error)) => return Some(Err(error)),
+                Ok(Item::Damage(damage)) => return Some(Err(current.error(damage.into()))),
+                Ok(Item::NoRecord(error)) => return Some(Err(error)),
                 Ok(Item::End { .. }) if follows && is_last => match self.find_next() {
                     Ok(true) => {}
                     Ok(false) => return None,
@@ -284,7 +306,7 @@ impl Records {
                 Ok(Item::End { torn_bytes }) => {
                     self.torn_bytes += torn_bytes;
                     if is_last {
-                        self.current = None;
+                        self.leave();
                     } else if let Err(error) = self.open_next(follows.then_some(self.position)) {
                         return Some(Err(error));
                     }
@@ -293,7 +315,7 @@ impl Records {
                     let error = current.error(cause);
                     // A disk that cannot be read here may be read elsewhere, in another file.
                     if !follows {
-                        self.current = None;
+                        self.leave();
                     }
                     return Some(Err(error));
                 }

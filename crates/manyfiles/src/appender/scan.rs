@@ -20,6 +20,9 @@ pub(super) struct Scanner {
     records_end: u64,
     /// Behind a closed mark that was passed.
     closed_end: u64,
+    /// Bytes that were set aside, of those up to `aside_end`.
+    aside: u64,
+    aside_end: u64,
     /// Bytes of the file, from `buffer_at` on.
     buffer: Vec<u8>,
     buffer_at: u64,
@@ -74,7 +77,7 @@ impl Scanner {
         let at = HEADER as u64;
         let (buffer, buffer_at) = (Vec::new(), at);
         let durable = header.begin();
-        Scanner { header, len, at, durable, records_end: at, closed_end: 0, buffer, buffer_at }
+        Scanner { header, len, at, durable, records_end: at, closed_end: 0, aside: 0, aside_end: 0, buffer, buffer_at }
     }
 
     /// Looks at the first bytes of a file.
@@ -124,6 +127,11 @@ impl Scanner {
         self.records_end
     }
 
+    /// How many bytes were passed that a repair has set aside.
+    pub(super) fn set_aside(&self) -> u64 {
+        self.aside
+    }
+
     /// Whether the file ends here, and was closed in order or has had nothing written to it.
     pub(super) fn is_clean_end(&self) -> bool {
         self.at == self.len && (self.closed_end == self.at || self.at == self.header.begin())
@@ -160,6 +168,15 @@ impl Scanner {
             }
             match self.sum(file, length)? {
                 Some(sum) if frame::check(salt, self.at, length, sum) == check => break length as usize,
+                Some(sum) if frame::aside_check(salt, self.at, length, sum) == check => {
+                    let total = FRAME as u64 + u64::from(length);
+                    self.at += total;
+                    if self.at > self.aside_end {
+                        (self.aside, self.aside_end) = (self.aside + total, self.at);
+                    }
+                    // A repaired file has its name when all of it is on the disk.
+                    self.durable = self.durable.max(self.at);
+                }
                 _ => return Ok(Found::Broken),
             }
         };

@@ -34,6 +34,12 @@ impl Series {
         folder_of(&self.base)
     }
 
+    /// Makes the names of the log's files durable.
+    pub(super) fn sync_folder(&self, storage: &dyn Storage) -> Result<()> {
+        let folder = self.folder();
+        storage.sync_folder(folder).map_err(|cause| Error::new(Operation::Sync, folder, cause))
+    }
+
     pub(super) fn path(&self, number: u64) -> PathBuf {
         if number == 0 { self.base.clone() } else { self.beside(&format!(".{number:06}")) }
     }

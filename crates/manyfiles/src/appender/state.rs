@@ -44,6 +44,13 @@ pub(super) struct State {
     pub(super) gathering: Gathering,
     pub(super) sleepers: Sleepers,
 
+    /// When what is buffered is to be written, if nobody has by then.
+    pub(super) flush_at: Option<Duration>,
+    /// There is a thread that waits for that.
+    pub(super) has_flusher: bool,
+    /// Nothing is appended any more.
+    pub(super) is_closing: bool,
+
     pub(super) wakers: Wakers,
     /// Threads that wait on behalf of tasks: for writes, and for syncs.
     pub(super) helpers: [bool; 2],
@@ -111,6 +118,9 @@ impl State {
             closed: 0,
             gathering: Gathering::default(),
             sleepers: Sleepers::default(),
+            flush_at: None,
+            has_flusher: false,
+            is_closing: false,
             wakers: Wakers::default(),
             helpers: [false; 2],
         }
@@ -214,6 +224,7 @@ impl State {
 
     /// Takes what is buffered, to be written.
     pub(super) fn take_batch(&mut self) -> Batch {
+        self.flush_at = None;
         self.batch.set_mark(self.progress.durable_offset());
         std::mem::replace(&mut self.batch, std::mem::take(&mut self.spare))
     }

@@ -24,6 +24,8 @@ pub(super) trait Storage: Send + Sync {
     fn unique(&self) -> u64;
     /// Gives a file another name that nothing has; `AlreadyExists` if something has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file another name, instead of the file that has it.
+    fn replace(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
@@ -107,6 +109,10 @@ impl Storage for FileSystem {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         sys::rename_new(from, to)
+    }
+
+    fn replace(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -475,6 +475,15 @@ impl Storage for Disk {
         Ok(())
     }
 
+    fn replace(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.call(Call::Rename)?;
+        let id = inner.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        inner.names.insert(to.to_owned(), id);
+        inner.name_changes.push(NameChange::Renamed(from.to_owned(), to.to_owned(), id));
+        Ok(())
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut inner = self.lock();
         inner.call(Call::Remove)?;

@@ -8,6 +8,10 @@ mod ends;
 #[cfg(not(loom))]
 mod failures;
 #[cfg(not(loom))]
+mod flushing;
+#[cfg(not(loom))]
+mod repairs;
+#[cfg(not(loom))]
 mod syncs;
 #[cfg(not(loom))]
 mod tasks;

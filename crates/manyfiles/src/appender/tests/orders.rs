@@ -81,6 +81,10 @@ impl Storage for Scene {
         Ok(())
     }
 
+    fn replace(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     fn remove(&self, _: &Path) -> io::Result<()> {
         Ok(())
     }
@@ -508,5 +512,29 @@ fn a_task_hears_of_a_failure() {
         let receipt = appender.append(&[2]).unwrap();
         assert_eq!(block_on(&receipt).unwrap_err().raw_os_error(), Some(5));
         assert_eq!(block_on(&receipt).unwrap_err().raw_os_error(), Some(5));
+    });
+}
+
+#[test]
+fn what_a_flusher_writes_is_written_once_beside_a_thread_that_waits() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options().flush_every(Duration::from_secs(1)));
+        appender.append(&[1]).unwrap();
+        let other = durable(&appender, &scene, 2);
+        other.join().unwrap();
+        assert!(scene.is_durable(1) && scene.is_durable(2));
+        assert_eq!(scene.0.lock().unwrap().written, [1, 2]);
+    });
+}
+
+#[test]
+fn closing_beside_a_flusher_loses_nothing_and_leaves_no_thread() {
+    bounded(3, || {
+        let scene = Scene::new();
+        let appender = scene.open(Appender::options().flush_every(Duration::from_secs(1)));
+        appender.append(&[1]).unwrap();
+        Arc::into_inner(appender).unwrap().close().unwrap();
+        assert!(scene.is_durable(1));
     });
 }

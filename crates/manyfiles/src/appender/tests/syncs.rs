@@ -182,6 +182,10 @@ impl Storage for Scales {
         Ok(())
     }
 
+    fn replace(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     fn remove(&self, _: &Path) -> io::Result<()> {
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::disk::Disk;
+use super::disk::{Call, Disk, Fault};
 use crate::appender::{Appender, Receipt, State};
 
 /// Nobody waits that long unless something hangs.
@@ -114,4 +114,23 @@ fn a_task_that_awaits_a_write_does_not_wait_for_a_sync_under_way() {
     assert_eq!((written.state(), durable.state()), (State::Written, State::Written));
     gate.open();
     durable.wait_durable().unwrap();
+}
+
+#[test]
+fn a_failure_that_only_a_dropped_future_would_have_heard_of_is_still_to_be_told() {
+    let disk = Disk::default();
+    let path: PathBuf = std::path::absolute("/disk/records").unwrap();
+    let appender = Appender::new(&path, Appender::options(), Arc::new(disk.clone())).unwrap();
+    disk.inject(Call::Write, 1, Fault::Fail { errno: 28, for_good: false });
+    let receipt = appender.append(b"one").unwrap();
+    let (waker, woken) = tells();
+    {
+        let mut future = pin!(receipt.durable());
+        if future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            woken.recv_timeout(HANGS).unwrap();
+        }
+    }
+    assert_eq!(receipt.state(), State::Failed);
+    assert!(!appender.group.is_told(), "the task was woken, and never asked");
+    assert_eq!(appender.close().unwrap_err().raw_os_error(), Some(28));
 }

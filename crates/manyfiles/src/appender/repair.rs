@@ -1,0 +1,277 @@
+//! [`repair`]: sets damage aside, so that a log can be read and opened without being told of it again.
+//!
+//! A damaged file is never written to. What is whole of it is copied to a new file, every frame in its old place, because its check
+//! and its position in the log hold that place; frames that say "nothing" stand where the damage was. The damaged file is kept, as a
+//! copy under another name that is durable before the new file takes the old one's name. So a crash between any two steps leaves
+//! the log as it was, or repaired, and at most a copy more.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::files::{Files, write_all};
+use super::frame::{self, HEADER, Header, MARK};
+use super::leftovers;
+use super::reader::{Current, Item, open_file};
+use super::records::Damage;
+use super::scan::{Found, Scanner};
+use super::series::Series;
+use super::storage::{FileSystem, Storage, StoredFile};
+use crate::{Error, Operation, Result};
+
+/// How much is copied at once.
+const CHUNK: u64 = 256 << 10;
+
+/// A file whose damage [`repair`] has set aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repaired {
+    /// The file, which is whole now.
+    pub path: PathBuf,
+    /// Where all bytes of the damaged file are kept.
+    pub kept: PathBuf,
+    /// What was damaged.
+    pub damage: Vec<Damage>,
+}
+
+/// Sets the damage of a [framed](super::Options::framed) log aside. Returns the files in which there was some; where nothing is damaged,
+/// nothing is changed.
+///
+/// A damaged file `events.000002` is kept, byte by byte, as `events.000002.damaged` (if that name is taken, with `-2` behind it, and so
+/// on), and replaced by one that has all its whole records at their old positions, durably. Reading then passes over what was
+/// damaged ([`Records::set_aside_bytes`](super::Records::set_aside_bytes) says how much that was), and opening no longer refuses the log.
+/// Nothing ever removes the copy, nor reads it.
+///
+/// Not repaired is what no copy could mend: a file that is missing between others, that does not begin as a file of framed records, or of
+/// which a part cannot be read. [`check`](super::check) shows these before and after.
+///
+/// Needs room on the disk for two copies of the damaged file for a while, and for one from then on. Fails if an appender has the log
+/// open (`ResourceBusy`), or with the first call that failed: files that were repaired before that stay so.
+pub fn repair(path: impl AsRef<Path>) -> Result<Vec<Repaired>> {
+    repair_in(Arc::new(FileSystem::new()), path.as_ref())
+}
+
+pub(super) fn repair_in(storage: Arc<dyn Storage>, path: &Path) -> Result<Vec<Repaired>> {
+    let series = Series::new(&*storage, path)?;
+    let numbers = series.numbers(&*storage)?;
+    let Some(&last) = numbers.last() else {
+        return Err(Error::new(Operation::Open, path, io::ErrorKind::NotFound.into()));
+    };
+    // No appender has the log while this does.
+    let files = Files::new(Arc::clone(&storage), series, true, last);
+    let lock = files.lock_last()?;
+    leftovers::remove(&*storage, &files.series);
+    let mut all = Vec::new();
+    for (at, &number) in numbers.iter().enumerate() {
+        let repaired = repair_file(&*storage, &files.series, number, numbers.get(at + 1).copied())?;
+        if let Some((repaired, file)) = repaired {
+            file.close().map_err(|cause| Error::new(Operation::Close, &*repaired.path, cause))?;
+            all.push(repaired);
+        }
+    }
+    lock.close().map_err(|cause| Error::new(Operation::Close, files.path(), cause))?;
+    Ok(all)
+}
+
+/// Repairs one file, if it is damaged. Returns the new one too, locked. The caller has the log for itself.
+pub(super) fn repair_file(
+    storage: &dyn Storage,
+    series: &Series,
+    number: u64,
+    next: Option<u64>,
+) -> Result<Option<(Repaired, Box<dyn StoredFile>)>> {
+    // What cannot be read is told by whoever reads, and is not mended here.
+    let Ok(Some(opened)) = open_file(storage, series, number) else { return Ok(None) };
+    let path = series.path(number);
+    let (header, of_header) = (opened.header, opened.damage);
+    let mut current = Current::new(opened, None);
+    let next = next.map(|next| open_file(storage, series, next)).transpose()?.flatten();
+    if let Some(next) = &next {
+        current.is_followed_by(next);
+    }
+    let Some(damage) = find_damage(&mut current, next.is_none()) else { return Ok(None) };
+    if damage.is_empty() && of_header.is_none() {
+        return Ok(None);
+    }
+    let last = damage.last().map_or(0, |damage| damage.offset + damage.bytes);
+    let is_last = current.end().is_none();
+    let end = current.end().unwrap_or(current.records_end().max(last));
+    let whole = Whole { header, damage, end, is_last };
+    let file = storage.open_to_read(&path).map_err(|cause| Error::new(Operation::Open, &*path, cause))?;
+    let file = Named { file: &*file, path: &path };
+    let (temporary, copy) = leftovers::create(storage, series)?;
+    let to = Named { file: &*copy, path: &temporary };
+    let made = whole.write(file, to).and_then(|()| whole.verify(to)).and_then(|()| keep(storage, series, file));
+    let made = made.and_then(|kept| match storage.replace(&temporary, &path) {
+        Ok(()) => Ok(kept),
+        Err(cause) => Err(Error::new(Operation::Rename, &*path, cause)),
+    });
+    let kept = match made {
+        Ok(kept) => kept,
+        Err(error) => {
+            // What is left of it is removed at a later opening.
+            storage.remove(&temporary).unwrap_or(());
+            return Err(error);
+        }
+    };
+    series.sync_folder(storage)?;
+    let damage = of_header.into_iter().chain(whole.damage).collect();
+    Ok(Some((Repaired { path, kept, damage }, copy)))
+}
+
+/// The damaged stretches; `None` if the file cannot be read to its end.
+fn find_damage(current: &mut Current, is_last: bool) -> Option<Vec<Damage>> {
+    let mut all = Vec::new();
+    loop {
+        match current.next(is_last).ok()? {
+            Item::Record(_) | Item::NoRecord(_) => {}
+            Item::Damage(damage) => all.push(damage),
+            Item::End { .. } => return Some(all),
+        }
+    }
+}
+
+/// A file, and what it is called.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    file: &'a dyn StoredFile,
+    path: &'a Path,
+}
+
+impl Named<'_> {
+    fn error(&self, operation: Operation, cause: io::Error) -> Error {
+        Error::new(operation, self.path, cause)
+    }
+
+    /// Another program writes to it.
+    fn changes(&self) -> Error {
+        self.error(Operation::Read, io::Error::new(io::ErrorKind::InvalidData, "it changes while it is read"))
+    }
+
+    /// Fills `bytes` from there, as far as the file goes.
+    fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
+        let mut has = 0;
+        while has < bytes.len() {
+            let read = self.file.read_at(&mut bytes[has..], offset + has as u64);
+            match read.map_err(|cause| self.error(Operation::Read, cause))? {
+                0 => break,
+                n => has += n,
+            }
+        }
+        Ok(has)
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.file.len().map_err(|cause| self.error(Operation::Read, cause))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.file.sync().map_err(|cause| self.error(Operation::Sync, cause))
+    }
+
+    fn copy_to(&self, to: Named<'_>, range: Range<u64>) -> Result<()> {
+        let mut buffer = vec![0; CHUNK.min(range.end.saturating_sub(range.start)) as usize];
+        let mut at = range.start;
+        while at < range.end {
+            let most = CHUNK.min(range.end - at) as usize;
+            if self.read(&mut buffer[..most], at)? < most {
+                return Err(self.changes());
+            }
+            write_all(to.file, to.path, &buffer[..most], at)?;
+            at += most as u64;
+        }
+        Ok(())
+    }
+}
+
+/// What a repaired file has.
+struct Whole {
+    header: Header,
+    damage: Vec<Damage>,
+    end: u64,
+    /// No next file says where this one ends, so a mark does.
+    is_last: bool,
+}
+
+impl Whole {
+    /// Writes it, durably.
+    fn write(&self, from: Named<'_>, to: Named<'_>) -> Result<()> {
+        write_all(to.file, to.path, &self.header.bytes(), 0)?;
+        let mut at = HEADER as u64;
+        for &Damage { offset, bytes } in &self.damage {
+            from.copy_to(to, at..offset)?;
+            for (at, frame) in frame::asides(self.header.salt, offset, bytes) {
+                write_all(to.file, to.path, &frame, at)?;
+            }
+            at = offset + bytes;
+        }
+        from.copy_to(to, at..self.end)?;
+        // The zeros of what is set aside at the end are in nobody's write.
+        to.file.set_len(self.end).map_err(|cause| to.error(Operation::Write, cause))?;
+        if self.is_last {
+            write_all(to.file, to.path, &frame::mark(self.header.salt, self.end, self.end), self.end)?;
+        }
+        to.sync()
+    }
+
+    /// Reads it again: nothing takes a file's place that is not whole.
+    fn verify(&self, copy: Named<'_>) -> Result<()> {
+        let len = copy.len()?;
+        let mut scanner = Scanner::new(self.header, len);
+        let next = |scanner: &mut Scanner| {
+            let found = scanner.next(copy.file).map_err(|cause| copy.error(Operation::Read, cause))?;
+            Ok(matches!(found, Found::Record(_)))
+        };
+        while next(&mut scanner)? {}
+        let mark = if self.is_last { MARK as u64 } else { 0 };
+        if scanner.position() == len && len == self.end + mark { Ok(()) } else { Err(copy.changes()) }
+    }
+}
+
+/// Keeps a copy of the damaged file, durably. Returns its path.
+fn keep(storage: &dyn Storage, series: &Series, file: Named<'_>) -> Result<PathBuf> {
+    let (temporary, copy) = leftovers::create(storage, series)?;
+    let to = Named { file: &*copy, path: &temporary };
+    let copied = file.len().and_then(|len| file.copy_to(to, 0..len)).and_then(|()| to.sync());
+    let kept = copied.and_then(|()| name_kept(storage, file, to)).inspect_err(|_| {
+        // What is left of it is removed at a later opening.
+        storage.remove(&temporary).unwrap_or(());
+    })?;
+    series.sync_folder(storage)?;
+    copy.close().map_err(|cause| Error::new(Operation::Close, &*kept, cause))?;
+    Ok(kept)
+}
+
+/// Gives the copy the first name that is free. If a repair that was cut short has left the same copy, that one is kept.
+fn name_kept(storage: &dyn Storage, file: Named<'_>, copy: Named<'_>) -> Result<PathBuf> {
+    for n in 1_u64.. {
+        let mut kept = file.path.as_os_str().to_owned();
+        kept.push(if n == 1 { ".damaged".to_owned() } else { format!(".damaged-{n}") });
+        let kept = PathBuf::from(kept);
+        match storage.rename(copy.path, &kept) {
+            Ok(()) => return Ok(kept),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(cause) => return Err(Error::new(Operation::Rename, kept, cause)),
+        }
+        let Ok(other) = storage.open_to_read(&kept) else { continue };
+        if is_equal(file, Named { file: &*other, path: &kept }).unwrap_or(false) {
+            storage.remove(copy.path).map_err(|cause| copy.error(Operation::Remove, cause))?;
+            return Ok(kept);
+        }
+    }
+    unreachable!("some number is free")
+}
+
+fn is_equal(one: Named<'_>, other: Named<'_>) -> Result<bool> {
+    let len = one.len()?;
+    let (mut ours, mut theirs, mut at) = (vec![0; CHUNK as usize], vec![0; CHUNK as usize], 0);
+    while at < len {
+        let has = one.read(&mut ours, at)?;
+        if has == 0 || other.read(&mut theirs, at)? != has || ours[..has] != theirs[..has] {
+            return Ok(false);
+        }
+        at += has as u64;
+    }
+    Ok(other.len()? == len)
+}
