@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-/// Read and check logs of framed records, as programs write them with manyfiles::appender.
+use super::Progress;
+
+/// Read, check and repair logs of framed records, as programs write them with manyfiles::appender.
 ///
 /// LOG is the path that the program gave the log, such as events, or one of its files, such as events.000003: either way all files
 /// of the log are meant. Records have positions, which are numbers that grow and stay what they are when the log is rotated.
@@ -19,6 +21,8 @@ pub struct Log {
 pub enum LogCommand {
     Cat(Cat),
     Tail(Tail),
+    Check(Check),
+    Repair(Repair),
 }
 
 /// Print the records of a log.
@@ -67,7 +71,7 @@ pub struct Tail {
     #[arg(short = 'n', long = "records", value_name = "N", default_value_t = 10)]
     pub records: usize,
 
-    /// Begin with the record at this position, such as one where an earlier reading ended
+    /// Begin with the record at this position; --json shows where to read on
     #[arg(long, value_name = "POSITION", conflicts_with = "records")]
     pub from: Option<u64>,
 
@@ -79,13 +83,78 @@ pub struct Tail {
     pub form: Form,
 }
 
+/// Read all of a log, and say what is in its files and what is wrong with them.
+///
+/// For each file: the positions that it has, how many records, and how it ends. Changes nothing; a program may have the log open.
+///
+/// Damage is bytes that were safe on the disk once and are not what they were. A torn tail is something else: what a crash left of
+/// records that no sync had covered yet. It is shown, and is nothing wrong.
+#[derive(Args, Debug)]
+#[command(after_help = CHECK_EXAMPLES, after_long_help = CHECK_EXAMPLES_AND_EXIT)]
+pub struct Check {
+    /// The log, or one of its files
+    #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
+    pub log: PathBuf,
+
+    /// Print one JSON object in place of the table
+    ///
+    /// Its keys: command, status (sound, damaged, not_begun), exit_code, log, records, damaged_bytes, files: each with file, bytes,
+    /// first_position, end_position, records, end (closed, continued, open), torn_bytes, set_aside_bytes, damage (offset, bytes) and
+    /// errors. If nothing can be read: errors.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Say nothing; the exit status tells
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+
+    /// Show how much of the log is read on standard error
+    #[arg(long, value_name = "WHEN", default_value_t = Progress::Auto, value_enum)]
+    pub progress: Progress,
+}
+
+/// Set the damage of a log aside, so that its program can open it again.
+///
+/// Each damaged file is kept, byte by byte, under its name with '.damaged' behind it, and replaced by one that has all its whole records
+/// at their positions. Nothing is thrown away, and what is not damaged is not touched. Refuses while a program has the log open.
+///
+/// A log that was only cut off by a crash needs no repair: its program opens it as it is. What cannot be mended, such as a file that is
+/// missing between others, is told.
+#[derive(Args, Debug)]
+#[command(after_help = REPAIR_EXAMPLES, after_long_help = REPAIR_EXAMPLES_AND_EXIT)]
+pub struct Repair {
+    /// The log, or one of its files
+    #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
+    pub log: PathBuf,
+
+    /// Say what would be done, and change nothing; a program may have the log open
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Print one JSON object on standard output
+    ///
+    /// Its keys: command, status (sound, damaged, not_begun; dry_run with --dry-run), exit_code, log, repaired: each with file, kept
+    /// (where all of its old bytes are; not with --dry-run) and damage (offset, bytes); and errors, which stay. If nothing could be
+    /// begun: errors.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Say nothing but what is still wrong
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Show how much of the log is read on standard error
+    #[arg(long, value_name = "WHEN", default_value_t = Progress::Auto, value_enum)]
+    pub progress: Progress,
+}
+
 /// How records are printed.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Form {
     /// Print a JSON object for each record, one a line
     ///
-    /// Its keys: position, and text, or base64 where the bytes are no UTF-8. What cannot be read is an object in its place, with error,
-    /// file, and, if it is damage, offset and bytes: which part of the file it is. Keys may come, and never change.
+    /// Its keys: position, next (give it to --from to read on behind this record), and text, or base64 where the bytes are no UTF-8. What
+    /// cannot be read is an object in its place: error, file, and, if it is damage, offset and bytes, which part of the file it is.
     #[arg(long, help_heading = "What is printed", group = "form")]
     pub json: bool,
 
@@ -102,6 +171,8 @@ const EXAMPLES: &str = "\
 Examples:
   manyfiles log cat events            all records, one a line
   manyfiles log tail -f events        the last ten, and those that come
+  manyfiles log check events          what is in its files, and what is wrong
+  manyfiles log repair events         damage is set aside; nothing is thrown away
 
 A log without frames is just its lines: 'cat', 'tail -F' and 'grep' read it.";
 
@@ -137,7 +208,7 @@ Exit status:
             $($more,)?
             "\n
 What a crash left behind the last record, of a record that never became whole, is
-told and is no damage."
+told and is no damage. So is what 'manyfiles log repair' has set aside."
         )
     };
 }
@@ -152,4 +223,47 @@ const TAIL_EXAMPLES_AND_EXIT: &str = concat!(
   130  stopped by Ctrl-C; 143: by SIGTERM; 129: by SIGHUP, as when the terminal
        is closed"
     )
+);
+
+macro_rules! check_examples {
+    () => {
+        "\
+Examples:
+  manyfiles log check events
+  manyfiles log check events -q || echo 'something is wrong with it'
+  manyfiles log check events --json | jq '.files[] | select(.damage != [])'"
+    };
+}
+
+macro_rules! repair_examples {
+    () => {
+        "\
+Examples:
+  manyfiles log repair events --dry-run
+  manyfiles log repair events"
+    };
+}
+
+const CHECK_EXAMPLES: &str = check_examples!();
+const CHECK_EXAMPLES_AND_EXIT: &str = concat!(
+    check_examples!(),
+    "\n
+Exit status:
+  0    nothing is wrong
+  1    damage, a file that is missing, or a part that cannot be read
+  2    wrong usage, or it is no log of framed records, or it cannot be opened
+  130  stopped by Ctrl-C"
+);
+const REPAIR_EXAMPLES: &str = repair_examples!();
+const REPAIR_EXAMPLES_AND_EXIT: &str = concat!(
+    repair_examples!(),
+    "\n
+Exit status:
+  0    nothing is wrong any more; with --dry-run: nothing would be
+  1    something is wrong that cannot be mended, as is told
+  2    wrong usage, or it is no log of framed records, or a program has it open,
+       or repairing failed
+
+Killed, or without power, it leaves each file as it was, or repaired, and at most
+a file '….damaged' more, and a temporary one that the log's program removes."
 );

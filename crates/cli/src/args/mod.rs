@@ -18,7 +18,7 @@ pub use amount::{Count, Size};
 pub use bench::Bench;
 pub use explain::Explain;
 pub use glob::Pattern;
-pub use log::{Cat, Form, Log, LogCommand, Tail};
+pub use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
 pub use options::{Conflict, Options, Progress};
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.

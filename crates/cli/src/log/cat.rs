@@ -6,7 +6,7 @@ use manyfiles::appender::{Position, Records};
 
 use super::place::log_at;
 use super::printer::Printer;
-use super::{cannot_open, damage, tell_torn};
+use super::{cannot_open, damage, tell_left_out};
 use crate::args::Cat;
 use crate::job::CannotBegin;
 
@@ -27,7 +27,7 @@ pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
         match record {
             Ok(_) if end.is_some_and(|end| records.record_position() >= Some(end)) => break,
             Ok(_) if args.count => count += 1,
-            Ok(bytes) => printer.record(records.record_position(), &bytes),
+            Ok(bytes) => printer.record(records.record_position(), records.position(), &bytes),
             // Its place is where it begins; where reading goes on is behind it.
             Err(error) if damage(&error).is_some_and(|damage| is_behind(end, records.position(), damage.bytes)) => {
                 break;
@@ -38,7 +38,7 @@ pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
     if args.count {
         printer.text(&count.to_string());
     }
-    tell_torn(&printer, records.torn_bytes());
+    tell_left_out(&printer, &records);
     Ok(printer.end(None))
 }
 

@@ -3,33 +3,37 @@
 //! What a log's files hold is found out by `manyfiles::appender`; here it is printed and told.
 
 mod cat;
+mod check;
+mod findings;
 mod place;
 mod printer;
+mod repair;
 mod tail;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use manyfiles::Error;
-use manyfiles::appender::Damage;
+use manyfiles::appender::{Damage, Records};
 
 use printer::Printer;
 
 use crate::args::{Log, LogCommand};
 use crate::human::counted;
-use crate::job::CannotBegin;
-use crate::report::UNREADABLE;
-use crate::terminal::Screen;
+use crate::job::{CannotBegin, Words};
+use crate::report::tell_cannot_begin;
+
+const WORDS: Words = Words { command: "log", done: "read", sources: "log" };
 
 pub fn run(args: &Log) -> ExitCode {
     let done = match &args.command {
         LogCommand::Cat(args) => cat::cat(args),
         LogCommand::Tail(args) => tail::tail(args),
+        LogCommand::Check(args) => return check::run(args),
+        LogCommand::Repair(args) => return repair::run(args),
     };
-    done.unwrap_or_else(|why| {
-        Screen::default().say_all(&why.0);
-        UNREADABLE.into()
-    })
+    // Neither prints objects before there is a record.
+    done.unwrap_or_else(|why| tell_cannot_begin(WORDS, &why, false))
 }
 
 /// Why a log cannot be opened, and what to do.
@@ -54,12 +58,17 @@ fn damage(error: &Error) -> Option<Damage> {
     error.io_error().get_ref()?.downcast_ref().copied()
 }
 
-/// Says what is behind the last record, if it is part of one.
-fn tell_torn(printer: &Printer, bytes: u64) {
-    if bytes > 0 {
+/// Says what is not among the records that were read, though no error told of it.
+fn tell_left_out(printer: &Printer, records: &Records) {
+    let (torn, aside) = (records.torn_bytes(), records.set_aside_bytes());
+    if torn > 0 {
+        let torn = counted(torn, "byte", "bytes");
         printer.say(&format!(
-            "left out: {} behind the last record, of what never became a whole one; a crash leaves that, or somebody writes just now",
-            counted(bytes, "byte", "bytes")
+            "left out: {torn} behind the last record, which are no whole one: a crash leaves that, or a program writes just now"
         ));
+    }
+    if aside > 0 {
+        let aside = counted(aside, "byte", "bytes");
+        printer.say(&format!("left out: {aside} that were damaged, and that a repair has set aside"));
     }
 }

@@ -37,9 +37,10 @@ impl Printer {
         self.failure.is_none()
     }
 
-    pub fn record(&mut self, position: Option<Position>, bytes: &[u8]) {
+    /// A record that begins at `position`; the one behind it, at `next` or later.
+    pub fn record(&mut self, position: Option<Position>, next: Position, bytes: &[u8]) {
         let printed = match self.form {
-            Form { json: true, .. } => self.json(position, bytes),
+            Form { json: true, .. } => self.json(position, next, bytes),
             Form { hex: true, .. } => self.hex(bytes),
             Form { null: true, .. } => self.out.write_all(bytes).and_then(|()| self.out.write_all(b"\0")),
             _ => self.line(bytes),
@@ -111,9 +112,9 @@ impl Printer {
         self.out.write_all(b"\n")
     }
 
-    fn json(&mut self, position: Option<Position>, bytes: &[u8]) -> io::Result<()> {
-        self.out.write_all(b"{\"position\":")?;
-        serde_json::to_writer(&mut self.out, &position.map(|Position(position)| position))?;
+    fn json(&mut self, position: Option<Position>, next: Position, bytes: &[u8]) -> io::Result<()> {
+        let position = position.unwrap_or(next);
+        write!(self.out, "{{\"position\":{},\"next\":{}", position.0, next.0)?;
         match std::str::from_utf8(bytes) {
             Ok(text) => {
                 self.out.write_all(b",\"text\":")?;

@@ -9,7 +9,7 @@ use manyfiles::appender::{Follow, Position, Records};
 
 use super::place::log_at;
 use super::printer::Printer;
-use super::{cannot_open, tell_torn};
+use super::{cannot_open, tell_left_out};
 use crate::args::Tail;
 use crate::job::CannotBegin;
 use crate::stop::Stop;
@@ -32,11 +32,11 @@ pub fn tail(args: &Tail) -> Result<ExitCode, CannotBegin> {
         && let Some(record) = records.next()
     {
         match record {
-            Ok(bytes) => printer.record(records.record_position(), &bytes),
+            Ok(bytes) => printer.record(records.record_position(), records.position(), &bytes),
             Err(error) => printer.error(&error),
         }
     }
-    tell_torn(&printer, records.torn_bytes());
+    tell_left_out(&printer, &records);
     Ok(printer.end(None))
 }
 
@@ -63,7 +63,7 @@ fn follow(mut follow: Follow, mut printer: Printer, stop: &Stop) -> ExitCode {
         };
         match next {
             Some(Ok(bytes)) => {
-                printer.record(follow.record_position(), &bytes);
+                printer.record(follow.record_position(), follow.position(), &bytes);
                 last_error = None;
             }
             // What cannot be read now may be readable later: it is told once, and tried again.

@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::common::{Ran, manyfiles, write};
-use crate::made::{Made, framed, lines, output, record, rotated};
+use crate::made::{FRAME, Made, framed, lines, output, record, rotated};
 
 fn cat(folder: &Path, args: &[&str]) -> Ran {
     manyfiles(folder, &[&["log", "cat"], args].concat())
@@ -47,15 +47,20 @@ fn other_forms_tell_records_apart_whatever_they_hold() {
     let records: [&[u8]; 4] = [b"a \"quoted\" line\n", b"", b"\xff\0\x01", "gr\u{fc}n".as_bytes()];
     let made = Made::with(framed(), records);
     let at = |n: usize| made.positions[n].0;
+    let next = |n: usize| at(n) + FRAME + records[n].len() as u64;
+    let all = objects(&cat(made.folder(), &["events", "--json"]).code(0));
     assert_eq!(
-        objects(&cat(made.folder(), &["events", "--json"]).code(0)),
+        all,
         [
-            json!({"position": at(0), "text": "a \"quoted\" line\n"}),
-            json!({"position": at(1), "text": ""}),
-            json!({"position": at(2), "base64": "/wAB"}),
-            json!({"position": at(3), "text": "gr\u{fc}n"}),
+            json!({"position": at(0), "next": next(0), "text": "a \"quoted\" line\n"}),
+            json!({"position": at(1), "next": next(1), "text": ""}),
+            json!({"position": at(2), "next": next(2), "base64": "/wAB"}),
+            json!({"position": at(3), "next": next(3), "text": "gr\u{fc}n"}),
         ]
     );
+    // Whoever has read a record goes on behind it.
+    let behind = next(1).to_string();
+    assert_eq!(objects(&cat(made.folder(), &["events", "--json", "--from", &behind]).code(0)), all[2..]);
     let hex = cat(made.folder(), &["events", "--hex"]).code(0).out;
     assert_eq!(hex, "61202271756f74656422206c696e650a\n\nff0001\n6772c3bc6e\n");
     let null = output(made.folder(), &["log", "cat", "events", "-z"]).stdout;

@@ -81,6 +81,16 @@ impl Made {
         fs::write(self.path(), bytes).unwrap();
     }
 
+    /// Changes a byte of the first record of a file. Returns what is in the file then.
+    pub fn damage_file(&self, name: &str) -> Vec<u8> {
+        let path = self.folder().join(name);
+        let mut bytes = fs::read(&path).unwrap();
+        let at = bytes.windows(7).position(|bytes| bytes == b"record ").expect("it has a record");
+        bytes[at] ^= 1;
+        fs::write(path, &bytes).unwrap();
+        bytes
+    }
+
     /// As a kill in the middle of a write leaves it: without the closing, and with a part of a record behind it.
     pub fn torn(records: usize) -> Made {
         let temp = tempfile::tempdir().unwrap();

@@ -104,7 +104,7 @@ fn damage_and_torn_tails_are_told_as_cat_tells_them() {
     let ran = tail(torn.folder(), &["events", "-n", "2"]).code(0).says("left out: 12 bytes").does_not_say("damage");
     assert_eq!(ran.out, lines(3..5));
     let json = tail(torn.folder(), &["events", "-n", "1", "--json"]).code(0).json();
-    assert_eq!(json, serde_json::json!({"position": torn.positions[4].0, "text": record(4)}));
+    assert_eq!((&json["position"], &json["text"]), (&torn.positions[4].0.into(), &record(4).into()));
     tail(torn.folder(), &["missing"]).code(2).says("missing");
     tail(torn.folder(), &["missing", "-f"]).code(2).says("missing");
     tail(torn.folder(), &["events", "-n", "1", "--from", "0"]).code(2).says("cannot be used with");

@@ -59,7 +59,7 @@ mod tests;
 
 pub use appender::{Appender, Recovery};
 pub use asynchronous::{Durable, Written};
-pub use check::{FileEnd, FileReport, Report, check};
+pub use check::{FileEnd, FileReport, Report, check, check_with};
 pub use follow::Follow;
 pub use options::{OnDamage, Options};
 pub use receipt::{Position, Receipt, State};

@@ -109,6 +109,11 @@ impl Current {
         self.header().position(self.scanner.position())
     }
 
+    /// Where in the file the next record begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.scanner.position()
+    }
+
     /// Where in the log the last record began.
     pub(super) fn record_position(&self) -> u64 {
         self.record
