@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use manyfiles::appender::{Appender, Options, Position, Records};
+use manyfiles::appender::{Appender, Missing, Options, Position, Records};
 use tempfile::TempDir;
 
 /// Nobody waits that long unless something hangs.
@@ -232,4 +232,37 @@ fn who_follows_too_slowly_is_told_of_the_files_that_are_gone_and_reads_on() {
         }
     }
     assert_eq!(errors, 1);
+}
+
+#[test]
+fn a_reader_whose_files_are_removed_is_told_which_positions_are_missing() {
+    let (_temp, path) = place();
+    let appender = rotated().keep_files(2).open(&path).unwrap();
+    let first = appender.append(&record(0)).unwrap().position().unwrap();
+    appender.sync().unwrap();
+    let mut follow = Records::open(&path).unwrap().follow();
+    for n in 1..60 {
+        appender.append(&record(n)).unwrap();
+    }
+    appender.sync().unwrap();
+    // The file that it has open is read to its end, though it has no name any more.
+    let (mut seen, mut behind) = (0, follow.position());
+    let error = loop {
+        // It lists names only now and then while it waits.
+        match follow.next_within(HANGS).expect("it comes") {
+            Ok(bytes) => assert_eq!(bytes, record(seen)),
+            Err(error) => break error,
+        }
+        (seen, behind) = (seen + 1, follow.position());
+    };
+    assert!(seen > 1);
+    let missing: Missing = *error.io_error().get_ref().unwrap().downcast_ref().unwrap();
+    assert_eq!((error.kind(), missing.from), (ErrorKind::NotFound, behind));
+    let to = missing.to.unwrap();
+    let rest: Vec<Vec<u8>> = follow.by_ref().take(1).map(Result::unwrap).collect();
+    assert_eq!(Records::from(&path, to).unwrap().next().unwrap().unwrap(), rest[0]);
+    // A position whose file is gone names where the log begins now.
+    let error = Records::from(&path, first).unwrap_err();
+    let missing: Missing = *error.io_error().get_ref().unwrap().downcast_ref().unwrap();
+    assert_eq!((missing.from, missing.to), (first, Some(to)));
 }

@@ -7,6 +7,14 @@ use std::path::Path;
 
 use manyfiles::appender::{Appender, Damage, FileEnd, OnDamage, Options, Records, check, repair};
 
+/// In memory, where that is to be had: one test makes hundreds of logs.
+fn folder() -> tempfile::TempDir {
+    #[cfg(target_os = "linux")]
+    return manyfiles_testkit::scratch().unwrap();
+    #[cfg(not(target_os = "linux"))]
+    tempfile::tempdir().unwrap()
+}
+
 fn options() -> Options {
     Appender::options().framed(true)
 }
@@ -113,7 +121,7 @@ fn every_wrong_byte_is_set_aside_and_nothing_else() {
     };
     // The mark at the end guards what is before it, and nothing guards that.
     for at in (0..bytes.len() - 16).step_by(if cfg!(windows) { 41 } else { 7 }) {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder();
         let path = folder.path().join("log");
         let mut wrong = bytes.clone();
         wrong[at] ^= 0x11;

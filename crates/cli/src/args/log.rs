@@ -154,7 +154,8 @@ pub struct Form {
     /// Print a JSON object for each record, one a line
     ///
     /// Its keys: position, next (give it to --from to read on behind this record), and text, or base64 where the bytes are no UTF-8. What
-    /// cannot be read is an object in its place: error, file, and, if it is damage, offset and bytes, which part of the file it is.
+    /// cannot be read is an object in its place: error, file, and, if it is damage, offset and bytes, which part of the file it is; if
+    /// files were removed, missing_from and missing_to, the positions between which records are missing.
     #[arg(long, help_heading = "What is printed", group = "form")]
     pub json: bool,
 

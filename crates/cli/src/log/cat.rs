@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use manyfiles::appender::{Position, Records};
+use manyfiles::appender::{Damage, Position, Records};
 
 use super::place::log_at;
 use super::printer::Printer;
-use super::{cannot_open, damage, tell_left_out};
+use super::{cannot_open, cause, tell_left_out};
 use crate::args::Cat;
 use crate::job::CannotBegin;
 
@@ -29,7 +29,9 @@ pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
             Ok(_) if args.count => count += 1,
             Ok(bytes) => printer.record(records.record_position(), records.position(), &bytes),
             // Its place is where it begins; where reading goes on is behind it.
-            Err(error) if damage(&error).is_some_and(|damage| is_behind(end, records.position(), damage.bytes)) => {
+            Err(error)
+                if cause(&error).is_some_and(|damage: Damage| is_behind(end, records.position(), damage.bytes)) =>
+            {
                 break;
             }
             Err(error) => printer.error(&error),

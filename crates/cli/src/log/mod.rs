@@ -45,7 +45,7 @@ fn cannot_open(log: &Path, error: &Error) -> CannotBegin {
             "{}: this is a folder; a log is a file in it, and those of its name with a number",
             log.display()
         )];
-    } else if error.kind() == std::io::ErrorKind::InvalidData && !is_of_system && damage(error).is_none() {
+    } else if error.kind() == std::io::ErrorKind::InvalidData && !is_of_system && cause::<Damage>(error).is_none() {
         lines.push(
             "if its program writes records without frames, each is there as it was appended: 'cat' shows them".into(),
         );
@@ -53,9 +53,9 @@ fn cannot_open(log: &Path, error: &Error) -> CannotBegin {
     CannotBegin(lines)
 }
 
-/// Which bytes of a file are damaged, if that is what the error says.
-fn damage(error: &Error) -> Option<Damage> {
-    error.io_error().get_ref()?.downcast_ref().copied()
+/// What the log has to say of the error, if it is about a log and not about a call.
+fn cause<T: Clone + std::error::Error + Send + Sync + 'static>(error: &Error) -> Option<T> {
+    error.io_error().get_ref()?.downcast_ref().cloned()
 }
 
 /// Says what is not among the records that were read, though no error told of it.

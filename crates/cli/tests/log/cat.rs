@@ -108,7 +108,7 @@ fn from_and_to_are_positions_and_the_end_is_left_out() {
     }
     let made = Made::of(rotated(), 40);
     fs::remove_file(made.folder().join("events.000001")).unwrap();
-    cat(made.folder(), &["events", "--from", "0"]).code(2).says("the file is gone that had the records from there");
+    cat(made.folder(), &["events", "--from", "0"]).code(2).says("are missing: their file is gone");
     assert!(lines(0..40).ends_with(&cat(made.folder(), &["events"]).code(0).out));
 }
 
@@ -151,6 +151,14 @@ fn a_file_that_is_missing_between_others_is_told() {
     fs::remove_file(made.folder().join("events.000002")).unwrap();
     let ran = cat(made.folder(), &["events"]).code(1).says("events.000002").says("missing");
     assert!(ran.out.starts_with(&lines(0..1)) && ran.out.ends_with(&lines(39..40)));
+    let objects = objects(&cat(made.folder(), &["events", "--json"]).code(1));
+    let gap = objects.iter().position(|object| object.get("error").is_some()).unwrap();
+    assert_eq!(objects[gap]["missing_from"], objects[gap - 1]["next"]);
+    assert_eq!(
+        objects[gap]["missing_to"].as_u64(),
+        objects[gap + 1]["position"].as_u64().map(|at| at - at % 1),
+        "{objects:?}"
+    );
 }
 
 #[test]

@@ -12,8 +12,8 @@ use super::receipt::{Position, Receipt};
 use super::repair::Repaired;
 use super::state::State;
 use super::storage::Storage;
-use crate::Result;
 use crate::error::print_last_resort;
+use crate::{Error, Result};
 
 /// Appends records to one file from many threads; those who wait share syncs.
 ///
@@ -76,6 +76,7 @@ impl Appender {
         let begun = storage.now();
         let state = State::new(beginning.header, beginning.end, begun, beginning.age);
         let group = Arc::new(Group::new(state, files, options, storage));
+        group.remove_old();
         Ok(Appender { group, path: path.to_owned(), recovery: beginning.recovery, is_closed: false })
     }
 
@@ -139,7 +140,16 @@ impl Appender {
     /// Fails with the first failure that there was, of this call or before it.
     pub fn close(mut self) -> Result<()> {
         self.is_closed = true;
-        self.group.close()
+        let closed = self.group.close();
+        print_last_resort(&self.group.take_upkeep_errors());
+        closed
+    }
+
+    /// What went wrong since the last call of this with files that are not written to any more: one that could not be
+    /// [removed](super::Options::keep_files), say. No record is lost by it, and no other call fails. Of very many errors the first 64 are kept.
+    /// What nobody has taken when the appender is closed or dropped is printed to standard error.
+    pub fn take_upkeep_errors(&self) -> Vec<Error> {
+        self.group.take_upkeep_errors()
     }
 
     /// What opening found.
@@ -165,6 +175,7 @@ impl Drop for Appender {
         {
             print_last_resort([&error]);
         }
+        print_last_resort(&self.group.take_upkeep_errors());
     }
 }
 

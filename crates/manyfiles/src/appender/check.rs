@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::frame::{HEADER, Header};
-use super::reader::{Current, Item, open_file};
+use super::reader::{Current, Item, Opened, open_file};
 use super::receipt::Position;
 use super::records::Damage;
 use super::series::Series;
@@ -189,8 +189,8 @@ fn check_file(
 ) -> (FileReport, Option<Header>) {
     let mut report = FileReport::new(series.path(number));
     let opened = match open_file(storage, series, number) {
-        Ok(Some(opened)) => opened,
-        Ok(None) => {
+        Ok(Opened::File(opened)) => opened,
+        Ok(Opened::Empty | Opened::Gone) => {
             if is_only {
                 report.end = FileEnd::Closed;
             } else {
@@ -209,7 +209,7 @@ fn check_file(
     let header = opened.header;
     let mut current = Current::new(opened, None);
     if let Some(next) = next
-        && let Ok(Some(next)) = open_file(storage, series, next)
+        && let Ok(Opened::File(next)) = open_file(storage, series, next)
         && current.is_followed_by(&next)
     {
         report.end = FileEnd::Continued;

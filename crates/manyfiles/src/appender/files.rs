@@ -207,7 +207,7 @@ impl Files {
         let numbers = self.series.numbers(&*self.storage)?;
         let mut removed = 0;
         for pair in numbers.windows(2).take_while(|pair| pair[1] <= self.number) {
-            let next = open_file(&*self.storage, &self.series, pair[1])?;
+            let next = open_file(&*self.storage, &self.series, pair[1])?.file();
             if next.is_none_or(|next| next.header.base > position) {
                 break;
             }

@@ -16,7 +16,7 @@ use crate::Result;
 /// on another machine, of a network file system, may so have seen records that are not in the log when it is back.
 ///
 /// Where files are [removed](super::Appender::remove_before) before this has read them, their records are passed over: it goes on with
-/// the first file that is there, and tells of the gap with one error (`NotFound`).
+/// the first file that is there, and tells of the gap with one error, whose cause is a [`Missing`](super::Missing).
 ///
 /// As an iterator it waits for ever.
 ///

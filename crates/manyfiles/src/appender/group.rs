@@ -329,6 +329,19 @@ impl Group {
         self.wake_everybody();
     }
 
+    /// Keeps an error that costs no record, for whoever asks. Of very many the first are kept.
+    pub(super) fn keep_upkeep_error(&self, error: Error) {
+        const MOST: usize = 64;
+        let mut state = self.lock();
+        if state.upkeep_errors.len() < MOST {
+            state.upkeep_errors.push(error);
+        }
+    }
+
+    pub(super) fn take_upkeep_errors(&self) -> Vec<Error> {
+        std::mem::take(&mut self.lock().upkeep_errors)
+    }
+
     /// Lets everybody look at what there is.
     pub(super) fn wake_everybody(&self) {
         let wakers = self.lock().take_wakers();

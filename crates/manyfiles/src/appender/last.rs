@@ -22,7 +22,7 @@ pub(super) fn open_last(storage: Arc<dyn Storage>, path: &Path, records: usize) 
         if !is_all {
             let number = numbers[numbers.len() - files];
             // Nothing was ever written to it: the one before it says where it begins.
-            let Some(first) = open_file(&*storage, &series, number)? else {
+            let Some(first) = open_file(&*storage, &series, number)?.file() else {
                 files += 1;
                 continue;
             };

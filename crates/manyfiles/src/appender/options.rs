@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Appender;
+use super::retention::Keep;
 use super::storage::FileSystem;
 use crate::Result;
 
@@ -31,6 +32,7 @@ pub struct Options {
     pub(super) framed: bool,
     pub(super) rotate_bytes: Option<u64>,
     pub(super) rotate_age: Option<Duration>,
+    pub(super) keep: Keep,
     pub(super) max_delay: Option<Duration>,
     pub(super) flush_every: Option<Duration>,
     pub(super) on_damage: OnDamage,
@@ -62,6 +64,7 @@ impl Default for Options {
             framed: false,
             rotate_bytes: None,
             rotate_age: None,
+            keep: Keep::default(),
             max_delay: None,
             flush_every: None,
             on_damage: OnDamage::default(),
@@ -94,7 +97,7 @@ impl Options {
     ///
     /// Files are then called as the path with a number behind: `events.000001`, `events.000002` and so on. Opening goes on with
     /// the highest number there is, or the next. What is no longer needed may be removed at any time, from the lowest number up, the highest
-    /// excepted.
+    /// excepted; [`keep_files`](Options::keep_files) and its like do that.
     ///
     /// A file that is left is durable, and the next one is, as an empty file, before a record goes to it. This costs some syncs
     /// at each new file, in whichever thread happens to write.
@@ -112,6 +115,41 @@ impl Options {
     #[must_use]
     pub fn rotate_age(mut self, age: Duration) -> Options {
         self.rotate_age = Some(age);
+        self
+    }
+
+    /// Removes the oldest files while there are more than this many, the one that is written to included. Default: none is removed.
+    ///
+    /// This is done when a new file was begun and when the log is opened, in whichever thread that happens: not while nothing is
+    /// appended. The oldest goes first, durably, before the next, so that a crash leaves no gap; what a crash has left undone the next
+    /// opening does. The file that is written to is never removed. Of several limits each holds.
+    ///
+    /// What goes is gone for readers too: one that has the file open reads it to its end, and then, or if it comes later, is told of what is
+    /// [`Missing`](super::Missing). A file that cannot be removed stays, and keeps those behind it; that is no failure of the log, and
+    /// [`Appender::take_upkeep_errors`] tells of it. Copies of damaged files are not counted and not removed.
+    ///
+    /// Each unclean end makes a new file, too: where a program crashes again and again, few files soon hold few records, and
+    /// [`keep_bytes`](Options::keep_bytes) keeps more of them.
+    #[must_use]
+    pub fn keep_files(mut self, files: u64) -> Options {
+        self.keep.files = Some(files);
+        self
+    }
+
+    /// Removes the oldest files while all files together, the one that is written to included, have more bytes than this. See
+    /// [`keep_files`](Options::keep_files). While that one grows, there are up to [`rotate_bytes`](Options::rotate_bytes) more. Default:
+    /// none is removed.
+    #[must_use]
+    pub fn keep_bytes(mut self, bytes: u64) -> Options {
+        self.keep.bytes = Some(bytes);
+        self
+    }
+
+    /// Removes the oldest files while they have not been written to for this long, by the time that the file system keeps. See
+    /// [`keep_files`](Options::keep_files). Default: none is removed.
+    #[must_use]
+    pub fn keep_age(mut self, age: Duration) -> Options {
+        self.keep.age = Some(age);
         self
     }
 

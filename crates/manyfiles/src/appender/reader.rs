@@ -31,23 +31,43 @@ impl Next {
     }
 }
 
-/// Opens a file of the log. `None` if it is not there, or nothing was ever written to it.
-pub(super) fn open_file(storage: &dyn Storage, series: &Series, number: u64) -> Result<Option<Next>> {
+/// What is under the name of a file of the log.
+pub(super) enum Opened {
+    File(Next),
+    /// Nothing was ever written to it.
+    Empty,
+    /// Nothing is there.
+    Gone,
+}
+
+impl Opened {
+    /// The file, if it has records or may have.
+    pub(super) fn file(self) -> Option<Next> {
+        match self {
+            Opened::File(next) => Some(next),
+            Opened::Empty | Opened::Gone => None,
+        }
+    }
+}
+
+/// Opens a file of the log.
+pub(super) fn open_file(storage: &dyn Storage, series: &Series, number: u64) -> Result<Opened> {
     let path = series.path(number);
     let file = match storage.open_to_read(&path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Opened::Gone),
         other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
     };
     let len = file.len().map_err(|cause| Error::new(Operation::Read, &*path, cause))?;
     match Scanner::start(&*file, len).map_err(|cause| Error::new(Operation::Read, &*path, cause))? {
-        Start::Header(header, damage) => Ok(Some(Next { number, path, file, len, header, damage })),
-        Start::Unfinished => Ok(None),
-        Start::Foreign => {
-            let cause =
-                io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does");
-            Err(Error::new(Operation::Open, path, cause))
-        }
+        Start::Header(header, damage) => Ok(Opened::File(Next { number, path, file, len, header, damage })),
+        Start::Unfinished => Ok(Opened::Empty),
+        Start::Foreign => Err(Error::new(Operation::Open, path, not_framed())),
     }
+}
+
+/// The cause where a file is none of a framed log.
+pub(super) fn not_framed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does")
 }
 
 /// The file that is read.

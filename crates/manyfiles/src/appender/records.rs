@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::iter::FusedIterator;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::follow::Follow;
 use super::last;
-use super::reader::{Current, Item, open_file};
+use super::reader::{Current, Item, Next, Opened, not_framed, open_file};
 use super::receipt::Position;
 use super::series::Series;
 use super::storage::{FileSystem, Storage};
@@ -24,6 +24,9 @@ use crate::{Error, Operation, Result};
 /// **Damage** is something else: bytes that were durable and are not what they were. Each stretch is an error, in its place, whose
 /// cause is a [`Damage`]; what follows it is read on. The two can be told apart up to the last sync but one, and in a file that
 /// was closed in order or left for the next one, up to its end. A damaged record in the last group before a crash counts as torn.
+///
+/// **Files that are gone** while this reads the log, or are missing between others, are told by one error in their place, whose cause is
+/// a [`Missing`] with the positions; what comes behind them is read on. A file that is removed while this is in it is still read to its end.
 ///
 /// An appender may be at work in the log: then these are the records that were there when it was opened.
 /// [`follow`](Records::follow) waits for those that come.
@@ -92,6 +95,38 @@ impl From<Damage> for io::Error {
     }
 }
 
+/// Records that are not in the log any more, because their files were removed: by [`Appender::remove_before`](super::Appender::remove_before),
+/// by an appender that [keeps](super::Options::keep_files) only so many, or by somebody else. The cause of an [`Error`] of kind
+/// `NotFound`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Missing {
+    /// The first position that is missing.
+    pub from: Position,
+    /// Where the log goes on, if it does.
+    pub to: Option<Position>,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position(from) = self.from;
+        match self.to {
+            Some(Position(to)) => {
+                write!(f, "the records from position {from} up to {to} are missing: their file is gone")
+            }
+            None => write!(f, "the records from position {from} on are missing: their file is gone"),
+        }
+    }
+}
+
+impl std::error::Error for Missing {}
+
+impl From<Missing> for io::Error {
+    fn from(missing: Missing) -> io::Error {
+        io::Error::new(io::ErrorKind::NotFound, missing)
+    }
+}
+
 impl Records {
     /// Opens the log at `path`: the file of that name, and those of that name with a number.
     ///
@@ -103,7 +138,7 @@ impl Records {
     /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is before it
     /// is not looked at.
     ///
-    /// Fails as [`open`](Records::open), and if the file that had the place was removed (`NotFound`). A place in the middle of a record
+    /// Fails as [`open`](Records::open), and if the file that had the place was removed ([`Missing`]). A place in the middle of a record
     /// is an error (`InvalidInput`) in place of that record; what follows it is read on.
     ///
     /// ```
@@ -166,6 +201,7 @@ impl Records {
             record: None,
         };
         if let Some(Position(position)) = from {
+            records.position = position;
             records.pass_files_before(position)?;
         }
         records.open_next(from.map(|Position(position)| position))?;
@@ -200,21 +236,20 @@ impl Records {
 
     /// Removes the numbers of files that end before a position.
     fn pass_files_before(&mut self, position: u64) -> Result<()> {
-        let mut first = None;
+        let (mut first, mut oldest) = (None, None);
         while let Some(&number) = self.numbers.back() {
-            let Some(next) = open_file(&*self.storage, &self.series, number)? else {
-                self.numbers.pop_back();
-                continue; // nothing was ever written to it
-            };
-            if next.header.base <= position {
-                first = Some(number);
-                break;
+            if let Some(next) = open_file(&*self.storage, &self.series, number)?.file() {
+                if next.header.base <= position {
+                    first = Some(number);
+                    break;
+                }
+                oldest = Some(Position(next.header.base));
             }
             self.numbers.pop_back();
         }
         let Some(first) = first else {
-            let cause = io::Error::new(io::ErrorKind::NotFound, "the file is gone that had the records from there");
-            return Err(Error::new(Operation::Open, self.series.base(), cause));
+            let missing = Missing { from: Position(position), to: oldest };
+            return Err(Error::new(Operation::Open, self.series.base(), missing.into()));
         };
         let all = self.series.numbers(&*self.storage)?;
         self.numbers = all.into_iter().filter(|&number| number >= first).collect();
@@ -230,31 +265,21 @@ impl Records {
     /// Goes to the next file, and in it to a position of the log or to its beginning. There is none if `current` is `None` then.
     pub(super) fn open_next(&mut self, from: Option<u64>) -> Result<()> {
         let before = self.leave();
-        let Some(number) = self.numbers.pop_front() else { return Ok(()) };
-        if let Some(before) = &before
-            && before.next_number() != Some(number)
+        let Some((number, next, missing)) = self.next_file(before.as_ref())? else { return Ok(()) };
+        if let Some(missing) = missing
+            && (before.is_some() || from.is_some())
         {
-            let path = self.series.path(before.number.saturating_add(1));
-            let message = "it is missing, between files that are there";
-            let cause = io::Error::new(io::ErrorKind::NotFound, message);
-            self.pending.push_back(Error::new(Operation::Open, path, cause));
+            let gap = Missing { from: Position(self.position), to: Some(Position(next.header.base)) };
+            self.pending.push_back(Error::new(Operation::Open, missing, gap.into()));
         }
-        let Some(next) = open_file(&*self.storage, &self.series, number)? else {
-            if self.numbers.is_empty() {
-                return Ok(());
-            }
-            let cause =
-                io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does");
-            return Err(Error::new(Operation::Open, self.series.path(number), cause));
-        };
         if let Some(damage) = next.damage {
-            self.pending.push_back(next.error(io::Error::new(io::ErrorKind::InvalidData, damage)));
+            self.pending.push_back(next.error(damage.into()));
         }
         let mut from = from;
         if let Some(before) = before {
-            let goes_on = before.next_number() == Some(number)
-                && next.header.previous.is_some_and(|previous| previous.salt == before.header().salt);
-            if !goes_on && before.next_number() == Some(number) {
+            let follows = before.next_number() == Some(number);
+            let goes_on = follows && next.header.previous.is_some_and(|previous| previous.salt == before.header().salt);
+            if follows && !goes_on {
                 let message = "it does not go on where the file before it ends";
                 self.pending.push_back(next.error(io::Error::new(io::ErrorKind::InvalidData, message)));
             }
@@ -264,13 +289,46 @@ impl Records {
         let mut current = Current::new(next, from);
         // Where this one ends, the next one says.
         if let Some(&number) = self.numbers.front()
-            && let Ok(Some(next)) = open_file(&*self.storage, &self.series, number)
+            && let Ok(Opened::File(next)) = open_file(&*self.storage, &self.series, number)
         {
             current.is_followed_by(&next);
         }
         self.position = current.position();
         self.current = Some(current);
         Ok(())
+    }
+
+    /// The next file that is there, with its number; and the path of the first that should be there before it and is not.
+    fn next_file(&mut self, before: Option<&Current>) -> Result<Option<(u64, Next, Option<PathBuf>)>> {
+        let mut expected = before.and_then(Current::next_number);
+        let mut missing = None;
+        let mut last = before.map(|before| before.number);
+        loop {
+            let Some(number) = self.numbers.pop_front() else {
+                // All that were there when names were read last are gone. What has come since is to be read.
+                let newer = |number: &u64| last.is_some_and(|last| *number > last);
+                let Some(path) = missing.take() else { return Ok(None) };
+                let numbers: VecDeque<u64> = self.series.numbers(&*self.storage)?.into_iter().filter(newer).collect();
+                if numbers.is_empty() {
+                    let gone = Missing { from: Position(self.position), to: None };
+                    return Err(Error::new(Operation::Open, path, gone.into()));
+                }
+                (missing, self.numbers) = (Some(path), numbers);
+                continue;
+            };
+            last = Some(number);
+            if let Some(expected) = expected.take()
+                && expected != number
+            {
+                missing.get_or_insert_with(|| self.series.path(expected));
+            }
+            match open_file(&*self.storage, &self.series, number)? {
+                Opened::File(next) => return Ok(Some((number, next, missing))),
+                Opened::Gone => drop(missing.get_or_insert_with(|| self.series.path(number))),
+                Opened::Empty if self.numbers.is_empty() => return Ok(None),
+                Opened::Empty => return Err(Error::new(Operation::Open, self.series.path(number), not_framed())),
+            }
+        }
     }
 
     /// What is next, as far as the log was when it was opened; with `follows`, as it is now. `None` if there is nothing.
@@ -329,7 +387,7 @@ impl Records {
         let behind = current.next_number();
         // In this order: what the file has before the next one is there is read before that.
         let next = match behind {
-            Some(number) => open_file(&*self.storage, &self.series, number)?,
+            Some(number) => open_file(&*self.storage, &self.series, number)?.file(),
             None => None,
         };
         let has_grown = current.look_again().map_err(|cause| current.error(cause))?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::files::{Files, write_all};
 use super::frame::{self, HEADER, Header, MARK};
 use super::leftovers;
-use super::reader::{Current, Item, open_file};
+use super::reader::{Current, Item, Opened, open_file};
 use super::records::Damage;
 use super::scan::{Found, Scanner};
 use super::series::Series;
@@ -82,11 +82,11 @@ pub(super) fn repair_file(
     next: Option<u64>,
 ) -> Result<Option<(Repaired, Box<dyn StoredFile>)>> {
     // What cannot be read is told by whoever reads, and is not mended here.
-    let Ok(Some(opened)) = open_file(storage, series, number) else { return Ok(None) };
+    let Ok(Opened::File(opened)) = open_file(storage, series, number) else { return Ok(None) };
     let path = series.path(number);
     let (header, of_header) = (opened.header, opened.damage);
     let mut current = Current::new(opened, None);
-    let next = next.map(|next| open_file(storage, series, next)).transpose()?.flatten();
+    let next = next.map(|next| open_file(storage, series, next)).transpose()?.and_then(Opened::file);
     if let Some(next) = &next {
         current.is_followed_by(next);
     }

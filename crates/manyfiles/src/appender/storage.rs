@@ -29,10 +29,19 @@ pub(super) trait Storage: Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    /// How long a file is, and how long ago it was changed, by a clock that people set.
+    fn measure(&self, path: &Path) -> io::Result<Measure>;
     /// The names in a folder.
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
     /// A clock that never goes back.
     fn now(&self) -> Duration;
+}
+
+/// What retention has to know of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measure {
+    pub(super) bytes: u64,
+    pub(super) unchanged: Duration,
 }
 
 /// Something that can be read at any place.
@@ -121,6 +130,11 @@ impl Storage for FileSystem {
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         sys::sync_folder(folder)
+    }
+
+    fn measure(&self, path: &Path) -> io::Result<Measure> {
+        let metadata = std::fs::metadata(path)?;
+        Ok(Measure { bytes: metadata.len(), unchanged: since(metadata.modified()?, SystemTime::now()) })
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {

@@ -81,6 +81,9 @@ impl Group {
         }
         drop(files);
         self.wake_everybody();
+        if rotated.is_ok() {
+            self.remove_old();
+        }
         rotated
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::appender::storage::{ReadAt, Storage, StoredFile};
+use crate::appender::storage::{Measure, ReadAt, Storage, StoredFile};
 
 /// What a disk writes as a whole or not at all.
 const SECTOR: usize = 512;
@@ -149,6 +149,8 @@ struct Content {
     syncing: Option<(Vec<u8>, Changes)>,
     /// Pages that a failed sync lost when they were new.
     lost: BTreeSet<usize>,
+    /// When it was written to last.
+    changed: Duration,
 }
 
 /// What may or may not be on the disk.
@@ -500,6 +502,12 @@ impl Storage for Disk {
         Ok(())
     }
 
+    fn measure(&self, path: &Path) -> io::Result<Measure> {
+        let inner = self.lock();
+        let file = &inner.files[*inner.names.get(path).ok_or(io::ErrorKind::NotFound)?];
+        Ok(Measure { bytes: file.now.len() as u64, unchanged: inner.clock.saturating_sub(file.changed) })
+    }
+
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
         let inner = self.lock();
         let names = inner.names.keys().filter(|name| name.parent() == Some(folder));
@@ -548,6 +556,7 @@ impl StoredFile for OpenFile {
             }
         };
         inner.files[self.id].write(&bytes[..len], offset as usize);
+        inner.files[self.id].changed = inner.clock;
         Ok(len)
     }
 

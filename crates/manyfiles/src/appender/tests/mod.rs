@@ -12,6 +12,8 @@ mod flushing;
 #[cfg(not(loom))]
 mod repairs;
 #[cfg(not(loom))]
+mod retention;
+#[cfg(not(loom))]
 mod syncs;
 #[cfg(not(loom))]
 mod tasks;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use loom::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
-use crate::appender::storage::{ReadAt, Storage, StoredFile};
+use crate::appender::storage::{Measure, ReadAt, Storage, StoredFile};
 use crate::appender::{Appender, Options, Receipt, State};
 
 /// Files of which only the bytes are known, those of all files one behind the other.
@@ -100,6 +100,10 @@ impl Storage for Scene {
 
     fn sync_folder(&self, _: &Path) -> io::Result<()> {
         Ok(())
+    }
+
+    fn measure(&self, _: &Path) -> io::Result<Measure> {
+        Err(io::ErrorKind::NotFound.into())
     }
 
     fn list(&self, _: &Path) -> io::Result<Vec<OsString>> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::disk::Disk;
 use crate::appender::frame::{FRAME, HEADER, MARK};
-use crate::appender::storage::{ReadAt, Storage, StoredFile};
+use crate::appender::storage::{Measure, ReadAt, Storage, StoredFile};
 use crate::appender::{Appender, Options, State};
 
 fn base() -> PathBuf {
@@ -192,6 +192,10 @@ impl Storage for Scales {
 
     fn sync_folder(&self, _: &Path) -> io::Result<()> {
         Ok(())
+    }
+
+    fn measure(&self, _: &Path) -> io::Result<Measure> {
+        Err(io::ErrorKind::NotFound.into())
     }
 
     fn list(&self, _: &Path) -> io::Result<Vec<OsString>> {
