@@ -327,3 +327,22 @@ fn a_long_record_with_a_wrong_byte_is_passed_over_and_found_out_without_being_ke
     assert_eq!((records, errors.len(), torn), (vec![b"behind".to_vec()], 1, 0));
     assert_eq!(damage(&errors[0]).bytes, 2_000_008);
 }
+
+#[cfg(not(feature = "zstd"))]
+#[test]
+fn a_compressed_file_without_the_feature_says_which_one_reads_it() {
+    let temp = folder();
+    let path = temp.path().join("records");
+    let appender = Appender::options().framed(true).rotate_bytes(300).open(&path).unwrap();
+    for n in 0..12 {
+        appender.append(format!("record {n:02} {}", ".".repeat(20)).as_bytes()).unwrap();
+    }
+    appender.close().unwrap();
+    let packed = temp.path().join("records.000002.zst");
+    fs::rename(temp.path().join("records.000002"), &packed).unwrap();
+    let (records, errors, _) = read(&path);
+    assert!(records.len() < 12 && records.last().unwrap().starts_with(b"record 11"));
+    assert_eq!(errors[0].kind(), ErrorKind::Unsupported);
+    assert_eq!(errors[0].path(), Some(&*packed));
+    assert!(errors[0].to_string().contains("feature `zstd`"), "{}", errors[0]);
+}

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::closing::Closing;
 use super::group::Group;
 use super::opening;
 use super::options::Options;
@@ -76,7 +77,6 @@ impl Appender {
         let begun = storage.now();
         let state = State::new(beginning.header, beginning.end, begun, beginning.age);
         let group = Arc::new(Group::new(state, files, options, storage));
-        group.remove_old();
         Ok(Appender { group, path: path.to_owned(), recovery: beginning.recovery, is_closed: false })
     }
 
@@ -132,7 +132,7 @@ impl Appender {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn remove_before(&self, position: Position) -> Result<u64> {
-        self.group.with_files(|files| files.remove_before(position.0))
+        self.group.remove_before(position.0)
     }
 
     /// Makes every record durable and closes the file. Receipts stay good.
@@ -141,15 +141,29 @@ impl Appender {
     pub fn close(mut self) -> Result<()> {
         self.is_closed = true;
         let closed = self.group.close();
-        print_last_resort(&self.group.take_upkeep_errors());
+        print_last_resort(&self.group.upkeep.take_errors());
         closed
     }
 
+    /// [`close`](Appender::close) for tasks: begins at once, on a thread of its own, and returns a future of its result. (If no thread can be
+    /// started, this blocks.) Dropping the future stops nothing; a failure that nobody was told of is then printed to standard error.
+    ///
+    /// ```
+    /// # async fn example(path: &std::path::Path) -> manyfiles::Result<()> {
+    /// let appender = manyfiles::appender::Appender::open(path)?;
+    /// appender.append(b"one line\n")?.await?;
+    /// appender.close_async().await
+    /// # }
+    /// ```
+    pub fn close_async(self) -> Closing {
+        Closing::begin(self)
+    }
+
     /// What went wrong since the last call of this with files that are not written to any more: one that could not be
-    /// [removed](super::Options::keep_files), say. No record is lost by it, and no other call fails. Of very many errors the first 64 are kept.
+    /// [removed](super::Options::keep_files) or compressed, say. No record is lost by it, and no other call fails. Of very many errors the first 64 are kept.
     /// What nobody has taken when the appender is closed or dropped is printed to standard error.
     pub fn take_upkeep_errors(&self) -> Vec<Error> {
-        self.group.take_upkeep_errors()
+        self.group.upkeep.take_errors()
     }
 
     /// What opening found.
@@ -164,7 +178,7 @@ impl Appender {
 }
 
 impl Drop for Appender {
-    /// Does what [`close`](Appender::close) does. A failure that nobody has been told of is printed to standard error.
+    /// Does what [`close`](Appender::close) does, and blocks as long. A failure that nobody has been told of is printed to standard error.
     fn drop(&mut self) {
         if self.is_closed {
             return;
@@ -175,7 +189,7 @@ impl Drop for Appender {
         {
             print_last_resort([&error]);
         }
-        print_last_resort(&self.group.take_upkeep_errors());
+        print_last_resort(&self.group.upkeep.take_errors());
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Report {
 pub struct FileReport {
     /// The file.
     pub path: PathBuf,
-    /// How many bytes the file has.
+    /// How many bytes the file has; of a compressed one, when it is unpacked.
     pub bytes: u64,
     /// How many whole records of the log are in it.
     pub records: u64,
@@ -204,6 +204,7 @@ fn check_file(
             return (report, None);
         }
     };
+    report.path = opened.path().to_owned();
     report.bytes = opened.len();
     report.damage.extend(opened.damage);
     let header = opened.header;

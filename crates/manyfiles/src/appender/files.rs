@@ -27,6 +27,11 @@ pub(super) struct Files {
     pub(super) note: Option<Note>,
     /// Up to here there are zeros for the next records. One thread at a time writes.
     room_end: AtomicU64,
+    /// What is added, with wrapping, to a place as the appender counts to have the place in the file: not 0 when another program has
+    /// moved or cut the file.
+    pub(super) shift: u64,
+    /// When it was last asked whether the file still has its name, in milliseconds.
+    pub(super) looked: AtomicU64,
 }
 
 /// Part of an unclean file that is written again in the next one.
@@ -51,7 +56,18 @@ static ZEROS: [u8; ROOM] = [0; ROOM];
 impl Files {
     pub(super) fn new(storage: Arc<dyn Storage>, series: Series, framed: bool, number: u64) -> Files {
         let path = series.path(number);
-        Files { storage, series, number, path, framed, file: None, note: None, room_end: AtomicU64::new(0) }
+        Files {
+            storage,
+            series,
+            number,
+            path,
+            framed,
+            file: None,
+            note: None,
+            room_end: AtomicU64::new(0),
+            shift: 0,
+            looked: AtomicU64::new(0),
+        }
     }
 
     /// Makes the first file of a log, or the next one, and makes it durable: with a whole header, and with the tail of the file
@@ -148,10 +164,15 @@ impl Files {
         closed.map_err(|cause| Error::new(Operation::Close, old_path, cause))
     }
 
+    /// The place in the file that the appender counts as `offset`.
+    pub(super) fn place(&self, offset: u64) -> u64 {
+        offset.wrapping_add(self.shift)
+    }
+
     /// Writes all of it. On failure the file is cut back to where it ended before.
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let file = self.file(Operation::Write)?;
-        write_all(file, &self.path, bytes, offset).inspect_err(|_| self.cut_back(offset))
+        write_all(file, &self.path, bytes, self.place(offset)).inspect_err(|_| self.cut_back(offset))
     }
 
     /// Puts zeros behind `end`, if it is beyond those that are there, unless the file would be longer than `most`. The write of
@@ -179,7 +200,7 @@ impl Files {
     pub(super) fn cut_back(&self, len: u64) {
         self.room_end.store(0, Ordering::Relaxed);
         if let Some(file) = &self.file {
-            file.set_len(len).unwrap_or(());
+            file.set_len(self.place(len)).unwrap_or(());
         }
     }
 
@@ -190,7 +211,7 @@ impl Files {
     /// Keeps that a file without frames is durable up to here, for whoever opens it after an unclean end.
     pub(super) fn synced(&self, end: u64) {
         if let Some(note) = &self.note {
-            note.synced(end);
+            note.synced(self.place(end));
         }
     }
 
@@ -211,9 +232,7 @@ impl Files {
             if next.is_none_or(|next| next.header.base > position) {
                 break;
             }
-            let path = self.series.path(pair[0]);
-            self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
-            self.sync_folder()?;
+            self.series.remove(&*self.storage, pair[0])?;
             removed += 1;
         }
         Ok(removed)

@@ -20,6 +20,7 @@ use super::options::Options;
 use super::state::{Room, State, Taken};
 use super::storage::Storage;
 use super::sync::{Condvar, Mutex, MutexGuard, RwLock};
+use super::upkeep::Upkeep;
 use crate::{Error, Operation, Result};
 
 /// What an appender and its receipts share.
@@ -38,12 +39,16 @@ pub(super) struct Group {
     pub(super) files: RwLock<Files>,
     pub(super) options: Options,
     pub(super) storage: Arc<dyn Storage>,
+    /// Of the files that are not written to any more.
+    pub(super) upkeep: Arc<Upkeep>,
 }
 
 pub(super) type Guard<'a> = MutexGuard<'a, State>;
 
 impl Group {
     pub(super) fn new(state: State, files: Files, options: Options, storage: Arc<dyn Storage>) -> Group {
+        let upkeep = Arc::new(Upkeep::new(Arc::clone(&storage), files.series.clone(), &options));
+        upkeep.goes_on(files.number);
         Group {
             state: Mutex::new(state),
             turn: Condvar::new(),
@@ -54,6 +59,7 @@ impl Group {
             files: RwLock::new(files),
             options,
             storage,
+            upkeep,
         }
     }
 
@@ -117,6 +123,12 @@ impl Group {
             format!("a record of {length} bytes is too long for a frame, which holds {most}; nothing was appended");
         let cause = std::io::Error::new(std::io::ErrorKind::InvalidInput, message);
         Err(self.with_files(|files| Error::new(Operation::Write, files.path(), cause)))
+    }
+
+    /// Removes the files that end before a position of the log.
+    pub(super) fn remove_before(&self, position: u64) -> Result<u64> {
+        let _names = self.upkeep.lock_names();
+        self.with_files(|files| files.remove_before(position))
     }
 
     /// How many records there are.
@@ -329,19 +341,6 @@ impl Group {
         self.wake_everybody();
     }
 
-    /// Keeps an error that costs no record, for whoever asks. Of very many the first are kept.
-    pub(super) fn keep_upkeep_error(&self, error: Error) {
-        const MOST: usize = 64;
-        let mut state = self.lock();
-        if state.upkeep_errors.len() < MOST {
-            state.upkeep_errors.push(error);
-        }
-    }
-
-    pub(super) fn take_upkeep_errors(&self) -> Vec<Error> {
-        std::mem::take(&mut self.lock().upkeep_errors)
-    }
-
     /// Lets everybody look at what there is.
     pub(super) fn wake_everybody(&self) {
         let wakers = self.lock().take_wakers();
@@ -362,6 +361,8 @@ impl Group {
         let has_records = state.progress.appended() > 0;
         let (salt, end) = state.closing();
         drop(state);
+        // While the log is this appender's.
+        self.upkeep.stop();
         let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
         let closed = match &synced {
             // A file that ends in a mark was whole. Where nothing was appended it ends as it did.

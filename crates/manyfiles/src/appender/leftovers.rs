@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use super::files::busy;
 use super::frame;
 use super::note;
+use super::packed;
 use super::series::Series;
 use super::storage::{Storage, StoredFile};
 use crate::{Error, Operation, Result};
@@ -69,15 +70,10 @@ fn is_temporary(name: &OsStr, base: &OsStr) -> bool {
 /// Whether a file begins as one of records does, or as the end of a file without frames, or with nothing: what a crash may leave.
 fn begins_as_ours(file: &dyn StoredFile) -> io::Result<bool> {
     let mut first = [0; note::TAIL_HEADER];
-    let mut has = 0;
-    while has < first.len() {
-        match file.read_at(&mut first[has..], has as u64)? {
-            0 => break,
-            n => has += n,
-        }
-    }
+    let has = file.read_full(&mut first, 0)?;
     let first = &first[..has];
-    Ok(first.iter().all(|&byte| byte == 0) || frame::begins_with_magic(first) || note::is_tail(first))
+    let is_empty = first.iter().all(|&byte| byte == 0);
+    Ok(is_empty || frame::begins_with_magic(first) || note::is_tail(first) || first.starts_with(&packed::MAGIC))
 }
 
 #[cfg(all(test, not(loom)))]

@@ -32,6 +32,7 @@ mod appender;
 mod asynchronous;
 mod batch;
 mod check;
+mod closing;
 mod files;
 mod flushing;
 mod follow;
@@ -39,9 +40,13 @@ mod frame;
 mod group;
 mod last;
 mod leftovers;
+mod moved;
 mod note;
 mod opening;
 mod options;
+mod packed;
+#[cfg(feature = "zstd")]
+mod packing;
 mod progress;
 mod reader;
 mod receipt;
@@ -53,6 +58,7 @@ mod series;
 mod state;
 mod storage;
 mod sync;
+mod upkeep;
 mod writing;
 
 #[cfg(test)]
@@ -61,6 +67,7 @@ mod tests;
 pub use appender::{Appender, Recovery};
 pub use asynchronous::{Durable, Written};
 pub use check::{FileEnd, FileReport, Report, check, check_with};
+pub use closing::Closing;
 pub use follow::Follow;
 pub use options::{OnDamage, Options};
 pub use receipt::{Position, Receipt, State};

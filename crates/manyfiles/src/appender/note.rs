@@ -59,7 +59,7 @@ impl Note {
         Ok(note)
     }
 
-    fn say(&self, end: u64) -> Result<()> {
+    pub(super) fn say(&self, end: u64) -> Result<()> {
         self.said.store(end, Ordering::Relaxed);
         write_all(&*self.file, &self.path, &sealed(&[NOTE_MAGIC, end.to_le_bytes()].concat()), 0)
     }
@@ -112,15 +112,7 @@ fn read<const N: usize>(file: &dyn StoredFile, path: &Path) -> Result<Option<[u8
 }
 
 fn read_to(file: &dyn StoredFile, path: &Path, bytes: &mut [u8], offset: u64) -> Result<usize> {
-    let mut has = 0;
-    while has < bytes.len() {
-        let read = file.read_at(&mut bytes[has..], offset + has as u64);
-        match read.map_err(|cause| Error::new(Operation::Read, path, cause))? {
-            0 => break,
-            n => has += n,
-        }
-    }
-    Ok(has)
+    file.read_full(bytes, offset).map_err(|cause| Error::new(Operation::Read, path, cause))
 }
 
 /// Whether a file begins as the copy of another one's end.

@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, sa
 
 /// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads only, so that
 /// this is said of a log that is open too.
-fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
+pub(super) fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
     for number in series.numbers(storage)? {
         let path = series.path(number);
         let file = match storage.open_to_read(&path) {
@@ -65,14 +65,10 @@ fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
             Ok(file) => file,
         };
         let mut first = [0; HEADER];
-        let mut has = 0;
-        while has < first.len() {
-            match file.read_at(&mut first[has..], has as u64) {
-                Ok(0) => break,
-                Ok(n) => has += n,
-                Err(cause) => return Err(Error::new(Operation::Read, path, cause)),
-            }
-        }
+        let has = match file.read_full(&mut first, 0) {
+            Ok(has) => has,
+            Err(cause) => return Err(Error::new(Operation::Read, path, cause)),
+        };
         if frame::begins_with_magic(&first[..has]) || Header::parse(&first).is_some() {
             let message = "it is a file of framed records: open the log with framing; nothing was changed";
             return Err(Error::new(Operation::Open, path, io::Error::new(io::ErrorKind::InvalidData, message)));
@@ -247,7 +243,11 @@ impl Files {
         if self.series.numbers(&*self.storage)?.last() != Some(&self.number) {
             return Ok(busy(&self.path));
         }
-        let cause = io::Error::new(io::ErrorKind::NotFound, "it is a symbolic link that leads to nothing");
+        let message = match self.storage.measure(&self.series.packed_path(self.number)) {
+            Ok(_) => "the last file of the log is compressed, which no appender does: unpack it",
+            Err(_) => "it is a symbolic link that leads to nothing",
+        };
+        let cause = io::Error::new(io::ErrorKind::NotFound, message);
         Ok(self.error(Operation::Open, cause))
     }
 }

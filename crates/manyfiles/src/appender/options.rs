@@ -33,6 +33,8 @@ pub struct Options {
     pub(super) rotate_bytes: Option<u64>,
     pub(super) rotate_age: Option<Duration>,
     pub(super) keep: Keep,
+    #[cfg(feature = "zstd")]
+    pub(super) compress: bool,
     pub(super) max_delay: Option<Duration>,
     pub(super) flush_every: Option<Duration>,
     pub(super) on_damage: OnDamage,
@@ -65,6 +67,8 @@ impl Default for Options {
             rotate_bytes: None,
             rotate_age: None,
             keep: Keep::default(),
+            #[cfg(feature = "zstd")]
+            compress: false,
             max_delay: None,
             flush_every: None,
             on_damage: OnDamage::default(),
@@ -153,6 +157,24 @@ impl Options {
         self
     }
 
+    /// Compresses files when they are not written to any more, by zstd: `events.000003` becomes `events.000003.zst`. Default: no. Needs the
+    /// feature `zstd`, as reading does; [`Records`](super::Records) and all else that reads framed logs takes both kinds of files. A file
+    /// without a number stays as it is.
+    ///
+    /// A thread does this, one file at a time, with some 5 MiB of memory. It is started when a file was begun and when the log is opened,
+    /// and ends when nothing is left to do. The compressed file is read back, compared, and durable with its name before the plain one is
+    /// removed: after a crash in between both are there, and the plain one counts. Closing the appender breaks off what is under way;
+    /// the next one does it.
+    ///
+    /// Where this fails the plain file stays, and [`Appender::take_upkeep_errors`] tells of it; it is tried again at the next new file.
+    /// A wrong byte in a compressed file costs all behind it in that file.
+    #[cfg(feature = "zstd")]
+    #[must_use]
+    pub fn compress(mut self, compress: bool) -> Options {
+        self.compress = compress;
+        self
+    }
+
     /// How long a sync may be put off so that more records share it. Default: half of what a sync takes. With zero, a sync begins
     /// as soon as somebody waits and the last one is done.
     ///
@@ -196,6 +218,12 @@ impl Options {
     ///   `NAME.manyfiles-open` lies beside the file while it is open, and `NAME.manyfiles-tail` for a moment: leave both to the
     ///   next opening;
     /// - with rotation and without framing, in a new file at every opening.
+    ///
+    /// **Other programs may move the file**, as logrotate does, if it has neither framing nor rotation. Each write asks for its length
+    /// and, once a second at most, whether it still has its name. What comes after a move goes to the file that has the name then, or
+    /// to a new one; what was written before is made durable first, where it is, so that each receipt is true of the file that has its
+    /// record. After a cut (`copytruncate`) records go behind what is left: what was written between the other program's copy and its cut is
+    /// gone, whatever its receipt says, and a write at the very moment of the cut may leave a hole, so `create` is the better way.
     ///
     /// Symbolic links are followed now: a log's files are beside each other, wherever the link is. A log's file should have no second
     /// name by a hard link: after an unclean end the log would go on beside the name that it is opened by.

@@ -4,7 +4,6 @@
 //! grows, until something fails. From then on none grows, whatever call that was under way ends well; if a sync failed, or fails then,
 //! `written` is what is durable, because the system forgets what it could not write out.
 
-use super::frame::HEADER;
 use crate::{Error, Operation};
 
 /// Where a place in a file is: bytes of it that are written, or durable.
@@ -116,9 +115,9 @@ impl Progress {
         }
     }
 
-    /// A file was begun behind one that is durable. It is durable itself.
-    pub(super) fn begins_file(&mut self, framed: bool) {
-        let next = Place { file: self.written_place.file + 1, offset: if framed { HEADER as u64 } else { 0 } };
+    /// A file was begun behind one that is durable. It is durable itself, up to this place.
+    pub(super) fn begins_file(&mut self, offset: u64) {
+        let next = Place { file: self.written_place.file + 1, offset };
         (self.written_place, self.durable_place) = (next, next);
     }
 
@@ -202,10 +201,10 @@ mod tests {
         let mut progress = three_records();
         let covered = progress.covered();
         progress.synced(covered);
-        progress.begins_file(true);
+        progress.begins_file(96);
         progress.wrote(3, 500);
         progress.synced(covered);
-        assert_eq!((progress.durable(), progress.durable_offset()), (2, HEADER as u64));
+        assert_eq!((progress.durable(), progress.durable_offset()), (2, 96));
         assert!(progress.has_undurable());
     }
 }

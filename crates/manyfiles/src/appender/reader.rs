@@ -1,20 +1,21 @@
 //! One file of a log, as it is read.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::frame::{FRAME, HEADER, Header};
+use super::packed;
 use super::records::Damage;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
-use super::storage::{Storage, StoredFile};
+use super::storage::{ReadAt, Storage};
 use crate::{Error, Operation, Result};
 
 /// A file that was opened.
 pub(super) struct Next {
     number: u64,
     path: PathBuf,
-    file: Box<dyn StoredFile>,
+    file: Box<dyn ReadAt>,
     len: u64,
     pub(super) header: Header,
     /// Of one of the header's copies.
@@ -24,6 +25,10 @@ pub(super) struct Next {
 impl Next {
     pub(super) fn len(&self) -> u64 {
         self.len
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(super) fn error(&self, cause: io::Error) -> Error {
@@ -52,10 +57,9 @@ impl Opened {
 
 /// Opens a file of the log.
 pub(super) fn open_file(storage: &dyn Storage, series: &Series, number: u64) -> Result<Opened> {
-    let path = series.path(number);
-    let file = match storage.open_to_read(&path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Opened::Gone),
-        other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
+    let (path, file) = match open_plain_or_packed(storage, series, number)? {
+        Some(opened) => opened,
+        None => return Ok(Opened::Gone),
     };
     let len = file.len().map_err(|cause| Error::new(Operation::Read, &*path, cause))?;
     match Scanner::start(&*file, len).map_err(|cause| Error::new(Operation::Read, &*path, cause))? {
@@ -63,6 +67,27 @@ pub(super) fn open_file(storage: &dyn Storage, series: &Series, number: u64) -> 
         Start::Unfinished => Ok(Opened::Empty),
         Start::Foreign => Err(Error::new(Operation::Open, path, not_framed())),
     }
+}
+
+/// The plain file, if it is there: a compressed one beside it may not be whole, or what it was made of may not.
+fn open_plain_or_packed(
+    storage: &dyn Storage,
+    series: &Series,
+    number: u64,
+) -> Result<Option<(PathBuf, Box<dyn ReadAt>)>> {
+    for is_packed in [false, true] {
+        let path = if is_packed { series.packed_path(number) } else { series.path(number) };
+        let file = match storage.open_to_read(&path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+            other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
+        };
+        if !is_packed {
+            return Ok(Some((path, file)));
+        }
+        let file = packed::open(file).map_err(|cause| Error::new(Operation::Open, &*path, cause))?;
+        return Ok(Some((path, file)));
+    }
+    Ok(None)
 }
 
 /// The cause where a file is none of a framed log.
@@ -74,7 +99,7 @@ pub(super) fn not_framed() -> io::Error {
 pub(super) struct Current {
     pub(super) number: u64,
     path: PathBuf,
-    file: Box<dyn StoredFile>,
+    file: Box<dyn ReadAt>,
     len: u64,
     scanner: Scanner,
     /// Where it ends, as the next one says.
@@ -114,6 +139,10 @@ impl Current {
     /// The number that the file behind this one has.
     pub(super) fn next_number(&self) -> Option<u64> {
         self.number.checked_add(1)
+    }
+
+    pub(super) fn file(&self) -> &dyn ReadAt {
+        &*self.file
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -252,7 +281,7 @@ impl Current {
 
 /// Where the first frame begins that is not before `offset`, found from the beginning of the file; `offset` itself where nobody can
 /// know that, in damage and behind the last record.
-fn next_frame(file: &dyn StoredFile, header: Header, len: u64, offset: u64) -> io::Result<u64> {
+fn next_frame(file: &(impl ReadAt + ?Sized), header: Header, len: u64, offset: u64) -> io::Result<u64> {
     let mut scanner = Scanner::new(header, len);
     loop {
         let length = match scanner.next(file)? {

@@ -17,7 +17,7 @@ use super::reader::{Current, Item, Opened, open_file};
 use super::records::Damage;
 use super::scan::{Found, Scanner};
 use super::series::Series;
-use super::storage::{FileSystem, Storage, StoredFile};
+use super::storage::{FileSystem, ReadAt, Storage, StoredFile};
 use crate::{Error, Operation, Result};
 
 /// How much is copied at once.
@@ -83,10 +83,11 @@ pub(super) fn repair_file(
 ) -> Result<Option<(Repaired, Box<dyn StoredFile>)>> {
     // What cannot be read is told by whoever reads, and is not mended here.
     let Ok(Opened::File(opened)) = open_file(storage, series, number) else { return Ok(None) };
-    let path = series.path(number);
+    // What was compressed is plain when it is repaired.
+    let (path, damaged_path) = (series.path(number), opened.path().to_owned());
     let (header, of_header) = (opened.header, opened.damage);
     let mut current = Current::new(opened, None);
-    let next = next.map(|next| open_file(storage, series, next)).transpose()?.and_then(Opened::file);
+    let next = next.and_then(|next| open_file(storage, series, next).ok()).and_then(Opened::file);
     if let Some(next) = &next {
         current.is_followed_by(next);
     }
@@ -98,11 +99,14 @@ pub(super) fn repair_file(
     let is_last = current.end().is_none();
     let end = current.end().unwrap_or(current.records_end().max(last));
     let whole = Whole { header, damage, end, is_last };
-    let file = storage.open_to_read(&path).map_err(|cause| Error::new(Operation::Open, &*path, cause))?;
-    let file = Named { file: &*file, path: &path };
+    let file =
+        storage.open_to_read(&damaged_path).map_err(|cause| Error::new(Operation::Open, &*damaged_path, cause))?;
+    let damaged = Source { file: &*file, path: &damaged_path };
     let (temporary, copy) = leftovers::create(storage, series)?;
-    let to = Named { file: &*copy, path: &temporary };
-    let made = whole.write(file, to).and_then(|()| whole.verify(to)).and_then(|()| keep(storage, series, file));
+    let to = Target { file: &*copy, path: &temporary };
+    let from = Source { file: current.file(), path: &damaged_path };
+    let made =
+        whole.write(from, to).and_then(|()| whole.verify(to.source())).and_then(|()| keep(storage, series, damaged));
     let made = made.and_then(|kept| match storage.replace(&temporary, &path) {
         Ok(()) => Ok(kept),
         Err(cause) => Err(Error::new(Operation::Rename, &*path, cause)),
@@ -116,6 +120,10 @@ pub(super) fn repair_file(
         }
     };
     series.sync_folder(storage)?;
+    if damaged_path != path {
+        storage.remove(&damaged_path).map_err(|cause| Error::new(Operation::Remove, damaged_path, cause))?;
+        series.sync_folder(storage)?;
+    }
     let damage = of_header.into_iter().chain(whole.damage).collect();
     Ok(Some((Repaired { path, kept, damage }, copy)))
 }
@@ -132,45 +140,39 @@ fn find_damage(current: &mut Current, is_last: bool) -> Option<Vec<Damage>> {
     }
 }
 
-/// A file, and what it is called.
+/// A file that is read, and what it is called.
 #[derive(Clone, Copy)]
-struct Named<'a> {
+struct Source<'a> {
+    file: &'a dyn ReadAt,
+    path: &'a Path,
+}
+
+/// A file that is written, and what it is called.
+#[derive(Clone, Copy)]
+struct Target<'a> {
     file: &'a dyn StoredFile,
     path: &'a Path,
 }
 
-impl Named<'_> {
-    fn error(&self, operation: Operation, cause: io::Error) -> Error {
-        Error::new(operation, self.path, cause)
+impl Source<'_> {
+    fn error(&self, cause: io::Error) -> Error {
+        Error::new(Operation::Read, self.path, cause)
     }
 
     /// Another program writes to it.
     fn changes(&self) -> Error {
-        self.error(Operation::Read, io::Error::new(io::ErrorKind::InvalidData, "it changes while it is read"))
+        self.error(io::Error::new(io::ErrorKind::InvalidData, "it changes while it is read"))
     }
 
-    /// Fills `bytes` from there, as far as the file goes.
     fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
-        let mut has = 0;
-        while has < bytes.len() {
-            let read = self.file.read_at(&mut bytes[has..], offset + has as u64);
-            match read.map_err(|cause| self.error(Operation::Read, cause))? {
-                0 => break,
-                n => has += n,
-            }
-        }
-        Ok(has)
+        self.file.read_full(bytes, offset).map_err(|cause| self.error(cause))
     }
 
     fn len(&self) -> Result<u64> {
-        self.file.len().map_err(|cause| self.error(Operation::Read, cause))
+        self.file.len().map_err(|cause| self.error(cause))
     }
 
-    fn sync(&self) -> Result<()> {
-        self.file.sync().map_err(|cause| self.error(Operation::Sync, cause))
-    }
-
-    fn copy_to(&self, to: Named<'_>, range: Range<u64>) -> Result<()> {
+    fn copy_to(&self, to: Target<'_>, range: Range<u64>) -> Result<()> {
         let mut buffer = vec![0; CHUNK.min(range.end.saturating_sub(range.start)) as usize];
         let mut at = range.start;
         while at < range.end {
@@ -185,6 +187,20 @@ impl Named<'_> {
     }
 }
 
+impl<'a> Target<'a> {
+    fn error(&self, operation: Operation, cause: io::Error) -> Error {
+        Error::new(operation, self.path, cause)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.file.sync().map_err(|cause| self.error(Operation::Sync, cause))
+    }
+
+    fn source(self) -> Source<'a> {
+        Source { file: self.file, path: self.path }
+    }
+}
+
 /// What a repaired file has.
 struct Whole {
     header: Header,
@@ -196,7 +212,7 @@ struct Whole {
 
 impl Whole {
     /// Writes it, durably.
-    fn write(&self, from: Named<'_>, to: Named<'_>) -> Result<()> {
+    fn write(&self, from: Source<'_>, to: Target<'_>) -> Result<()> {
         write_all(to.file, to.path, &self.header.bytes(), 0)?;
         let mut at = HEADER as u64;
         for &Damage { offset, bytes } in &self.damage {
@@ -216,11 +232,11 @@ impl Whole {
     }
 
     /// Reads it again: nothing takes a file's place that is not whole.
-    fn verify(&self, copy: Named<'_>) -> Result<()> {
+    fn verify(&self, copy: Source<'_>) -> Result<()> {
         let len = copy.len()?;
         let mut scanner = Scanner::new(self.header, len);
         let next = |scanner: &mut Scanner| {
-            let found = scanner.next(copy.file).map_err(|cause| copy.error(Operation::Read, cause))?;
+            let found = scanner.next(copy.file).map_err(|cause| copy.error(cause))?;
             Ok(matches!(found, Found::Record(_)))
         };
         while next(&mut scanner)? {}
@@ -230,9 +246,9 @@ impl Whole {
 }
 
 /// Keeps a copy of the damaged file, durably. Returns its path.
-fn keep(storage: &dyn Storage, series: &Series, file: Named<'_>) -> Result<PathBuf> {
+fn keep(storage: &dyn Storage, series: &Series, file: Source<'_>) -> Result<PathBuf> {
     let (temporary, copy) = leftovers::create(storage, series)?;
-    let to = Named { file: &*copy, path: &temporary };
+    let to = Target { file: &*copy, path: &temporary };
     let copied = file.len().and_then(|len| file.copy_to(to, 0..len)).and_then(|()| to.sync());
     let kept = copied.and_then(|()| name_kept(storage, file, to)).inspect_err(|_| {
         // What is left of it is removed at a later opening.
@@ -244,7 +260,7 @@ fn keep(storage: &dyn Storage, series: &Series, file: Named<'_>) -> Result<PathB
 }
 
 /// Gives the copy the first name that is free. If a repair that was cut short has left the same copy, that one is kept.
-fn name_kept(storage: &dyn Storage, file: Named<'_>, copy: Named<'_>) -> Result<PathBuf> {
+fn name_kept(storage: &dyn Storage, file: Source<'_>, copy: Target<'_>) -> Result<PathBuf> {
     for n in 1_u64.. {
         let mut kept = file.path.as_os_str().to_owned();
         kept.push(if n == 1 { ".damaged".to_owned() } else { format!(".damaged-{n}") });
@@ -255,7 +271,7 @@ fn name_kept(storage: &dyn Storage, file: Named<'_>, copy: Named<'_>) -> Result<
             Err(cause) => return Err(Error::new(Operation::Rename, kept, cause)),
         }
         let Ok(other) = storage.open_to_read(&kept) else { continue };
-        if is_equal(file, Named { file: &*other, path: &kept }).unwrap_or(false) {
+        if is_equal(file, Source { file: &*other, path: &kept }).unwrap_or(false) {
             storage.remove(copy.path).map_err(|cause| copy.error(Operation::Remove, cause))?;
             return Ok(kept);
         }
@@ -263,7 +279,7 @@ fn name_kept(storage: &dyn Storage, file: Named<'_>, copy: Named<'_>) -> Result<
     unreachable!("some number is free")
 }
 
-fn is_equal(one: Named<'_>, other: Named<'_>) -> Result<bool> {
+fn is_equal(one: Source<'_>, other: Source<'_>) -> Result<bool> {
     let len = one.len()?;
     let (mut ours, mut theirs, mut at) = (vec![0; CHUNK as usize], vec![0; CHUNK as usize], 0);
     while at < len {

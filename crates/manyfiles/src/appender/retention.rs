@@ -3,9 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use super::files::Files;
-use super::group::Group;
 use super::storage::Measure;
+use super::upkeep::Upkeep;
 use crate::{Error, Operation, Result};
 
 /// How much of a log is kept.
@@ -46,45 +45,45 @@ impl Keep {
     }
 }
 
-impl Group {
-    /// Removes files that are not to be kept, the oldest first. Errors are kept for whoever asks.
-    pub(super) fn remove_old(&self) {
-        let keep = &self.options.keep;
-        if keep.is_everything() {
+impl Upkeep {
+    /// Removes files that are not to be kept, the oldest first.
+    pub(super) fn remove_old(&self, newest: u64) {
+        if self.keep.is_everything() {
             return;
         }
-        if let Err(error) = self.with_files(|files| files.remove_old(keep)) {
-            self.keep_upkeep_error(error);
+        if let Err(error) = self.try_remove_old(newest) {
+            self.tell(error);
         }
     }
-}
 
-impl Files {
-    fn remove_old(&self, keep: &Keep) -> Result<()> {
+    fn try_remove_old(&self, newest: u64) -> Result<()> {
+        let _names = self.lock_names();
         let mut files = Vec::new();
-        for number in self.series.numbers(&*self.storage)?.into_iter().filter(|&number| number <= self.number) {
-            let path = self.series.path(number);
-            match self.storage.measure(&path) {
-                Ok(measure) => files.push(Old { number, measure }),
-                // Somebody else has removed it.
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-                Err(cause) => return Err(Error::new(Operation::Metadata, path, cause)),
+        for number in self.series.numbers(&*self.storage)?.into_iter().filter(|&number| number <= newest) {
+            if let Some(measure) = self.measure(number)? {
+                files.push(Old { number, measure });
             }
         }
-        for old in &files[..keep.needless(&files)] {
-            self.remove(old.number)?;
+        for old in &files[..self.keep.needless(&files)] {
+            self.series.remove(&*self.storage, old.number)?;
         }
         Ok(())
     }
 
-    /// Removes a file that is not written to any more, durably: no later one goes before it.
-    pub(super) fn remove(&self, number: u64) -> Result<()> {
-        let path = self.series.path(number);
-        match self.storage.remove(&path) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(cause) => Err(Error::new(Operation::Remove, path, cause)),
-            Ok(()) => self.sync_folder(),
+    /// `None` if somebody else has removed it.
+    fn measure(&self, number: u64) -> Result<Option<Measure>> {
+        let mut all: Option<Measure> = None;
+        for path in [self.series.path(number), self.series.packed_path(number)] {
+            match self.storage.measure(&path) {
+                Ok(one) => {
+                    let before = all.map_or(0, |all| all.bytes);
+                    all = Some(Measure { bytes: before + one.bytes, ..all.unwrap_or(one) });
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                Err(cause) => return Err(Error::new(Operation::Metadata, path, cause)),
+            }
         }
+        Ok(all)
     }
 }
 

@@ -84,13 +84,7 @@ impl Scanner {
     pub(super) fn start(file: &(impl ReadAt + ?Sized), len: u64) -> io::Result<Start> {
         // One byte more than a header, to tell a longer file.
         let mut first = [0; HEADER + 1];
-        let mut has = 0;
-        while has < first.len() {
-            match file.read_at(&mut first[has..], has as u64)? {
-                0 => break,
-                n => has += n,
-            }
-        }
+        let has = file.read_full(&mut first, 0)?;
         Ok(match first.first_chunk().and_then(Header::parse) {
             Some(header) if len >= HEADER as u64 => Start::Header(header, header.damaged_copy(&first[..HEADER])),
             _ if frame::is_unfinished_header(&first[..has]) => Start::Unfinished,

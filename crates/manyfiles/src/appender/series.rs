@@ -44,6 +44,23 @@ impl Series {
         if number == 0 { self.base.clone() } else { self.beside(&format!(".{number:06}")) }
     }
 
+    /// The path of a file that was compressed.
+    pub(super) fn packed_path(&self, number: u64) -> PathBuf {
+        self.beside(&format!(".{number:06}{PACKED}"))
+    }
+
+    /// Removes a file that is not written to any more, compressed or not, durably: no later one goes before it.
+    pub(super) fn remove(&self, storage: &dyn Storage, number: u64) -> Result<()> {
+        // A file without a number is not compressed.
+        for path in [self.packed_path(number), self.path(number)].into_iter().skip(usize::from(number == 0)) {
+            match storage.remove(&path) {
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                other => other.map_err(|cause| Error::new(Operation::Remove, path, cause))?,
+            }
+        }
+        self.sync_folder(storage)
+    }
+
     /// The number that comes behind another one.
     pub(super) fn next(&self, number: u64) -> Result<u64> {
         number.checked_add(1).ok_or_else(|| {
@@ -60,16 +77,36 @@ impl Series {
         path.into()
     }
 
-    /// The numbers of the files that are there, in order.
+    /// The numbers of the files that are there, compressed or not, in order.
     pub(super) fn numbers(&self, storage: &dyn Storage) -> Result<Vec<u64>> {
+        self.list(storage, |name, base| number_of(packed_of(name).unwrap_or(name), base))
+    }
+
+    /// The numbers of the files that are not compressed, in order.
+    #[cfg(feature = "zstd")]
+    pub(super) fn plain_numbers(&self, storage: &dyn Storage) -> Result<Vec<u64>> {
+        self.list(storage, number_of)
+    }
+
+    fn list(&self, storage: &dyn Storage, number_of: impl Fn(&OsStr, &OsStr) -> Option<u64>) -> Result<Vec<u64>> {
         let folder = self.folder();
-        let name = self.base.file_name().expect("it has one");
+        let base = self.base.file_name().expect("it has one");
         let names = storage.list(folder).map_err(|cause| Error::new(Operation::Open, folder, cause))?;
-        let number = |other: &OsString| if other == name { Some(0) } else { number_of(other, name) };
+        let number = |name: &OsString| if name == base { Some(0) } else { number_of(name, base) };
         let mut numbers: Vec<u64> = names.iter().filter_map(number).collect();
         numbers.sort_unstable();
+        numbers.dedup();
         Ok(numbers)
     }
+}
+
+/// What a compressed file's name ends in.
+const PACKED: &str = ".zst";
+
+/// The name that a compressed file had before.
+fn packed_of(name: &OsStr) -> Option<&OsStr> {
+    let name = Path::new(name);
+    (name.extension()? == &PACKED[1..]).then(|| name.file_stem())?
 }
 
 /// Of `events.000003`: 3, if `base` is `events`.

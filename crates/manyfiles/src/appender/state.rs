@@ -12,7 +12,6 @@ use super::batch::{Batch, NewFile};
 use super::frame::{self, HEADER, Header};
 use super::options::Options;
 use super::progress::Progress;
-use crate::Error;
 
 pub(super) struct State {
     // Records.
@@ -51,9 +50,6 @@ pub(super) struct State {
     pub(super) has_flusher: bool,
     /// Nothing is appended any more.
     pub(super) is_closing: bool,
-
-    /// What went wrong with files that are not written to any more, and nobody has asked for yet.
-    pub(super) upkeep_errors: Vec<Error>,
 
     pub(super) wakers: Wakers,
     /// Threads that wait on behalf of tasks: for writes, and for syncs.
@@ -125,7 +121,6 @@ impl State {
             flush_at: None,
             has_flusher: false,
             is_closing: false,
-            upkeep_errors: Vec::new(),
             wakers: Wakers::default(),
             helpers: [false; 2],
         }

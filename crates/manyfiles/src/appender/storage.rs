@@ -45,14 +45,26 @@ pub(super) struct Measure {
 }
 
 /// Something that can be read at any place.
-pub(super) trait ReadAt {
+pub(super) trait ReadAt: Send + Sync {
     /// Reads up to as many bytes as `buffer` holds; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn len(&self) -> io::Result<u64>;
+
+    /// Fills `buffer` from there, as far as the file goes.
+    fn read_full(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut has = 0;
+        while has < buffer.len() {
+            match self.read_at(&mut buffer[has..], offset + has as u64)? {
+                0 => break,
+                n => has += n,
+            }
+        }
+        Ok(has)
+    }
 }
 
 /// A file to write.
-pub(super) trait StoredFile: ReadAt + Send + Sync {
+pub(super) trait StoredFile: ReadAt {
     /// How long ago it was made, by a clock that people set.
     fn age(&self) -> io::Result<Duration>;
     /// One write; it may fall short.

@@ -4,7 +4,10 @@ use std::sync::PoisonError;
 
 use super::asynchronous::wake;
 use super::batch::{Batch, NewFile, Piece};
+use super::files::Files;
+use super::frame::HEADER;
 use super::group::{Group, Guard};
+use super::moved::Seen;
 use crate::{Operation, Result};
 
 impl Group {
@@ -26,6 +29,11 @@ impl Group {
 
     fn write_batch(&self, batch: &Batch, rest: &[u8], syncs: bool) {
         let mut pieces = batch.pieces().peekable();
+        if let Some((first, _)) = pieces.peek()
+            && let Err(error) = self.find_file_again(first.offset)
+        {
+            return self.fail(error);
+        }
         while let Some((piece, bytes)) = pieces.next() {
             let rest = if pieces.peek().is_none() { rest } else { &[] };
             let result = match &piece.new_file {
@@ -60,6 +68,31 @@ impl Group {
 
     /// Begins a new file when the old one is durable.
     fn rotate(&self, new_file: &NewFile) -> Result<()> {
+        let begun = if self.options.framed { HEADER as u64 } else { 0 };
+        let newest = self.leave_file(begun, |files| {
+            files.rotate(new_file.header, new_file.old_end)?;
+            Ok(files.number)
+        })?;
+        self.upkeep.goes_on(newest);
+        Ok(())
+    }
+
+    /// Another program may have moved, removed or cut a file that only the appender should: then what is written goes to the file
+    /// that has the name now, or behind what is left. `end` is where the appender has come to.
+    fn find_file_again(&self, end: u64) -> Result<()> {
+        if self.options.framed || self.options.rotates() {
+            return Ok(());
+        }
+        match self.with_files(|files| files.look(end, self.storage.now())) {
+            Seen::Same => Ok(()),
+            Seen::Moved => self.leave_file(end, |files| files.open_again(end)),
+            // What is gone no sync could bring back.
+            Seen::Cut => self.leave_file(end, |files| files.go_on_behind_cut(end)),
+        }
+    }
+
+    /// Changes the file that is written to when what was written is durable. The next one begins at this place, as the appender counts.
+    fn leave_file<R>(&self, begun: u64, change: impl FnOnce(&mut Files) -> Result<R>) -> Result<R> {
         // Waits until a sync in flight is done.
         let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
@@ -75,15 +108,12 @@ impl Group {
         }
         state.progress.synced(covered);
         drop(state);
-        let rotated = files.rotate(new_file.header, new_file.old_end);
-        if rotated.is_ok() {
-            self.lock().progress.begins_file(self.options.framed);
+        let changed = change(&mut files);
+        if changed.is_ok() {
+            self.lock().progress.begins_file(begun);
         }
         drop(files);
         self.wake_everybody();
-        if rotated.is_ok() {
-            self.remove_old();
-        }
-        rotated
+        changed
     }
 }

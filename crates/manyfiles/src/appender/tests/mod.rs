@@ -10,6 +10,10 @@ mod failures;
 #[cfg(not(loom))]
 mod flushing;
 #[cfg(not(loom))]
+mod moved;
+#[cfg(all(not(loom), feature = "zstd"))]
+mod packing;
+#[cfg(not(loom))]
 mod repairs;
 #[cfg(not(loom))]
 mod retention;

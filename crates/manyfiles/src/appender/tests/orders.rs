@@ -122,7 +122,8 @@ impl ReadAt for Scene {
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(0)
+        let inner = self.0.lock().unwrap();
+        Ok((inner.written.len() - inner.base) as u64)
     }
 }
 

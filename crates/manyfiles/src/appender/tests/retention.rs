@@ -72,7 +72,7 @@ fn a_file_that_cannot_be_removed_stays_with_those_behind_it_and_the_log_goes_on(
     let errors = appender.take_upkeep_errors();
     assert_eq!(errors.len(), left.len() - 2);
     assert_eq!(errors[0].raw_os_error(), Some(13));
-    assert!(errors[0].path().unwrap().to_string_lossy().ends_with("records.000001"));
+    assert!(errors[0].path().unwrap().to_string_lossy().contains("records.000001"));
     assert!(appender.take_upkeep_errors().is_empty(), "each is told once");
     // What hindered is gone: the next new file takes all of them away.
     disk.next_process();

@@ -213,7 +213,7 @@ impl ReadAt for Scales {
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(0)
+        Ok(if self.is_note { 0 } else { self.weight.load(Ordering::Relaxed) })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -133,4 +133,52 @@ fn a_failure_that_only_a_dropped_future_would_have_heard_of_is_still_to_be_told(
     assert_eq!(receipt.state(), State::Failed);
     assert!(!appender.group.is_told(), "the task was woken, and never asked");
     assert_eq!(appender.close().unwrap_err().raw_os_error(), Some(28));
+}
+
+#[test]
+fn closing_blocks_no_task_and_its_result_comes_when_all_is_durable() {
+    let disk = Disk::default();
+    let path: PathBuf = std::path::absolute("/disk/records").unwrap();
+    let appender = Appender::new(&path, Appender::options(), Arc::new(disk.clone())).unwrap();
+    let receipt = appender.append(b"one").unwrap();
+    let gate = disk.hold_syncs();
+    let (waker, woken) = tells();
+    let mut closing = pin!(appender.close_async());
+    gate.wait_until_one_is_held();
+    assert!(closing.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    assert_ne!(receipt.state(), State::Durable);
+    gate.open();
+    woken.recv_timeout(HANGS).expect("nobody wakes the task");
+    match closing.as_mut().poll(&mut Context::from_waker(&waker)) {
+        Poll::Ready(result) => result.unwrap(),
+        Poll::Pending => panic!("it was woken for nothing"),
+    }
+    assert_eq!(receipt.state(), State::Durable);
+}
+
+#[test]
+fn a_close_that_fails_tells_its_task_and_one_whose_future_was_dropped_closes_all_the_same() {
+    let path: PathBuf = std::path::absolute("/disk/records").unwrap();
+    for is_dropped in [false, true] {
+        let disk = Disk::default();
+        let appender = Appender::new(&path, Appender::options(), Arc::new(disk.clone())).unwrap();
+        let receipt = appender.append(b"one").unwrap();
+        if !is_dropped {
+            disk.inject(Call::Sync, 1, Fault::Fail { errno: 5, for_good: false });
+        }
+        let (waker, woken) = tells();
+        let mut closing = Box::pin(appender.close_async());
+        if is_dropped {
+            drop(closing);
+            receipt.wait_durable().unwrap();
+            continue;
+        }
+        let mut polled = closing.as_mut().poll(&mut Context::from_waker(&waker));
+        if polled.is_pending() {
+            woken.recv_timeout(HANGS).unwrap();
+            polled = closing.as_mut().poll(&mut Context::from_waker(&waker));
+        }
+        let Poll::Ready(Err(error)) = polled else { panic!("{polled:?}") };
+        assert_eq!(error.raw_os_error(), Some(5));
+    }
 }

@@ -1,0 +1,212 @@
+//! Compressing files that are not written to any more, on a thread.
+//!
+//! A file is compressed to one under a temporary name, which is read back and compared, and synced. It takes the name
+//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read, and compressed anew.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use super::leftovers;
+use super::packed;
+use super::storage::StoredFile;
+use super::upkeep::Upkeep;
+use crate::{Error, Operation, Result};
+
+/// The library's default: on text about 400 MB each second, to a fourth or less.
+const LEVEL: i32 = 3;
+/// Compressing and reading keep so many bytes, as a power of two: 1 MiB.
+const WINDOW: u32 = 20;
+/// How much is compressed before it is asked again whether to stop.
+const CHUNK: usize = 256 << 10;
+const STACK: usize = 512 << 10;
+
+/// The thread that compresses, while there is something to do.
+pub(super) struct Packer {
+    is_wanted: bool,
+    must_stop: AtomicBool,
+    work: Mutex<Work>,
+}
+
+#[derive(Default)]
+struct Work {
+    thread: Option<JoinHandle<()>>,
+    is_running: bool,
+    /// Files before this one are to be compressed.
+    newest: u64,
+}
+
+impl Packer {
+    pub(super) fn new(is_wanted: bool) -> Packer {
+        Packer { is_wanted, must_stop: AtomicBool::new(false), work: Mutex::default() }
+    }
+
+    fn work(&self) -> std::sync::MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns when the thread has ended. What it was about to do the next appender does.
+    pub(super) fn stop(&self) {
+        self.must_stop.store(true, Ordering::Relaxed);
+        let thread = self.work().thread.take();
+        // A panic there has been printed, and costs nothing but the compression.
+        thread.map_or(Ok(()), JoinHandle::join).unwrap_or(());
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_running(&self) -> bool {
+        self.work().is_running
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.must_stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Upkeep {
+    pub(super) fn start_packing(self: &Arc<Upkeep>, newest: u64) {
+        if !self.packer.is_wanted {
+            return;
+        }
+        let mut work = self.packer.work();
+        work.newest = newest;
+        if std::mem::replace(&mut work.is_running, true) {
+            return; // it looks again before it ends
+        }
+        let upkeep = Arc::clone(self);
+        let builder = Builder::new().name("manyfiles-pack".into()).stack_size(STACK);
+        match builder.spawn(move || upkeep.pack_until_done()) {
+            // The one before it has nothing to do any more.
+            Ok(thread) => work.thread = Some(thread),
+            Err(cause) => {
+                work.is_running = false;
+                drop(work);
+                self.tell(Error::new(Operation::Create, self.series.base(), cause));
+            }
+        }
+    }
+
+    fn pack_until_done(&self) {
+        loop {
+            let newest = self.packer.work().newest;
+            if let Err(error) = self.pack_before(newest) {
+                self.tell(error);
+            }
+            let mut work = self.packer.work();
+            if work.newest == newest || self.packer.is_stopped() {
+                work.is_running = false;
+                return;
+            }
+        }
+    }
+
+    /// Compresses all files before this one that are not. The first failure ends it: the next new file is the next attempt.
+    pub(super) fn pack_before(&self, newest: u64) -> Result<()> {
+        let numbers = self.series.plain_numbers(&*self.storage)?;
+        // A file without a number would get a name that anybody may have.
+        for number in numbers.into_iter().filter(|&number| 0 < number && number < newest) {
+            if self.packer.is_stopped() {
+                break;
+            }
+            self.pack(number)?;
+        }
+        Ok(())
+    }
+
+    fn pack(&self, number: u64) -> Result<()> {
+        let path = self.series.path(number);
+        let file = match self.storage.open_to_read(&path) {
+            // Removed meanwhile.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
+        };
+        let (temporary, copy) = leftovers::create(&*self.storage, &self.series)?;
+        let packed = self
+            .compress(&*file, &path, &*copy, &temporary)
+            .and_then(|is_done| if is_done { self.take_place(&*file, &temporary, number) } else { Ok(false) });
+        if !matches!(packed, Ok(true)) {
+            self.storage.remove(&temporary).unwrap_or(());
+        }
+        packed?;
+        copy.close().map_err(|cause| Error::new(Operation::Close, path, cause))
+    }
+
+    /// Returns false if it was stopped.
+    fn compress(&self, file: &dyn StoredFile, path: &Path, copy: &dyn StoredFile, copy_path: &Path) -> Result<bool> {
+        let read = |cause| Error::new(Operation::Read, path, cause);
+        let write = |cause| Error::new(Operation::Write, copy_path, cause);
+        let len = file.len().map_err(read)?;
+        let mut encoder = zstd::Encoder::new(Sink { file: copy, at: 0 }, LEVEL).map_err(write)?;
+        encoder.set_pledged_src_size(Some(len)).map_err(write)?;
+        encoder.include_checksum(true).map_err(write)?;
+        encoder.window_log(WINDOW).map_err(write)?;
+        let (mut buffer, mut at) = (vec![0; CHUNK], 0);
+        while at < len {
+            if self.packer.is_stopped() {
+                return Ok(false);
+            }
+            let has = file.read_full(&mut buffer, at).map_err(read)?;
+            if has == 0 {
+                return Err(read(io::ErrorKind::UnexpectedEof.into()));
+            }
+            encoder.write_all(&buffer[..has]).map_err(write)?;
+            at += has as u64;
+        }
+        encoder.finish().map_err(write)?;
+        copy.sync().map_err(|cause| Error::new(Operation::Sync, copy_path, cause))?;
+        // Read from the page cache; what the disk makes of it the checksum tells whoever reads it later.
+        let again =
+            self.storage.open_to_read(copy_path).map_err(|cause| Error::new(Operation::Open, copy_path, cause))?;
+        let again = packed::open(again).map_err(|cause| Error::new(Operation::Read, copy_path, cause))?;
+        let mut unpacked = vec![0; CHUNK];
+        let mut at = 0;
+        while at < len {
+            if self.packer.is_stopped() {
+                return Ok(false);
+            }
+            let has = file.read_full(&mut buffer, at).map_err(read)?;
+            let same =
+                again.read_full(&mut unpacked, at).map_err(|cause| Error::new(Operation::Read, copy_path, cause))?;
+            if has == 0 || same != has || unpacked[..has] != buffer[..has] {
+                let cause = io::Error::new(io::ErrorKind::InvalidData, "what was compressed is not what comes back");
+                return Err(read(cause));
+            }
+            at += has as u64;
+        }
+        Ok(true)
+    }
+
+    /// The compressed file is in the log, and then the plain one is not. Returns false if that was removed meanwhile.
+    fn take_place(&self, file: &dyn StoredFile, temporary: &Path, number: u64) -> Result<bool> {
+        let _names = self.lock_names();
+        let (path, packed) = (self.series.path(number), self.series.packed_path(number));
+        if !file.is_at(&path).map_err(|cause| Error::new(Operation::Metadata, &*path, cause))? {
+            return Ok(false);
+        }
+        let rename = |cause| Error::new(Operation::Rename, PathBuf::from(&packed), cause);
+        self.storage.replace(temporary, &packed).map_err(rename)?;
+        self.series.sync_folder(&*self.storage)?;
+        self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
+        Ok(true)
+    }
+}
+
+/// Writes a file from its beginning on.
+struct Sink<'a> {
+    file: &'a dyn StoredFile,
+    at: u64,
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write_at(bytes, self.at)?;
+        self.at += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

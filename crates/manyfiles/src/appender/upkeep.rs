@@ -1,0 +1,68 @@
+//! What is done with files that are not written to any more: the oldest are removed, the others compressed, as was asked for.
+//!
+//! Nothing here fails the log. Errors are kept for whoever asks.
+
+use std::sync::{Arc, PoisonError};
+
+use super::options::Options;
+use super::retention::Keep;
+use super::series::Series;
+use super::storage::Storage;
+use super::sync::{Mutex, MutexGuard};
+use crate::Error;
+
+pub(super) struct Upkeep {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) series: Series,
+    pub(super) keep: Keep,
+    errors: Mutex<Vec<Error>>,
+    /// Had by whoever removes or replaces names of files: so no file comes back under another name after it was removed.
+    names: Mutex<()>,
+    #[cfg(feature = "zstd")]
+    pub(super) packer: super::packing::Packer,
+}
+
+/// Of very many errors the first are kept.
+const MOST_ERRORS: usize = 64;
+
+impl Upkeep {
+    pub(super) fn new(storage: Arc<dyn Storage>, series: Series, options: &Options) -> Upkeep {
+        Upkeep {
+            storage,
+            series,
+            keep: options.keep,
+            errors: Mutex::new(Vec::new()),
+            names: Mutex::new(()),
+            #[cfg(feature = "zstd")]
+            packer: super::packing::Packer::new(options.compress),
+        }
+    }
+
+    /// A file was begun, or the log opened: all files before this one are not written to any more.
+    pub(super) fn goes_on(self: &Arc<Upkeep>, newest: u64) {
+        self.remove_old(newest);
+        #[cfg(feature = "zstd")]
+        self.start_packing(newest);
+    }
+
+    /// Returns when nothing is done any more.
+    pub(super) fn stop(&self) {
+        #[cfg(feature = "zstd")]
+        self.packer.stop();
+    }
+
+    pub(super) fn lock_names(&self) -> MutexGuard<'_, ()> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tell(&self, error: Error) {
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        if errors.len() < MOST_ERRORS {
+            errors.push(error);
+        }
+    }
+
+    pub(super) fn take_errors(&self) -> Vec<Error> {
+        std::mem::take(&mut *self.errors.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
