@@ -201,10 +201,23 @@ impl Current {
         self.scanner.is_clean_end()
     }
 
-    /// Whether the file is longer, or its end another, than when it was looked at last.
-    pub(super) fn look_again(&mut self) -> io::Result<bool> {
+    /// Whether there is nothing where the next frame will be: no bytes, or zeros, which no frame begins with. One short read tells.
+    pub(super) fn has_nothing(&self) -> io::Result<bool> {
+        let mut first = [0; FRAME];
+        self.file.read_at(&mut first, self.scanner.position())?;
+        Ok(first == [0; FRAME])
+    }
+
+    /// Somebody has written since the file was read.
+    pub(super) fn has_changed(&mut self) -> io::Result<()> {
         self.len = self.file.len()?;
         self.scanner.look_again(self.len);
+        Ok(())
+    }
+
+    /// Whether the file is longer, or its end another, than when it was looked at last.
+    pub(super) fn look_again(&mut self) -> io::Result<bool> {
+        self.has_changed()?;
         let at = self.scanner.position();
         let found = self.scanner.next(&*self.file);
         let is_record = matches!(found?, Found::Record(_));
