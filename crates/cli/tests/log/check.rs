@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -130,4 +132,33 @@ fn progress_is_a_line_a_second_in_a_log() {
     let made = Made::of(framed(), 3);
     // Too short for one: nothing is shown.
     check(made.folder(), &["events", "--progress", "always"]).code(0).does_not_say("read");
+}
+
+#[test]
+fn compressed_files_are_files_of_the_log() {
+    let made = Made::of(rotated(), 60);
+    // A thread does it while the log is open.
+    let appender = rotated().compress(true).open(made.path()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !made.folder().join("events.000001.zst").exists() || made.folder().join("events.000001").exists() {
+        assert!(Instant::now() < deadline, "nothing was compressed: {:?}", made.files());
+        thread::sleep(Duration::from_millis(5));
+    }
+    appender.close().unwrap();
+    let mut files = made.files();
+    files.retain(|file| !file.contains("manyfiles"));
+    let ran = check(made.folder(), &["events"]).code(0);
+    assert!(ran.out.contains("events.000001.zst") && ran.out.contains("nothing is wrong: 60 records"), "{ran:#?}");
+    for file in &files {
+        assert_eq!(manyfiles(made.folder(), &["log", "cat", file]).code(0).out, crate::made::lines(0..60), "{file}");
+    }
+    assert_eq!(
+        manyfiles(made.folder(), &["log", "tail", "events", "-n", "50"]).code(0).out,
+        crate::made::lines(10..60)
+    );
+    let from = made.positions[3].0.to_string();
+    assert_eq!(
+        manyfiles(made.folder(), &["log", "cat", "events", "--from", &from]).code(0).out,
+        crate::made::lines(3..60)
+    );
 }
