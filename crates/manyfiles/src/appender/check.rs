@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::frame::{HEADER, Header};
+use super::losses::Damage;
 use super::reader::{Current, Item, Opened, open_file};
 use super::receipt::Position;
-use super::records::Damage;
 use super::series::Series;
 use super::storage::{FileSystem, Storage};
 use crate::{Error, Operation, Result};

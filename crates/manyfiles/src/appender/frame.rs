@@ -24,7 +24,7 @@
 //!
 //! What was set aside stands where damaged bytes were, and is as long: all other frames keep their places, which their checks hold.
 
-use super::records::Damage;
+use super::losses::Damage;
 
 /// The header's length.
 pub(super) const HEADER: usize = 2 * COPY;

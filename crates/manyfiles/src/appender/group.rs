@@ -330,12 +330,6 @@ impl Group {
         state
     }
 
-    /// What is made here fails everything if its owner panics: nobody else would ever do what that thread was about to do. It must not
-    /// be under the lock of [`State`] when it goes, so the caller's work is in a function of its own.
-    pub(super) fn takes_role(&self, operation: Operation) -> Role<'_> {
-        Role { group: self, operation, ended_well: false }
-    }
-
     pub(super) fn fail(&self, error: Error) {
         self.lock().progress.fails(error);
         self.wake_everybody();
@@ -377,36 +371,4 @@ impl Group {
 /// The failure that there must be.
 fn told(state: &mut State) -> Error {
     state.progress.tell().expect("a write that did not happen has failed")
-}
-
-/// A role that a thread has. See [`Group::takes_role`].
-pub(super) struct Role<'a> {
-    group: &'a Group,
-    operation: Operation,
-    ended_well: bool,
-}
-
-impl Role<'_> {
-    pub(super) fn ends_well(mut self) {
-        self.ended_well = true;
-    }
-}
-
-impl Drop for Role<'_> {
-    fn drop(&mut self) {
-        if self.ended_well {
-            return;
-        }
-        let cause = std::io::Error::other("the thread that did this for all has panicked");
-        let error = self.group.with_files(|files| files.error(self.operation, cause));
-        let mut state = self.group.lock();
-        state.progress.fails(error);
-        if self.operation == Operation::Write {
-            state.writing = false;
-        } else {
-            (state.leading, state.reserved, state.gathering.sleeping) = (false, false, false);
-        }
-        drop(state);
-        self.group.wake_everybody();
-    }
 }

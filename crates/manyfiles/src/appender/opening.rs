@@ -14,9 +14,9 @@ use super::appender::Recovery;
 use super::files::{Files, Tail, busy};
 use super::frame::{self, HEADER, Header};
 use super::leftovers;
+use super::losses::Damage;
 use super::note::{self, Note};
 use super::options::{OnDamage, Options};
-use super::records::Damage;
 use super::repair::repair_file;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
@@ -130,12 +130,20 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
     let mut files = Files::new(storage, series, true, last);
     let mut file = files.lock_last()?;
     let mut set_aside = None;
-    if options.on_damage == OnDamage::SetAside
-        && let Some((repaired, whole)) = repair_file(&*files.storage, &files.series, last, None)?
-    {
-        let damaged = std::mem::replace(&mut file, whole);
-        damaged.close().map_err(|cause| files.error(Operation::Close, cause))?;
-        set_aside = Some(repaired);
+    if options.on_damage == OnDamage::SetAside {
+        let mut damaged = Some(file);
+        let repaired = repair_file(&*files.storage, &files.series, last, None, &mut damaged)?;
+        file = match (repaired, damaged) {
+            (Some((repaired, whole)), damaged) => {
+                damaged
+                    .map_or(Ok(()), |damaged| damaged.close())
+                    .map_err(|cause| files.error(Operation::Close, cause))?;
+                set_aside = Some(repaired);
+                whole
+            }
+            (None, Some(file)) => file,
+            (None, None) => unreachable!("it is only given back where the file is replaced"),
+        };
     }
     let len = file.len().map_err(|cause| files.error(Operation::Open, cause))?;
     let header = match Scanner::start(&*file, len).map_err(|cause| files.error(Operation::Read, cause))? {

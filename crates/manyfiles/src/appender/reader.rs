@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::frame::{FRAME, HEADER, Header};
+use super::losses::Damage;
 use super::packed;
-use super::records::Damage;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
 use super::storage::{ReadAt, Storage};

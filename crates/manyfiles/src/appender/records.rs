@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::follow::Follow;
 use super::last;
+use super::losses::Missing;
 use super::reader::{Current, Item, Next, Opened, not_framed, open_file};
 use super::receipt::Position;
 use super::series::Series;
@@ -22,7 +23,7 @@ use crate::{Error, Operation, Result};
 /// machine crashed. What a crash tore off the end is left out, and [`torn_bytes`](Records::torn_bytes) says how much that was.
 ///
 /// **Damage** is something else: bytes that were durable and are not what they were. Each stretch is an error, in its place, whose
-/// cause is a [`Damage`]; what follows it is read on. The two can be told apart up to the last sync but one, and in a file that
+/// cause is a [`Damage`](super::Damage); what follows it is read on. The two can be told apart up to the last sync but one, and in a file that
 /// was closed in order or left for the next one, up to its end. A damaged record in the last group before a crash counts as torn.
 ///
 /// **Files that are gone** while this reads the log, or are missing between others, are told by one error in their place, whose cause is
@@ -70,67 +71,6 @@ pub struct Records {
 
 /// So often in a row only one place is looked at; then whether what is behind it tells of damage there.
 const GLANCES: u32 = 20;
-
-/// Bytes in a file of records that were durable once and are not what they were. The cause of an [`Error`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Damage {
-    /// Where they begin in the file.
-    pub offset: u64,
-    /// How many there are up to the next whole record, or the end.
-    pub bytes: u64,
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Damage { offset, bytes } = self;
-        write!(
-            f,
-            "it is damaged: {bytes} bytes at {offset} were durable and have changed; reading shows what is left, \
-             and a copy may have them"
-        )
-    }
-}
-
-impl std::error::Error for Damage {}
-
-impl From<Damage> for io::Error {
-    fn from(damage: Damage) -> io::Error {
-        io::Error::new(io::ErrorKind::InvalidData, damage)
-    }
-}
-
-/// Records that are not in the log any more, because their files were removed: by [`Appender::remove_before`](super::Appender::remove_before),
-/// by an appender that [keeps](super::Options::keep_files) only so many, or by somebody else. The cause of an [`Error`] of kind
-/// `NotFound`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Missing {
-    /// The first position that is missing.
-    pub from: Position,
-    /// Where the log goes on, if it does.
-    pub to: Option<Position>,
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Position(from) = self.from;
-        match self.to {
-            Some(Position(to)) => {
-                write!(f, "the records from position {from} up to {to} are missing: their file is gone")
-            }
-            None => write!(f, "the records from position {from} on are missing: their file is gone"),
-        }
-    }
-}
-
-impl std::error::Error for Missing {}
-
-impl From<Missing> for io::Error {
-    fn from(missing: Missing) -> io::Error {
-        io::Error::new(io::ErrorKind::NotFound, missing)
-    }
-}
 
 impl Records {
     /// Opens the log at `path`: the file of that name, and those of that name with a number.

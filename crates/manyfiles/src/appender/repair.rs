@@ -13,8 +13,8 @@ use std::sync::Arc;
 use super::files::{Files, write_all};
 use super::frame::{self, HEADER, Header, MARK};
 use super::leftovers;
+use super::losses::Damage;
 use super::reader::{Current, Item, Opened, open_file};
-use super::records::Damage;
 use super::scan::{Found, Scanner};
 use super::series::Series;
 use super::storage::{FileSystem, ReadAt, Storage, StoredFile};
@@ -46,6 +46,8 @@ pub struct Repaired {
 /// Not repaired is what no copy could mend: a file that is missing between others, that does not begin as a file of framed records, or of
 /// which a part cannot be read. [`check`](super::check) shows these before and after.
 ///
+/// On Windows it may fail while a reader has the damaged file open.
+///
 /// Needs room on the disk for two copies of the damaged file for a while, and for one from then on. Fails if an appender has the log
 /// open (`ResourceBusy`), or with the first call that failed: files that were repaired before that stay so.
 pub fn repair(path: impl AsRef<Path>) -> Result<Vec<Repaired>> {
@@ -60,26 +62,29 @@ pub(super) fn repair_in(storage: Arc<dyn Storage>, path: &Path) -> Result<Vec<Re
     };
     // No appender has the log while this does.
     let files = Files::new(Arc::clone(&storage), series, true, last);
-    let lock = files.lock_last()?;
+    let mut lock = Some(files.lock_last()?);
     leftovers::remove(&*storage, &files.series);
     let mut all = Vec::new();
     for (at, &number) in numbers.iter().enumerate() {
-        let repaired = repair_file(&*storage, &files.series, number, numbers.get(at + 1).copied())?;
+        let lock = if number == last { &mut lock } else { &mut None };
+        let repaired = repair_file(&*storage, &files.series, number, numbers.get(at + 1).copied(), lock)?;
         if let Some((repaired, file)) = repaired {
             file.close().map_err(|cause| Error::new(Operation::Close, &*repaired.path, cause))?;
             all.push(repaired);
         }
     }
-    lock.close().map_err(|cause| Error::new(Operation::Close, files.path(), cause))?;
+    lock.map_or(Ok(()), |lock| lock.close()).map_err(|cause| files.error(Operation::Close, cause))?;
     Ok(all)
 }
 
-/// Repairs one file, if it is damaged. Returns the new one too, locked. The caller has the log for itself.
+/// Repairs one file, if it is damaged. Returns the new one too, locked. The caller has the log for itself; `lock` is his handle of
+/// this file, if he has one.
 pub(super) fn repair_file(
     storage: &dyn Storage,
     series: &Series,
     number: u64,
     next: Option<u64>,
+    lock: &mut Option<Box<dyn StoredFile>>,
 ) -> Result<Option<(Repaired, Box<dyn StoredFile>)>> {
     // What cannot be read is told by whoever reads, and is not mended here.
     let Ok(Opened::File(opened)) = open_file(storage, series, number) else { return Ok(None) };
@@ -107,7 +112,8 @@ pub(super) fn repair_file(
     let from = Source { file: current.file(), path: &damaged_path };
     let made =
         whole.write(from, to).and_then(|()| whole.verify(to.source())).and_then(|()| keep(storage, series, damaged));
-    let made = made.and_then(|kept| match storage.replace(&temporary, &path) {
+    drop((current, next, file));
+    let made = made.and_then(|kept| match take_place(storage, &temporary, &path, lock) {
         Ok(()) => Ok(kept),
         Err(cause) => Err(Error::new(Operation::Rename, &*path, cause)),
     });
@@ -126,6 +132,23 @@ pub(super) fn repair_file(
     }
     let damage = of_header.into_iter().chain(whole.damage).collect();
     Ok(Some((Repaired { path, kept, damage }, copy)))
+}
+
+/// The new file takes the damaged one's name. Where a file that is open cannot be replaced, as on some systems of Windows, the lock is given
+/// back before; whoever opens the file in that moment keeps it from being replaced, and the repair fails.
+fn take_place(
+    storage: &dyn Storage,
+    temporary: &Path,
+    path: &Path,
+    lock: &mut Option<Box<dyn StoredFile>>,
+) -> io::Result<()> {
+    match storage.replace(temporary, path) {
+        Err(cause) if cfg!(windows) && cause.kind() == io::ErrorKind::PermissionDenied => {
+            lock.take().map_or(Ok(()), |lock| lock.close())?;
+            storage.replace(temporary, path)
+        }
+        other => other,
+    }
 }
 
 /// The damaged stretches; `None` if the file cannot be read to its end.

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::frame::{self, FRAME, HEADER, Header, MARK, Mark};
-use super::records::Damage;
+use super::losses::Damage;
 use super::storage::ReadAt;
 
 /// Reads frames one after the other.

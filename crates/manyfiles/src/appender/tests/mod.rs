@@ -14,6 +14,8 @@ mod moved;
 #[cfg(all(not(loom), feature = "zstd"))]
 mod packing;
 #[cfg(not(loom))]
+mod promises;
+#[cfg(not(loom))]
 mod repairs;
 #[cfg(not(loom))]
 mod retention;

@@ -1,0 +1,67 @@
+//! [`Damage`] and [`Missing`]: what a log had and has no more.
+
+use std::fmt;
+use std::io;
+
+use super::receipt::Position;
+
+/// Bytes in a file of records that were durable once and are not what they were. The cause of an [`Error`](crate::Error).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// Where they begin in the file.
+    pub offset: u64,
+    /// How many there are up to the next whole record, or the end.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Damage { offset, bytes } = self;
+        write!(
+            f,
+            "it is damaged: {bytes} bytes at {offset} were durable and have changed; reading shows what is left, \
+             and a copy may have them"
+        )
+    }
+}
+
+impl std::error::Error for Damage {}
+
+impl From<Damage> for io::Error {
+    fn from(damage: Damage) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, damage)
+    }
+}
+
+/// Records that are not in the log any more, because their files were removed: by [`Appender::remove_before`](super::Appender::remove_before),
+/// by an appender that [keeps](super::Options::keep_files) only so many, or by somebody else. The cause of an [`Error`](crate::Error) of kind
+/// `NotFound`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Missing {
+    /// The first position that is missing.
+    pub from: Position,
+    /// Where the log goes on, if it does.
+    pub to: Option<Position>,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position(from) = self.from;
+        match self.to {
+            Some(Position(to)) => {
+                write!(f, "the records from position {from} up to {to} are missing: their file is gone")
+            }
+            None => write!(f, "the records from position {from} on are missing: their file is gone"),
+        }
+    }
+}
+
+impl std::error::Error for Missing {}
+
+impl From<Missing> for io::Error {
+    fn from(missing: Missing) -> io::Error {
+        io::Error::new(io::ErrorKind::NotFound, missing)
+    }
+}

@@ -1,0 +1,294 @@
+//! A model of a disk and of the system's memory of it: what was written, what a sync made durable, what a failed sync lost, and
+//! what a kill, a power cut, a torn sector or a full disk leaves. Its calls fail when told to.
+//!
+//! What it takes for true of systems, each checked against real ones by `tests/appender_devices.rs`:
+//!
+//! - Until a sync, each sector is on the disk in any version that it ever had, or not at all; so is the length, and each name.
+//! - A failed sync leaves pages that programs see and the disk does not have. No later sync tells of them. A page that was new to
+//!   the file then is not mended by being written again, only by being cut off.
+//! - A kill stops between two pages of a long write, and leaves all else as programs see it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use content::Content;
+
+mod calls;
+mod content;
+
+/// A generator of numbers that a seed gives again: Knuth's MMIX, upper bits.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((u128::from(self.0 >> 16 << 16) * u128::from(limit)) >> 64) as u64
+    }
+
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A kind of call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Create,
+    Write,
+    SetLen,
+    Sync,
+    SyncFolder,
+    Rename,
+    Remove,
+    Close,
+}
+
+/// What a call does instead of what it should.
+#[derive(Clone, Copy, Debug)]
+pub enum Fault {
+    /// It fails with this number, and so do all of its kind after it if `for_good`.
+    Fail { errno: i32, for_good: bool },
+    /// It panics, as a call with a bug in it would.
+    Panic,
+    /// It writes a part: of `n` bytes `n / 2`, or one.
+    Short,
+}
+
+/// How everything stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    Kill,
+    Cut,
+}
+
+/// What is left of all files.
+pub type Remains = BTreeMap<PathBuf, Vec<u8>>;
+
+#[derive(Clone, Default)]
+pub struct Disk(Arc<Mutex<Inner>>);
+
+/// Holds up syncs until it is opened.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<(Mutex<(bool, u64)>, Condvar)>);
+
+impl Gate {
+    /// Returns when a sync has been held up.
+    pub fn wait_until_one_is_held(&self) {
+        let (state, changed) = &*self.0;
+        drop(changed.wait_while(state.lock().unwrap(), |(_, held)| *held == 0).unwrap());
+    }
+
+    pub fn open(&self) {
+        let (state, changed) = &*self.0;
+        state.lock().unwrap().0 = true;
+        changed.notify_all();
+    }
+
+    fn pass(&self) {
+        let (state, changed) = &*self.0;
+        let mut state = state.lock().unwrap();
+        state.1 += 1;
+        changed.notify_all();
+        drop(changed.wait_while(state, |(is_open, _)| !*is_open).unwrap());
+    }
+}
+
+#[derive(Default)]
+struct Inner {
+    names: BTreeMap<PathBuf, usize>,
+    durable_names: BTreeMap<PathBuf, usize>,
+    /// Changes of names since the folder was synced.
+    name_changes: Vec<NameChange>,
+    files: Vec<Content>,
+    clock: Duration,
+    /// Each for the nth call of a kind, from 1.
+    faults: Vec<(Call, u64, Fault)>,
+    counts: Vec<(Call, u64)>,
+    /// Calls that have failed as they were told to.
+    failed: u64,
+    /// Everything stops at this step, counted from 1: each call is one, a sync two.
+    stop_at: Option<(u64, Stop)>,
+    steps: u64,
+    /// It has stopped: calls do nothing and fail.
+    is_over: bool,
+    random: Random,
+    gate: Option<Gate>,
+    /// Numbers given away.
+    unique: u64,
+    remains: Option<Remains>,
+}
+
+impl Default for Random {
+    fn default() -> Random {
+        Random(1)
+    }
+}
+
+enum NameChange {
+    Made(PathBuf, usize),
+    Renamed(PathBuf, PathBuf, usize),
+    Removed(PathBuf),
+}
+
+impl Disk {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A disk with these files on it.
+    pub fn holding(files: &Remains) -> Disk {
+        let mut inner = Inner::default();
+        for (id, (path, bytes)) in files.iter().enumerate() {
+            inner.files.push(Content { now: bytes.clone(), durable: bytes.clone(), ..Content::default() });
+            inner.names.insert(path.clone(), id);
+        }
+        inner.durable_names = inner.names.clone();
+        Disk(Arc::new(Mutex::new(inner)))
+    }
+
+    /// Holds up every sync that begins from now on, until the gate is opened.
+    pub fn hold_syncs(&self) -> Gate {
+        self.lock().gate.get_or_insert_default().clone()
+    }
+
+    /// Chance, for what failed syncs and stops leave.
+    pub fn seed(&self, random: Random) {
+        self.lock().random = random;
+    }
+
+    /// Stops everything so many steps from now.
+    pub fn stop_at(&self, step: u64, stop: Stop) {
+        let mut inner = self.lock();
+        inner.stop_at = Some((inner.steps + step, stop));
+    }
+
+    /// Whether it has stopped.
+    pub fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
+    /// How many calls have failed as they were told to.
+    pub fn failed(&self) -> u64 {
+        self.lock().failed
+    }
+
+    /// The next process finds what programs see. Nothing fails any more: what was full is free.
+    pub fn next_process(&self) {
+        let mut inner = self.lock();
+        (inner.is_over, inner.stop_at) = (false, None);
+        inner.faults.clear();
+    }
+
+    /// Steps so far.
+    pub fn steps(&self) -> u64 {
+        self.lock().steps
+    }
+
+    /// What a power cut left, if it came.
+    pub fn remains(&self) -> Option<Remains> {
+        self.lock().remains.clone()
+    }
+
+    /// What a power cut leaves that comes now.
+    pub fn cut(&self, random: Random) -> Remains {
+        let mut inner = self.lock();
+        inner.random = random;
+        inner.cut()
+    }
+
+    pub fn inject(&self, call: Call, nth: u64, fault: Fault) {
+        let mut inner = self.lock();
+        inner.counts.clear();
+        inner.faults.push((call, nth, fault));
+    }
+
+    pub fn advance(&self, time: Duration) {
+        self.lock().clock += time;
+    }
+
+    /// A file's bytes as programs see them, and how many of them are durable.
+    pub fn file(&self, path: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
+        let inner = self.lock();
+        let content = &inner.files[*inner.names.get(path)?];
+        Some((content.now.clone(), content.durable.clone()))
+    }
+
+    /// All names that programs see.
+    pub fn names(&self) -> Vec<PathBuf> {
+        self.lock().names.keys().cloned().collect()
+    }
+
+    /// The names that would be there after a power cut.
+    pub fn durable_names(&self) -> Vec<PathBuf> {
+        self.lock().durable_names.keys().cloned().collect()
+    }
+}
+
+impl Inner {
+    /// Fails when everything has stopped, or stops now.
+    fn step(&mut self) -> io::Result<()> {
+        if self.is_over {
+            return Err(io::Error::other("the process is gone"));
+        }
+        self.steps += 1;
+        match self.stop_at {
+            Some((step, stop)) if step <= self.steps => {
+                self.is_over = true;
+                if stop == Stop::Cut {
+                    self.remains = Some(self.cut());
+                }
+                Err(io::Error::other("the process is gone"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a call, and says what it does instead.
+    fn call(&mut self, call: Call) -> io::Result<Option<Fault>> {
+        self.step()?;
+        let n = match self.counts.iter_mut().find(|(other, _)| *other == call) {
+            Some((_, n)) => {
+                *n += 1;
+                *n
+            }
+            None => {
+                self.counts.push((call, 1));
+                1
+            }
+        };
+        for &(_, nth, fault) in self.faults.iter().filter(|fault| fault.0 == call) {
+            match fault {
+                Fault::Fail { errno, for_good } if n == nth || for_good && n > nth => {
+                    self.failed += 1;
+                    return Err(io::Error::from_raw_os_error(errno));
+                }
+                Fault::Panic if n == nth => panic!("call number {n} has a bug"),
+                Fault::Short if n == nth => return Ok(Some(fault)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn cut(&mut self) -> Remains {
+        let mut names = self.durable_names.clone();
+        for change in &self.name_changes {
+            if self.random.one_in(2) {
+                continue;
+            }
+            match change {
+                NameChange::Made(path, id) => drop(names.insert(path.clone(), *id)),
+                NameChange::Renamed(from, to, id) => {
+                    names.remove(from);
+                    names.insert(to.clone(), *id);
+                }
+                NameChange::Removed(path) => drop(names.remove(path)),
+            }
+        }
+        names.into_iter().map(|(name, id)| (name, self.files[id].after_a_cut(&mut self.random))).collect()
+    }
+}
