@@ -41,7 +41,8 @@ fn contest(threads: usize, durable: bool, each: usize, place: &Place, plan: Plan
     book.enter(contest::run(Contest { group: "follow", what, place, entrants }, plan));
 }
 
-/// Times the threads that append. Followers are threads of this process: what they take of the processors is part of what they cost.
+/// Times the threads that append. Followers are threads of this process: what they take of the processors is part of
+/// what they cost.
 fn appending(folder: &Path, threads: usize, each: usize, durable: bool, followers: usize) -> Result<Sample> {
     fs::create_dir(folder)?;
     let path = folder.join(FILE);

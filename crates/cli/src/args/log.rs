@@ -8,8 +8,9 @@ use super::Progress;
 
 /// Read, check and repair logs of framed records, as programs write them with manyfiles::appender.
 ///
-/// LOG is the path that the program gave the log, such as events, or one of its files, such as events.000003: either way all files
-/// of the log are meant. Records have positions, which are numbers that grow and stay what they are when the log is rotated.
+/// LOG is the path that the program gave the log, such as events, or one of its files, such as events.000003: either
+/// way all files of the log are meant. Records have positions, which are numbers that grow and stay what they are when
+/// the log is rotated.
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Log {
@@ -27,9 +28,9 @@ pub enum LogCommand {
 
 /// Print the records of a log.
 ///
-/// A record is printed as it is, and a newline behind it if it has none at its end. A record that holds newlines, or bytes that are
-/// no text, is printed as it is too: --json, --hex and --null tell records apart whatever they hold. Records are those that are there
-/// when this begins; a program may write meanwhile.
+/// A record is printed as it is, and a newline behind it if it has none at its end. A record that holds newlines, or
+/// bytes that are no text, is printed as it is too: --json, --hex and --null tell records apart whatever they hold.
+/// Records are those that are there when this begins; a program may write meanwhile.
 ///
 /// Damage is told on standard error, and everything that can be read is printed.
 #[derive(Args, Debug)]
@@ -57,9 +58,9 @@ pub struct Cat {
 
 /// Print the last records of a log, and those that come.
 ///
-/// Records are printed as by 'manyfiles log cat'. With --follow those that are appended later follow, by whatever program and across
-/// rotation, until Ctrl-C. A record is printed when it is written; a power cut may still take it from the log. Programs that append
-/// are not slowed down.
+/// Records are printed as by 'manyfiles log cat'. With --follow those that are appended later follow, by whatever
+/// program and across rotation, until Ctrl-C. A record is printed when it is written; a power cut may still take it
+/// from the log. Programs that append are not slowed down.
 #[derive(Args, Debug)]
 #[command(after_help = TAIL_EXAMPLES, after_long_help = TAIL_EXAMPLES_AND_EXIT)]
 pub struct Tail {
@@ -85,10 +86,11 @@ pub struct Tail {
 
 /// Read all of a log, and say what is in its files and what is wrong with them.
 ///
-/// For each file: the positions that it has, how many records, and how it ends. Changes nothing; a program may have the log open.
+/// For each file: the positions that it has, how many records, and how it ends. Changes nothing; a program may have the
+/// log open.
 ///
-/// Damage is bytes that were safe on the disk once and are not what they were. A torn tail is something else: what a crash left of
-/// records that no sync had covered yet. It is shown, and is nothing wrong.
+/// Damage is bytes that were safe on the disk once and are not what they were. A torn tail is something else: what a
+/// crash left of records that no sync had covered yet. It is shown, and is nothing wrong.
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_EXAMPLES, after_long_help = CHECK_EXAMPLES_AND_EXIT)]
 pub struct Check {
@@ -98,9 +100,9 @@ pub struct Check {
 
     /// Print one JSON object in place of the table
     ///
-    /// Its keys: command, status (sound, damaged, not_begun), exit_code, log, records, damaged_bytes, files: each with file, bytes,
-    /// first_position, end_position, records, end (closed, continued, open), torn_bytes, set_aside_bytes, damage (offset, bytes) and
-    /// errors. If nothing can be read: errors.
+    /// Its keys: command, status (sound, damaged, not_begun), exit_code, log, records, damaged_bytes, files: each with
+    /// file, bytes, first_position, end_position, records, end (closed, continued, open), torn_bytes, set_aside_bytes,
+    /// damage (offset, bytes) and errors. If nothing can be read: errors.
     #[arg(long)]
     pub json: bool,
 
@@ -115,11 +117,12 @@ pub struct Check {
 
 /// Set the damage of a log aside, so that its program can open it again.
 ///
-/// Each damaged file is kept, byte by byte, under its name with '.damaged' behind it, and replaced by one that has all its whole records
-/// at their positions. Nothing is thrown away, and what is not damaged is not touched. Refuses while a program has the log open.
+/// Each damaged file is kept, byte by byte, under its name with '.damaged' behind it, and replaced by one that has all
+/// its whole records at their positions. Nothing is thrown away, and what is not damaged is not touched. Refuses while
+/// a program has the log open.
 ///
-/// A log that was only cut off by a crash needs no repair: its program opens it as it is. What cannot be mended, such as a file that is
-/// missing between others, is told.
+/// A log that was only cut off by a crash needs no repair: its program opens it as it is. What cannot be mended, such
+/// as a file that is missing between others, is told.
 #[derive(Args, Debug)]
 #[command(after_help = REPAIR_EXAMPLES, after_long_help = REPAIR_EXAMPLES_AND_EXIT)]
 pub struct Repair {
@@ -133,9 +136,9 @@ pub struct Repair {
 
     /// Print one JSON object on standard output
     ///
-    /// Its keys: command, status (sound, damaged, not_begun; dry_run with --dry-run), exit_code, log, repaired: each with file, kept
-    /// (where all of its old bytes are; not with --dry-run) and damage (offset, bytes); and errors, which stay. If nothing could be
-    /// begun: errors.
+    /// Its keys: command, status (sound, damaged, not_begun; dry_run with --dry-run), exit_code, log, repaired: each
+    /// with file, kept (where all of its old bytes are; not with --dry-run) and damage (offset, bytes); and errors,
+    /// which stay. If nothing could be begun: errors.
     #[arg(long)]
     pub json: bool,
 
@@ -153,9 +156,10 @@ pub struct Repair {
 pub struct Form {
     /// Print a JSON object for each record, one a line
     ///
-    /// Its keys: position, next (give it to --from to read on behind this record), and text, or base64 where the bytes are no UTF-8. What
-    /// cannot be read is an object in its place: error, file, and, if it is damage, offset and bytes, which part of the file it is; if
-    /// files were removed, missing_from and missing_to, the positions between which records are missing.
+    /// Its keys: position, next (give it to --from to read on behind this record), and text, or base64 where the bytes
+    /// are no UTF-8. What cannot be read is an object in its place: error, file, and, if it is damage, offset and
+    /// bytes, which part of the file it is; if files were removed, missing_from and missing_to, the positions between
+    /// which records are missing.
     #[arg(long, help_heading = "What is printed", group = "form")]
     pub json: bool,
 

@@ -16,7 +16,8 @@ use crate::job::CannotBegin;
 use crate::report::json_path;
 use crate::terminal::{Display, Screen, time_left};
 
-/// Reads all of the log, and shows meanwhile how far that is. Fails if there is nothing to be read: no file of it is one of a log.
+/// Reads all of the log, and shows meanwhile how far that is. Fails if there is nothing to be read: no file of it is
+/// one of a log.
 pub fn find(given: &Path, progress: Progress) -> Result<Report, CannotBegin> {
     let screen = Screen::default();
     let mut display = Display::new(progress);

@@ -64,7 +64,8 @@ fn tell_left_out(printer: &Printer, records: &Records) {
     if torn > 0 {
         let torn = counted(torn, "byte", "bytes");
         printer.say(&format!(
-            "left out: {torn} behind the last record, which are no whole one: a crash leaves that, or a program writes just now"
+            "left out: {torn} behind the last record, which are no whole one: a crash leaves that, or a program writes \
+             just now"
         ));
     }
     if aside > 0 {

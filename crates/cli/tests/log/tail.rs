@@ -31,7 +31,8 @@ impl Following {
         #[cfg(unix)]
         crate::common::with_default_hang_up();
         #[cfg(windows)]
-        std::os::windows::process::CommandExt::creation_flags(&mut command, 0x200); // a group of its own, for Ctrl-Break
+        // A group of its own, for Ctrl-Break.
+        std::os::windows::process::CommandExt::creation_flags(&mut command, 0x200);
         let mut child = command.spawn().unwrap();
         let lines = lines_of(child.stdout.take().unwrap());
         Following { child, lines }
@@ -185,7 +186,8 @@ mod linux {
         let begin = (Instant::now(), processor_time(&following.child));
         thread::sleep(Duration::from_secs(1));
         let (waited, took) = (begin.0.elapsed(), processor_time(&following.child) - begin.1);
-        // Some hundredths of it are enough for twenty looks; who spins takes all of it, or on a busy machine what there is.
+        // Some hundredths of it are enough for twenty looks; who spins takes all of it, or on a busy machine what there
+        // is.
         assert!(took < waited / 4, "{took:?} of {waited:?}");
         following.interrupt();
     }

@@ -1,5 +1,5 @@
-//! Durable records from many threads: a framed Appender, a lock around each write and sync, and write-ahead logs of others, each at
-//! its best setting.
+//! Durable records from many threads: a framed Appender, a lock around each write and sync, and write-ahead logs of
+//! others, each at its best setting.
 
 #[cfg(feature = "wal-peers")]
 mod okay;
@@ -33,7 +33,8 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
 
 /// The time of one durable record.
 fn contest(threads: usize, place: &Place, plan: Plan, book: &mut Book) {
-    // So many that a run of those who share syncs takes some tens of milliseconds, and fewer where each record takes a sync.
+    // So many that a run of those who share syncs takes some tens of milliseconds, and fewer where each record takes a
+    // sync.
     let (each, each_alone) = (400_usize.div_ceil(threads).max(60), 400 / threads + 2);
     let framed = holds(threads * each, true);
     let alone = holds(threads * each_alone, false);

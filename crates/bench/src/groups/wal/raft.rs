@@ -13,8 +13,9 @@ use crate::contest::{Check, Sample};
 /// A file's size. It is larger than what a run writes, so that no run has a change of files in it.
 const FILE: u64 = 4 << 20;
 
-/// With zeros in files that are made ready when it is opened, as its documentation advises for a steady latency. Its first file is
-/// never one of those, so it is filled before the run. Compression is off: every other entrant stores what it is given.
+/// With zeros in files that are made ready when it is opened, as its documentation advises for a steady latency. Its
+/// first file is never one of those, so it is filled before the run. Compression is off: every other entrant stores
+/// what it is given.
 fn config(folder: &Path) -> Result<Config> {
     Ok(Config {
         dir: folder.to_str().context("the path is no text")?.to_owned(),
