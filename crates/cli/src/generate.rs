@@ -39,18 +39,26 @@ fn write_man(page: &mut Vec<u8>) -> io::Result<()> {
     man.render_name_section(page)?;
     man.render_synopsis_section(page)?;
     man.render_description_section(page)?;
-    for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
-        write_subcommand(subcommand, page)?;
-    }
+    write_subcommands(&command, "MANYFILES", page)?;
     let mut examples = Vec::new();
     man.render_extra_section(&mut examples)?;
     retitle(&examples, ".SH", page);
     man.render_version_section(page)
 }
 
-fn write_subcommand(subcommand: &Command, page: &mut Vec<u8>) -> io::Result<()> {
+/// A section for each command below `command`, and for each below those.
+fn write_subcommands(command: &Command, above: &str, page: &mut Vec<u8>) -> io::Result<()> {
+    for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
+        let name = format!("{above} {}", subcommand.get_name().to_uppercase());
+        write_subcommand(subcommand, &name, page)?;
+        write_subcommands(subcommand, &name, page)?;
+    }
+    Ok(())
+}
+
+fn write_subcommand(subcommand: &Command, name: &str, page: &mut Vec<u8>) -> io::Result<()> {
     let man = Man::new(subcommand.clone());
-    page.extend(format!(".SH \"MANYFILES {}\"\n", subcommand.get_name().to_uppercase()).bytes());
+    page.extend(format!(".SH \"{name}\"\n").bytes());
     let mut sections = Vec::new();
     man.render_synopsis_section(&mut sections)?;
     man.render_description_section(&mut sections)?;

@@ -9,6 +9,7 @@ mod filter;
 mod generate;
 mod human;
 mod job;
+mod log;
 mod measuring;
 mod probe;
 mod report;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::explain(args),
         Command::Probe(args) => probe::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Log(args) => log::run(&args),
         Command::Completions(args) => generate::completions(args.shell),
         Command::Man(_) => generate::man(),
     }

@@ -15,6 +15,12 @@ fn help_shows_examples_and_exit_statuses() {
     for part in ["Examples:", "Exit status:", "--html", "--json", "Process Monitor", "-- <COMMAND>"] {
         assert!(help.contains(part), "explain: {part}");
     }
+    for command in ["cat", "tail", "check", "repair"] {
+        let help = manyfiles(temp.path(), &["log", command, "--help"]).code(0).out;
+        for part in ["Examples:", "Exit status:", "<LOG>", "--json", "manyfiles log "] {
+            assert!(help.contains(part), "log {command}: {part}");
+        }
+    }
     for command in ["unpack", "copy"] {
         let help = manyfiles(temp.path(), &[command, "--help"]).code(0).out;
         for part in ["Examples:", "Exit status:", "--on-conflict", "--strip-components", "--include", "--json", "130"] {
@@ -52,6 +58,9 @@ fn the_manual_page_has_every_option_and_renders_without_a_warning() {
         "MANYFILES UNPACK",
         "MANYFILES COPY",
         "MANYFILES EXPLAIN",
+        "MANYFILES LOG",
+        "MANYFILES LOG TAIL",
+        "MANYFILES LOG REPAIR",
         "MANYFILES COMPLETIONS",
         "max\\-ratio",
         "special\\-files",
@@ -69,7 +78,9 @@ fn completions_are_scripts_that_their_shells_can_read() {
     let temp = tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let script = manyfiles(temp.path(), &["completions", shell]).code(0).out;
-        assert!(script.contains("special-files") && script.contains("max-ratio"), "{shell}");
+        for option in ["special-files", "max-ratio", "follow"] {
+            assert!(script.contains(option), "{shell}: {option}");
+        }
     }
     manyfiles(temp.path(), &["completions", "tcsh"]).code(2).says("bash");
     skip_unless!(Need::Program("bash"));

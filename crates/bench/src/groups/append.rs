@@ -16,8 +16,8 @@ use crate::place::Place;
 use crate::report::Book;
 use Target::{AtMost, Faster, Shown, ShownTime};
 
-const RECORD: [u8; 100] = [b'r'; 100];
-const FILE: &str = "records";
+pub const RECORD: [u8; 100] = [b'r'; 100];
+pub const FILE: &str = "records";
 
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     // A run takes some tens of milliseconds.
@@ -37,7 +37,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     Ok(())
 }
 
-fn named(threads: usize) -> String {
+pub fn named(threads: usize) -> String {
     if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
 }
 
@@ -92,12 +92,18 @@ fn waiting(threads: usize, part: f64, name: &str, target: Target, place: &Place,
 }
 
 /// What a run gives: the time that a record took on the average, and what each thread waited for each of its own.
-struct Waits {
-    seconds: f64,
+pub struct Waits {
+    pub seconds: f64,
     each: Vec<f64>,
 }
 
-fn appender(folder: &Path, threads: usize, each: usize, framed: bool, figure: impl Fn(Waits) -> f64) -> Result<Sample> {
+pub fn appender(
+    folder: &Path,
+    threads: usize,
+    each: usize,
+    framed: bool,
+    figure: impl Fn(Waits) -> f64,
+) -> Result<Sample> {
     fs::create_dir(folder)?;
     let appender = Appender::options().framed(framed).open(folder.join(FILE))?;
     let sample = measure(threads, each, figure, || Ok(appender.append_durable(&RECORD)?))?;
@@ -105,7 +111,7 @@ fn appender(folder: &Path, threads: usize, each: usize, framed: bool, figure: im
     Ok(sample)
 }
 
-fn locked(folder: &Path, threads: usize, each: usize, figure: impl Fn(Waits) -> f64) -> Result<Sample> {
+pub fn locked(folder: &Path, threads: usize, each: usize, figure: impl Fn(Waits) -> f64) -> Result<Sample> {
     fs::create_dir(folder)?;
     let file = Mutex::new(File::create(folder.join(FILE))?);
     measure(threads, each, figure, || {
@@ -116,7 +122,7 @@ fn locked(folder: &Path, threads: usize, each: usize, figure: impl Fn(Waits) -> 
 }
 
 /// Lets threads that begin together do it so often each.
-fn measure(
+pub fn measure(
     threads: usize,
     each: usize,
     figure: impl Fn(Waits) -> f64,
@@ -151,7 +157,7 @@ fn measure(
 }
 
 /// Checks that the file holds so many records.
-fn holds(records: usize, framed: bool) -> Check<'static> {
+pub fn holds(records: usize, framed: bool) -> Check<'static> {
     Box::new(move |folder| {
         let path = folder.join(FILE);
         let content =

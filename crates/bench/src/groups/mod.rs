@@ -4,6 +4,7 @@ mod append;
 mod create;
 mod durable;
 mod fastclose;
+mod follow;
 mod fs;
 mod norad;
 mod one_path;
@@ -14,6 +15,7 @@ mod trees;
 mod under_wine;
 mod unpack;
 mod vfs;
+mod wal;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,7 +60,11 @@ pub enum Group {
     Durable,
     /// Durable records from many threads through Appender, against a lock around each write and sync.
     Append,
-    /// The same by its name in every call, through Vfs::write, and against TileDB's VFS.
+    /// The same, with frames, against write-ahead logs: raft-engine and okaywal (feature wal-peers).
+    Wal,
+    /// What it costs those who append that others follow the log.
+    Follow,
+    /// Many small writes to one path by its name in every call, through Vfs::write, and against TileDB's VFS.
     Vfs,
     /// close_already beside manyfiles: programs for Windows, under wine.
     UnderWine,
@@ -80,6 +86,8 @@ impl Group {
             Group::OnePath => one_path::run(plan, book),
             Group::Durable => durable::run(plan, book),
             Group::Append => append::run(plan, book),
+            Group::Wal => wal::run(plan, book),
+            Group::Follow => follow::run(plan, book),
             Group::Vfs => vfs::run(plan, cache, book),
             Group::UnderWine => under_wine::run(plan, book),
         }

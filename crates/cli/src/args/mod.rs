@@ -4,6 +4,7 @@ mod amount;
 mod bench;
 mod explain;
 mod glob;
+mod log;
 mod options;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub use amount::{Count, Size};
 pub use bench::Bench;
 pub use explain::Explain;
 pub use glob::Pattern;
+pub use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
 pub use options::{Conflict, Options, Progress};
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
@@ -36,6 +38,7 @@ pub enum Command {
     Explain(Explain),
     Probe(Probe),
     Bench(Bench),
+    Log(Log),
     Completions(Completions),
     Man(Man),
 }
@@ -173,6 +176,7 @@ Examples:
   manyfiles copy photos /mnt/backup       copy to /mnt/backup/photos
   manyfiles probe /mnt/nas                what files cost there, what is slow, what helps
   manyfiles explain -- make               where its time goes, and what would save it
+  manyfiles log tail -f events            what a program logs by manyfiles::appender
   manyfiles help unpack                   all that unpack can do
 
 Exit status:

@@ -106,7 +106,7 @@ pub fn print_stdout(bytes: &[u8], code: u8) -> ExitCode {
 }
 
 /// What became of printing to standard output: `code`, unless something was lost that somebody waits for.
-fn printed(printing: io::Result<()>, code: u8) -> ExitCode {
+pub fn printed(printing: io::Result<()>, code: u8) -> ExitCode {
     match printing.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Screen::default().say(format_args!("cannot write to standard output: {error}"));

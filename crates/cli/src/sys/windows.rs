@@ -185,3 +185,8 @@ pub fn trace(_command: &[OsString], _stop: &Stop) -> Result<Traced, CannotBegin>
 pub fn columns(stream: &impl AsHandle) -> Option<usize> {
     terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0))
 }
+
+/// Whether what is written there may still be read: only writing tells.
+pub fn has_reader(_stream: &impl AsHandle) -> bool {
+    true
+}

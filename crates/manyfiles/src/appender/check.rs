@@ -115,15 +115,21 @@ impl FileReport {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(path: impl AsRef<Path>) -> Result<Report> {
-    check_in(Arc::new(FileSystem::new()), path.as_ref())
+    check_with(path, |_| {})
 }
 
-pub(super) fn check_in(storage: Arc<dyn Storage>, path: &Path) -> Result<Report> {
+/// [`check`], which tells after each record how much of the log it has looked at: from 0 to 1, by bytes.
+pub fn check_with(path: impl AsRef<Path>, mut progress: impl FnMut(f64)) -> Result<Report> {
+    check_in(Arc::new(FileSystem::new()), path.as_ref(), &mut progress)
+}
+
+pub(super) fn check_in(storage: Arc<dyn Storage>, path: &Path, progress: &mut dyn FnMut(f64)) -> Result<Report> {
     let series = Series::new(&*storage, path)?;
     let numbers = series.numbers(&*storage)?;
     if numbers.is_empty() {
         return Err(Error::new(Operation::Open, path, io::ErrorKind::NotFound.into()));
     }
+    let mut progress = Progress { tell: progress, passed: 0, total: total_bytes(&*storage, &series, &numbers) };
     let mut files: Vec<FileReport> = Vec::new();
     let mut before: Option<(u64, Option<Header>)> = None;
     for (at, &number) in numbers.iter().enumerate() {
@@ -136,8 +142,9 @@ pub(super) fn check_in(storage: Arc<dyn Storage>, path: &Path) -> Result<Report>
             missing.errors.push(Error::new(Operation::Open, &*missing.path, cause));
             files.push(missing);
         }
-        let (report, header) = check_file(&*storage, &series, number, numbers.get(at + 1).copied(), numbers.len() == 1);
-        let mut report = report;
+        let next = numbers.get(at + 1).copied();
+        let (mut report, header) = check_file(&*storage, &series, number, next, numbers.len() == 1, &mut progress);
+        progress.passed += report.bytes;
         if let (true, Some((_, Some(before))), Some(header)) = (goes_on, before, header)
             && header.previous.is_none_or(|previous| previous.salt != before.salt)
         {
@@ -150,6 +157,28 @@ pub(super) fn check_in(storage: Arc<dyn Storage>, path: &Path) -> Result<Report>
     Ok(Report { files })
 }
 
+/// Tells how far it is.
+struct Progress<'a> {
+    tell: &'a mut dyn FnMut(f64),
+    /// Bytes of files that were read to their end.
+    passed: u64,
+    total: u64,
+}
+
+impl Progress<'_> {
+    /// The file that is read has been read up to here.
+    fn is_at(&mut self, offset: u64) {
+        // Files may have grown since they were asked.
+        (self.tell)(((self.passed + offset) as f64 / self.total.max(1) as f64).min(1.0));
+    }
+}
+
+/// How many bytes the files have. Those that cannot be opened are told of later, and count for nothing here.
+fn total_bytes(storage: &dyn Storage, series: &Series, numbers: &[u64]) -> u64 {
+    let len = |&number: &u64| storage.open_to_read(&series.path(number)).and_then(|file| file.len()).unwrap_or(0);
+    numbers.iter().map(len).sum()
+}
+
 /// One file, and what it says of itself.
 fn check_file(
     storage: &dyn Storage,
@@ -157,6 +186,7 @@ fn check_file(
     number: u64,
     next: Option<u64>,
     is_only: bool,
+    progress: &mut Progress<'_>,
 ) -> (FileReport, Option<Header>) {
     let mut report = FileReport::new(series.path(number));
     let opened = match open_file(storage, series, number) {
@@ -187,9 +217,11 @@ fn check_file(
         report.end = FileEnd::Continued;
     }
     loop {
+        progress.is_at(current.offset());
         match current.next(next.is_none()) {
             Ok(Item::Record(_)) => report.records += 1,
             Ok(Item::Damage(damage)) => report.damage.push(damage),
+            Ok(Item::NoRecord(error)) => report.errors.push(error),
             Ok(Item::End { torn_bytes }) => {
                 report.torn_bytes = torn_bytes;
                 break;

@@ -41,6 +41,7 @@ mod flushing;
 mod follow;
 mod frame;
 mod group;
+mod last;
 mod leftovers;
 mod losses;
 mod moved;
@@ -70,7 +71,7 @@ mod tests;
 
 pub use appender::{Appender, Recovery};
 pub use asynchronous::{Durable, Written};
-pub use check::{FileEnd, FileReport, Report, check};
+pub use check::{FileEnd, FileReport, Report, check, check_with};
 pub use closing::Closing;
 pub use follow::Follow;
 pub use losses::{Damage, Missing};

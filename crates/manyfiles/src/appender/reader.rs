@@ -106,6 +106,8 @@ pub(super) struct Current {
     end: Option<u64>,
     /// Where the last record began.
     record: u64,
+    /// Where somebody asked to begin, until a whole frame was found there.
+    asked_for: Option<u64>,
 }
 
 /// How often a place is looked at before it is called damaged: a write that is under way may be seen in part.
@@ -115,7 +117,11 @@ const LOOKS: u32 = 6;
 pub(super) enum Item {
     Record(Vec<u8>),
     Damage(Damage),
-    End { torn_bytes: u64 },
+    /// Where somebody asked to begin there is the middle of one. What follows is next.
+    NoRecord(Error),
+    End {
+        torn_bytes: u64,
+    },
 }
 
 impl Current {
@@ -124,10 +130,11 @@ impl Current {
     pub(super) fn new(next: Next, from: Option<u64>) -> Current {
         let Next { number, path, file, len, header, .. } = next;
         let mut scanner = Scanner::new(header, len);
-        if let Some(position) = from {
-            scanner.go_to(header.offset(position));
+        let asked_for = from.map(|position| header.offset(position));
+        if let Some(offset) = asked_for {
+            scanner.go_to(offset);
         }
-        Current { number, path, file, len, scanner, end: None, record: 0 }
+        Current { number, path, file, len, scanner, end: None, record: 0, asked_for }
     }
 
     /// The number that the file behind this one has.
@@ -150,6 +157,11 @@ impl Current {
     /// Where in the log the next record begins.
     pub(super) fn position(&self) -> u64 {
         self.header().position(self.scanner.position())
+    }
+
+    /// Where in the file the next record begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.scanner.position()
     }
 
     /// Where in the log the last record began.
@@ -190,10 +202,23 @@ impl Current {
         self.scanner.is_clean_end()
     }
 
-    /// Whether the file is longer, or its end another, than when it was looked at last.
-    pub(super) fn look_again(&mut self) -> io::Result<bool> {
+    /// Whether there is nothing where the next frame will be: no bytes, or zeros, which no frame begins with. One short read tells.
+    pub(super) fn has_nothing(&self) -> io::Result<bool> {
+        let mut first = [0; FRAME];
+        self.file.read_at(&mut first, self.scanner.position())?;
+        Ok(first == [0; FRAME])
+    }
+
+    /// Somebody has written since the file was read.
+    pub(super) fn has_changed(&mut self) -> io::Result<()> {
         self.len = self.file.len()?;
         self.scanner.look_again(self.len);
+        Ok(())
+    }
+
+    /// Whether the file is longer, or its end another, than when it was looked at last.
+    pub(super) fn look_again(&mut self) -> io::Result<bool> {
+        self.has_changed()?;
         let at = self.scanner.position();
         let found = self.scanner.next(&*self.file);
         let is_record = matches!(found?, Found::Record(_));
@@ -201,6 +226,13 @@ impl Current {
             self.scanner.go_to(at);
         }
         Ok(is_record)
+    }
+
+    /// A place that is in the middle of a frame looks like damage, and is a mistake of whoever asked for it.
+    fn no_record_at(&self, offset: u64, next: u64) -> Error {
+        let (at, next) = (self.header().position(offset), self.header().position(next));
+        let message = format!("no record begins at position {at}; reading goes on at position {next}");
+        self.error(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
     pub(super) fn next(&mut self, is_last: bool) -> io::Result<Item> {
@@ -221,6 +253,13 @@ impl Current {
                 Found::Broken => {}
             }
             let offset = self.scanner.position();
+            if self.asked_for.take() == Some(offset) {
+                let next = next_frame(&*self.file, *self.header(), self.len, offset)?;
+                if next > offset {
+                    self.scanner.go_to(next);
+                    return Ok(Item::NoRecord(self.no_record_at(offset, next)));
+                }
+            }
             // Marks behind the end tell of what is before it too, as they did before there was a next file.
             self.scanner.look_again(self.len);
             let explained = self.scanner.explain(&*self.file);
@@ -251,6 +290,34 @@ impl Current {
             };
             self.scanner.go_to(until);
             return Ok(Item::Damage(Damage { offset, bytes: until - offset }));
+        }
+    }
+}
+
+/// Where the first frame begins that is not before `offset`, found from the beginning of the file; `offset` itself where nobody can
+/// know that, in damage and behind the last record.
+fn next_frame(file: &(impl ReadAt + ?Sized), header: Header, len: u64, offset: u64) -> io::Result<u64> {
+    let mut scanner = Scanner::new(header, len);
+    loop {
+        let length = match scanner.next(file)? {
+            Found::Record(record) => Some((FRAME + record.len()) as u64),
+            Found::End | Found::Broken => None,
+        };
+        let behind = scanner.position();
+        let begin = behind - length.unwrap_or(0);
+        // Before it there may be marks: whoever asks has found no whole frame at `offset`, so none of them begins there.
+        if offset <= begin {
+            return Ok(begin);
+        }
+        if length.is_some() {
+            if offset < behind {
+                return Ok(behind);
+            }
+            continue;
+        }
+        match scanner.explain(file)? {
+            Break::Damaged { until } if until <= offset => scanner.go_to(until),
+            Break::Damaged { .. } | Break::Torn { .. } => return Ok(offset),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::follow::Follow;
+use super::last;
 use super::losses::Missing;
 use super::reader::{Current, Item, Next, Opened, not_framed, open_file};
 use super::receipt::Position;
@@ -67,7 +68,12 @@ pub struct Records {
     position: u64,
     /// Where the last one began.
     record: Option<u64>,
+    /// How often in a row a follower found nothing.
+    waited: u32,
 }
+
+/// So often in a row only one place is looked at; then whether what is behind it tells of damage there.
+const GLANCES: u32 = 20;
 
 impl Records {
     /// Opens the log at `path`: the file of that name, and those of that name with a number.
@@ -80,7 +86,8 @@ impl Records {
     /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is
     /// before it is not looked at.
     ///
-    /// Fails as [`open`](Records::open), and if the file that had the place was removed ([`Missing`]).
+    /// Fails as [`open`](Records::open), and if the file that had the place was removed ([`Missing`]). A place in the middle of a record
+    /// is an error (`InvalidInput`) in place of that record; what follows it is read on.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -101,6 +108,29 @@ impl Records {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), Some(position))
     }
 
+    /// Opens the log to read its last `records` records, or all if there are fewer. Files that end before them are not read.
+    ///
+    /// Counted are the records that are there now. Errors that are met among them are told as they are read; those before them are not.
+    ///
+    /// ```
+    /// # let temp = tempfile::tempdir()?;
+    /// # let path = temp.path().join("events");
+    /// use manyfiles::appender::{Appender, Records};
+    ///
+    /// let appender = Appender::options().framed(true).open(&path)?;
+    /// for n in 0..100_u8 {
+    ///     appender.append(&[n])?;
+    /// }
+    /// appender.flush()?;
+    /// let mut last = Records::open_last(&path, 2)?;
+    /// assert_eq!(last.next().expect("it is there")?, [98]);
+    /// assert_eq!(last.next().expect("it is there")?, [99]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_last(path: impl AsRef<Path>, records: usize) -> Result<Records> {
+        last::open_last(Arc::new(FileSystem::new()), path.as_ref(), records)
+    }
+
     pub(super) fn open_in(storage: Arc<dyn Storage>, path: &Path, from: Option<Position>) -> Result<Records> {
         let series = Series::new(&*storage, path)?;
         let numbers: VecDeque<u64> = series.numbers(&*storage)?.into();
@@ -117,6 +147,7 @@ impl Records {
             set_aside_bytes: 0,
             position: 0,
             record: None,
+            waited: 0,
         };
         if let Some(Position(position)) = from {
             records.position = position;
@@ -254,6 +285,34 @@ impl Records {
     /// What is next, as far as the log was when it was opened; with `follows`, as it is now. `None` if there is
     /// nothing.
     pub(super) fn read(&mut self, follows: bool) -> Option<Result<Vec<u8>>> {
+        if follows && self.pending.is_empty() && self.numbers.is_empty() && !self.waited.is_multiple_of(GLANCES) {
+            match self.glance() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.waited = self.waited.wrapping_add(1);
+                    return None;
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let next = self.look(follows);
+        self.waited = if next.is_none() { self.waited.wrapping_add(1) } else { 0 };
+        next
+    }
+
+    /// Whether something has come behind the last record, or a next file. Takes some microseconds; reading, which finds out what
+    /// stands there in place of a record, takes a hundred times as much where there is [room](super::Options::framed) behind it.
+    fn glance(&mut self) -> Result<bool> {
+        let Some(current) = &mut self.current else { return Ok(true) };
+        if !current.has_nothing().map_err(|cause| current.error(cause))? {
+            current.has_changed().map_err(|cause| current.error(cause))?;
+            return Ok(true);
+        }
+        let Some(behind) = current.next_number() else { return Ok(false) };
+        Ok(open_file(&*self.storage, &self.series, behind)?.file().is_some())
+    }
+
+    fn look(&mut self, follows: bool) -> Option<Result<Vec<u8>>> {
         loop {
             if let Some(error) = self.pending.pop_front() {
                 return Some(Err(error));
@@ -276,6 +335,7 @@ impl Records {
                     return Some(Ok(record));
                 }
                 Ok(Item::Damage(damage)) => return Some(Err(current.error(damage.into()))),
+                Ok(Item::NoRecord(error)) => return Some(Err(error)),
                 Ok(Item::End { .. }) if follows && is_last => match self.find_next() {
                     Ok(true) => {}
                     Ok(false) => return None,

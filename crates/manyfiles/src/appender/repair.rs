@@ -158,7 +158,7 @@ fn find_damage(current: &mut Current, is_last: bool) -> Option<Vec<Damage>> {
     let mut all = Vec::new();
     loop {
         match current.next(is_last).ok()? {
-            Item::Record(_) => {}
+            Item::Record(_) | Item::NoRecord(_) => {}
             Item::Damage(damage) => all.push(damage),
             Item::End { .. } => return Some(all),
         }

@@ -26,6 +26,8 @@ pub(super) struct Scanner {
     /// Bytes of the file, from `buffer_at` on.
     buffer: Vec<u8>,
     buffer_at: u64,
+    /// How much is read at once: little behind a place where nothing was, more and more while there is something.
+    ahead: usize,
 }
 
 /// What is at a place of a file.
@@ -70,6 +72,8 @@ pub(super) enum Start {
 
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
+/// How much is read at once at first where records have come that were not there before: mostly few have.
+const FEW: usize = 4 << 10;
 
 impl Scanner {
     /// Begins behind the header.
@@ -77,7 +81,19 @@ impl Scanner {
         let at = HEADER as u64;
         let (buffer, buffer_at) = (Vec::new(), at);
         let durable = header.begin();
-        Scanner { header, len, at, durable, records_end: at, closed_end: 0, aside: 0, aside_end: 0, buffer, buffer_at }
+        Scanner {
+            header,
+            len,
+            at,
+            durable,
+            records_end: at,
+            closed_end: 0,
+            aside: 0,
+            aside_end: 0,
+            buffer,
+            buffer_at,
+            ahead: CHUNK,
+        }
     }
 
     /// Looks at the first bytes of a file.
@@ -135,6 +151,7 @@ impl Scanner {
     pub(super) fn look_again(&mut self, len: u64) {
         self.len = len;
         self.buffer.truncate(self.at.saturating_sub(self.buffer_at) as usize);
+        self.ahead = FEW;
     }
 
     /// The next record.
@@ -300,13 +317,14 @@ impl Scanner {
         while self.buffer.len() < want {
             let has = self.buffer.len();
             let end = self.at + has as u64;
-            let most = (self.len - end.min(self.len)).min(want.max(CHUNK) as u64 - has as u64) as usize;
+            let most = (self.len - end.min(self.len)).min(want.max(self.ahead) as u64 - has as u64) as usize;
             self.buffer.resize(has + most, 0);
             let read = file.read_at(&mut self.buffer[has..], end);
             self.buffer.truncate(has + *read.as_ref().unwrap_or(&0));
             if read? == 0 {
                 break;
             }
+            self.ahead = CHUNK.min(2 * self.ahead);
         }
         Ok(self.buffer.len() - start)
     }

@@ -140,3 +140,13 @@ pub fn node(metadata: &Metadata) -> Option<Node> {
 pub fn columns(stream: &impl AsFd) -> Option<usize> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)) // no terminal, no width
 }
+
+/// Whether what is written there may still be read: not if it is a pipe or socket whose other end is closed.
+pub fn has_reader(stream: &impl AsFd) -> bool {
+    // Nothing is asked for: these two are told anyway.
+    let mut polled = [PollFd::new(stream, PollFlags::empty())];
+    match poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+        Ok(1..) => !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),
+        _ => true,
+    }
+}

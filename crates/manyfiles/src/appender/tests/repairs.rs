@@ -71,7 +71,7 @@ fn is_set_aside(disk: &Disk, path: &Path, damaged: &Remains, whole: &[u8], story
     let kept = kept(disk);
     assert_eq!(kept.len(), 1, "{story}: {kept:?}");
     assert!(disk.file(&kept[0]).unwrap().1 == damaged[path], "{story}: not all of it is kept");
-    let report = check_in(Arc::new(disk.clone()), &base()).unwrap();
+    let report = check_in(Arc::new(disk.clone()), &base(), &mut |_| {}).unwrap();
     assert!(report.is_sound() && report.files.iter().any(|file| file.set_aside_bytes > 0), "{story}: {report:?}");
     assert_eq!(report.records(), whole.len() as u64, "{story}");
 }
