@@ -134,6 +134,37 @@ fn what_a_checkpoint_made_needless_goes_and_nothing_else() {
 }
 
 #[test]
+fn a_position_behind_the_end_is_an_error_and_the_end_is_none() {
+    for rotated in [false, true] {
+        let (_temp, path) = place();
+        let options = Appender::options().framed(true);
+        let options = if rotated { options.rotate_bytes(1_000) } else { options };
+        let log = options.clone().open(&path).unwrap();
+        let mut ends = Vec::new();
+        for n in 0..40 {
+            log.append(&record(n)).unwrap();
+            log.flush().unwrap();
+            // Whatever was written last, a record, or a mark behind it: reading goes on there.
+            let mut records = Records::open(&path).unwrap();
+            assert_eq!(records.by_ref().map(Result::unwrap).count(), n + 1);
+            ends.push(records.position());
+            assert!(Records::from(&path, records.position()).unwrap().next().is_none());
+        }
+        let Position(end) = ends[39];
+        let behind = |at: u64| Records::from(&path, Position(at)).err().map(|error| error.kind());
+        for more in [1, 8, 500, 100_000, 1 << 40] {
+            assert_eq!(behind(end + more), Some(std::io::ErrorKind::InvalidInput), "{more}");
+        }
+        log.close().unwrap();
+        assert!(Records::from(&path, Position(end)).unwrap().next().is_none());
+        assert_eq!(behind(end + 500), Some(std::io::ErrorKind::InvalidInput));
+        let log = options.open(&path).unwrap();
+        log.append_durable(b"one more").unwrap();
+        assert_eq!(Records::from(&path, Position(end)).unwrap().map(Result::unwrap).collect::<Vec<_>>(), [b"one more"]);
+    }
+}
+
+#[test]
 fn a_position_whose_file_is_gone_is_an_error() {
     let (temp, path) = place();
     let appender = rotated().open(&path).unwrap();

@@ -202,3 +202,49 @@ fn without_frames_files_are_compressed_too() {
     appender.close().unwrap();
     assert_eq!(fs::read(path.with_file_name(names(&path).last().unwrap())).unwrap(), b"and on");
 }
+
+#[test]
+fn the_first_compressed_file_is_no_more_to_the_others_than_another_one() {
+    let (_temp, path) = place();
+    let appender = options().compress(true).open(&path).unwrap();
+    (0..2_000).for_each(|n| drop(appender.append(&record(n)).unwrap()));
+    appender.flush().unwrap();
+    until_packed(&path);
+    appender.close().unwrap();
+    let first = path.with_extension("000001.zst");
+    let mut bytes = fs::read(&first).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    fs::write(&first, bytes).unwrap();
+    let (records, errors): (Vec<_>, Vec<_>) = Records::open(&path).unwrap().partition(Result::is_ok);
+    assert!(!errors.is_empty());
+    assert!(errors.iter().all(|error| error.as_ref().unwrap_err().path() == Some(&first)), "{errors:?}");
+    let records: Vec<Vec<u8>> = records.into_iter().map(Result::unwrap).collect();
+    assert!(records.len() > 1_000, "{}", records.len());
+    assert!(records.ends_with(&[record(1_998), record(1_999)]));
+}
+
+#[test]
+fn somebody_else_s_file_of_a_compressed_one_s_name_is_left_alone() {
+    let (_temp, path) = place();
+    let log = options().open(&path).unwrap();
+    (0..2_000).for_each(|n| drop(log.append(&record(n)).unwrap()));
+    log.close().unwrap();
+    let mine = path.with_extension("000001.zst");
+    for notes in [&b"my own notes"[..], &zstd::encode_all(&b"my own notes"[..], 3).unwrap()] {
+        fs::write(&mine, notes).unwrap();
+        let log = options().compress(true).open(&path).unwrap();
+        let mut told = Vec::new();
+        let begun = Instant::now();
+        while told.is_empty() {
+            assert!(begun.elapsed() < HANGS);
+            thread::sleep(Duration::from_millis(2));
+            told = log.take_upkeep_errors();
+        }
+        assert_eq!(told[0].path(), Some(mine.as_path()), "{told:?}");
+        log.close().unwrap();
+        assert_eq!(fs::read(&mine).unwrap(), notes);
+        assert!(path.with_extension("000001").exists());
+        assert_eq!(Records::open(&path).unwrap().map(Result::unwrap).count(), 2_000);
+    }
+}

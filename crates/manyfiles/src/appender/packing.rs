@@ -1,8 +1,8 @@
 //! Compressing files that are not written to any more, on a thread.
 //!
 //! A file is compressed to one under a temporary name, which is read back and compared, and synced. It takes the name
-//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read,
-//! and compressed anew.
+//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read, and
+//! removed when both were found to be the same. Where somebody else's file has the name, the plain one stays.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::thread::{Builder, JoinHandle};
 
 use super::leftovers;
 use super::packed;
-use super::storage::StoredFile;
+use super::storage::{ReadAt, StoredFile};
 use super::upkeep::Upkeep;
 use crate::{Error, Operation, Result};
 
@@ -37,6 +37,16 @@ struct Work {
     is_running: bool,
     /// Files before this one are to be compressed.
     newest: u64,
+}
+
+/// What has the name that a compressed file is to get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum There {
+    Nothing,
+    /// The compressed file itself: a crash left both.
+    Whole,
+    /// A beginning of it, or its ruins: nothing that differs can be read from it.
+    CutShort,
 }
 
 impl Packer {
@@ -124,10 +134,17 @@ impl Upkeep {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
         };
+        let there = match self.storage.open_to_read(&self.series.packed_path(number)) {
+            Ok(there) => self.of_whom(&*file, there, number)?,
+            Err(_) => There::Nothing, // what else is wrong is told when the name is given
+        };
+        if there == There::Whole {
+            return self.remove_plain(number);
+        }
         let (temporary, copy) = leftovers::create(&*self.storage, &self.series)?;
         let packed = self
             .compress(&*file, &path, &*copy, &temporary)
-            .and_then(|is_done| if is_done { self.take_place(&*file, &temporary, number) } else { Ok(false) });
+            .and_then(|is_done| if is_done { self.take_place(&*file, &temporary, number, there) } else { Ok(false) });
         if !matches!(packed, Ok(true)) {
             self.storage.remove(&temporary).unwrap_or(());
         }
@@ -162,33 +179,89 @@ impl Upkeep {
         let again =
             self.storage.open_to_read(copy_path).map_err(|cause| Error::new(Operation::Open, copy_path, cause))?;
         let again = packed::open(again).map_err(|cause| Error::new(Operation::Read, copy_path, cause))?;
-        let mut unpacked = vec![0; CHUNK];
-        let mut at = 0;
-        while at < len {
-            if self.packer.is_stopped() {
-                return Ok(false);
-            }
-            let has = file.read_full(&mut buffer, at).map_err(read)?;
-            let same =
-                again.read_full(&mut unpacked, at).map_err(|cause| Error::new(Operation::Read, copy_path, cause))?;
-            if has == 0 || same != has || unpacked[..has] != buffer[..has] {
+        match self.is_same((file, path), (&*again, copy_path))? {
+            Some(false) => {
                 let cause = io::Error::new(io::ErrorKind::InvalidData, "what was compressed is not what comes back");
-                return Err(read(cause));
+                Err(read(cause))
+            }
+            same => Ok(same.is_some()),
+        }
+    }
+
+    /// Whether one file has just what the other has. `None` if it was stopped.
+    fn is_same(
+        &self,
+        (file, path): (&dyn ReadAt, &Path),
+        (other, other_path): (&dyn ReadAt, &Path),
+    ) -> Result<Option<bool>> {
+        let (mut ours, mut theirs, mut at) = (vec![0; CHUNK], vec![0; CHUNK], 0);
+        loop {
+            if self.packer.is_stopped() {
+                return Ok(None);
+            }
+            let has = file.read_full(&mut ours, at).map_err(|cause| Error::new(Operation::Read, path, cause))?;
+            let same = other.read_full(&mut theirs, at);
+            let same = same.map_err(|cause| Error::new(Operation::Read, other_path, cause))?;
+            if has != same || ours[..has] != theirs[..same] {
+                return Ok(Some(false));
+            }
+            if has == 0 {
+                return Ok(Some(true));
             }
             at += has as u64;
         }
-        Ok(true)
+    }
+
+    /// What has the name of the compressed file already. Somebody else's file is an error.
+    fn of_whom(&self, file: &dyn StoredFile, there: Box<dyn StoredFile>, number: u64) -> Result<There> {
+        let (path, packed_path) = (self.series.path(number), self.series.packed_path(number));
+        /// No file is shorter that holds anything.
+        const SHORTEST: usize = 9;
+        let mut first = [0; SHORTEST];
+        let has = there.read_full(&mut first, 0).unwrap_or(SHORTEST);
+        let (same, mut is_cut) = match packed::open(there) {
+            // All of the log's say how long their content is.
+            Ok(there) => {
+                let is_as_long = there.len().is_ok_and(|len| file.len().is_ok_and(|own| own == len));
+                (self.is_same((file, &path), (&*there, &packed_path)), is_as_long)
+            }
+            Err(cause) => (Err(Error::new(Operation::Read, &*packed_path, cause)), false),
+        };
+        is_cut |= has < SHORTEST && packed::MAGIC.iter().zip(&first[..has]).all(|(magic, byte)| magic == byte);
+        match same {
+            Ok(Some(true)) => Ok(There::Whole),
+            Ok(None) => Ok(There::Nothing), // the next step sees that it is to stop
+            Err(error) if error.path() != Some(&packed_path) => Err(error),
+            Err(_) if is_cut => Ok(There::CutShort),
+            Ok(Some(false)) | Err(_) => {
+                let message = "it has the name of the compressed file of a log, and something else is in it: the file of the log \
+                               stays as it is until this one is gone";
+                let cause = io::Error::new(io::ErrorKind::AlreadyExists, message);
+                Err(Error::new(Operation::Create, packed_path, cause))
+            }
+        }
+    }
+
+    fn remove_plain(&self, number: u64) -> Result<()> {
+        let _names = self.lock_names();
+        let path = self.series.path(number);
+        self.series.sync_folder(&*self.storage)?;
+        self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))
     }
 
     /// The compressed file is in the log, and then the plain one is not. Returns false if that was removed meanwhile.
-    fn take_place(&self, file: &dyn StoredFile, temporary: &Path, number: u64) -> Result<bool> {
+    fn take_place(&self, file: &dyn StoredFile, temporary: &Path, number: u64, over: There) -> Result<bool> {
         let _names = self.lock_names();
         let (path, packed) = (self.series.path(number), self.series.packed_path(number));
         if !file.is_at(&path).map_err(|cause| Error::new(Operation::Metadata, &*path, cause))? {
             return Ok(false);
         }
         let rename = |cause| Error::new(Operation::Rename, PathBuf::from(&packed), cause);
-        self.storage.replace(temporary, &packed).map_err(rename)?;
+        match over {
+            There::CutShort => self.storage.replace(temporary, &packed),
+            There::Nothing | There::Whole => self.storage.rename(temporary, &packed),
+        }
+        .map_err(rename)?;
         self.series.sync_folder(&*self.storage)?;
         self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
         Ok(true)

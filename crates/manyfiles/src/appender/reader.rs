@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::frame::{FRAME, HEADER, Header};
+use super::frame::{self, FRAME, HEADER, Header, MARK};
 use super::losses::Damage;
 use super::packed;
 use super::scan::{Break, Found, Scanner, Start};
@@ -209,6 +209,26 @@ impl Current {
         Ok(first == [0; FRAME])
     }
 
+    /// Where the file's records end, if the place that was asked for is behind that.
+    pub(super) fn end_before_what_was_asked_for(&self) -> io::Result<Option<u64>> {
+        let Some(asked_for) = self.asked_for.filter(|&offset| offset > self.header().begin()) else { return Ok(None) };
+        if !self.has_nothing()? || ends_at(&*self.file, self.header(), asked_for)? {
+            return Ok(None);
+        }
+        let mut scanner = Scanner::new(*self.header(), self.len);
+        let end = loop {
+            match scanner.next(&*self.file)? {
+                Found::Record(_) => {}
+                Found::End => break scanner.position(),
+                Found::Broken => match scanner.explain(&*self.file)? {
+                    Break::Damaged { until } => scanner.go_to(until),
+                    Break::Torn { .. } => break scanner.position(),
+                },
+            }
+        };
+        Ok((end < asked_for).then(|| self.header().position(end)))
+    }
+
     /// Somebody has written since the file was read.
     pub(super) fn has_changed(&mut self) -> io::Result<()> {
         self.len = self.file.len()?;
@@ -292,6 +312,27 @@ impl Current {
             return Ok(Item::Damage(Damage { offset, bytes: until - offset }));
         }
     }
+}
+
+/// Whether a record or a mark ends at `offset`, as far as a look at what is right before it can tell.
+fn ends_at(file: &dyn ReadAt, header: &Header, offset: u64) -> io::Result<bool> {
+    const LOOK: u64 = 64 << 10;
+    let begin = offset.saturating_sub(LOOK).max(header.begin());
+    let mut bytes = vec![0; (offset - begin) as usize];
+    if file.read_full(&mut bytes, begin)? < bytes.len() {
+        return Ok(false);
+    }
+    if let Some((_, mark)) = bytes.split_last_chunk::<MARK>()
+        && frame::parse_mark(header.salt, offset - MARK as u64, mark).is_some()
+    {
+        return Ok(true);
+    }
+    Ok((0..=bytes.len().saturating_sub(FRAME)).rev().any(|at| {
+        let Some((first, content)) = bytes[at..].split_first_chunk::<FRAME>() else { return false };
+        let (length, check) = frame::parse(first);
+        length as usize == content.len()
+            && frame::check(header.salt, begin + at as u64, length, frame::sum(content)) == check
+    }))
 }
 
 /// Where the first frame begins that is not before `offset`, found from the beginning of the file; `offset` itself where nobody can

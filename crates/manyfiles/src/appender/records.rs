@@ -78,7 +78,8 @@ const GLANCES: u32 = 20;
 impl Records {
     /// Opens the log at `path`: the file of that name, and those of that name with a number.
     ///
-    /// Fails if there is none of them, or the first one is no file of framed records.
+    /// Fails if there is none of them, or none that is a file of framed records. What is wrong with the first ones is told as what is
+    /// wrong with others: in their place.
     pub fn open(path: impl AsRef<Path>) -> Result<Records> {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), None)
     }
@@ -86,8 +87,9 @@ impl Records {
     /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is
     /// before it is not looked at.
     ///
-    /// Fails as [`open`](Records::open), and if the file that had the place was removed ([`Missing`]). A place in the middle of a record
-    /// is an error (`InvalidInput`) in place of that record; what follows it is read on.
+    /// Fails as [`open`](Records::open), if the file that had the place was removed ([`Missing`]), and if the log ends before it
+    /// (`InvalidInput`): nothing was written there yet, or a power cut took it, and other records will come to lie there. A place in
+    /// the middle of a record is an error (`InvalidInput`) in place of that record; what follows it is read on.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -153,7 +155,16 @@ impl Records {
             records.position = position;
             records.pass_files_before(position)?;
         }
-        records.open_next(from.map(|Position(position)| position))?;
+        while let Err(error) = records.open_next(from.map(|Position(position)| position)) {
+            if records.numbers.is_empty() {
+                return Err(records.pending.pop_front().unwrap_or(error));
+            }
+            // What the others have is there all the same.
+            records.pending.push_back(error);
+        }
+        if let Some(Position(position)) = from {
+            records.refuse_behind_end(position)?;
+        }
         Ok(records)
     }
 
@@ -203,6 +214,18 @@ impl Records {
         let all = self.series.numbers(&*self.storage)?;
         self.numbers = all.into_iter().filter(|&number| number >= first).collect();
         Ok(())
+    }
+
+    fn refuse_behind_end(&self, position: u64) -> Result<()> {
+        let Some(current) = self.current.as_ref().filter(|_| self.numbers.is_empty()) else { return Ok(()) };
+        let Some(end) = current.end_before_what_was_asked_for().map_err(|cause| current.error(cause))? else {
+            return Ok(());
+        };
+        let message = format!(
+            "the log ends at position {end}, before {position}: what was there was lost in a power cut, is not written yet, or is in \
+             another log"
+        );
+        Err(current.error(io::Error::new(io::ErrorKind::InvalidInput, message)))
     }
 
     fn leave(&mut self) -> Option<Current> {
