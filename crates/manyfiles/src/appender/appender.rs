@@ -52,8 +52,8 @@ pub struct Appender {
 pub struct Recovery {
     /// Whole records in the file. (Where files are rotated: in the last one.)
     pub records: u64,
-    /// How many bytes are behind them that are none: what a crash left of records that nobody was told are durable. They stay in
-    /// their file, set aside, and appending goes on in the next one.
+    /// How many bytes are behind them that are none: what a crash left of records that nobody was told are durable.
+    /// They stay in their file, set aside, and appending goes on in the next one.
     pub torn_bytes: u64,
     /// Damage that was set aside, if that was [asked for](super::OnDamage::SetAside) and there was some.
     pub set_aside: Option<Repaired>,
@@ -80,9 +80,9 @@ impl Appender {
         Ok(Appender { group, path: path.to_owned(), recovery: beginning.recovery, is_closed: false })
     }
 
-    /// Takes a record, and returns at once unless the buffers are full: then it waits for a write, or makes one. The record's
-    /// bytes are one piece in the file, behind those of every append that returned before. Nothing is put between records but
-    /// [frames](Options::framed), if they were asked for.
+    /// Takes a record, and returns at once unless the buffers are full: then it waits for a write, or makes one. The
+    /// record's bytes are one piece in the file, behind those of every append that returned before. Nothing is put
+    /// between records but [frames](Options::framed), if they were asked for.
     ///
     /// The receipt says when it is written, or durable. A buffered record stays so until somebody wants it written: see
     /// [`State::Buffered`](super::State::Buffered).
@@ -100,7 +100,8 @@ impl Appender {
         self.group.append_durable(record)
     }
 
-    /// Returns when every record appended so far is with the operating system. A crash of the machine may still take them.
+    /// Returns when every record appended so far is with the operating system. A crash of the machine may still take
+    /// them.
     pub fn flush(&self) -> Result<()> {
         self.group.wait_written(self.group.appended())
     }
@@ -110,12 +111,12 @@ impl Appender {
         self.group.wait_durable(self.group.appended())
     }
 
-    /// Removes the files of a framed log that have no record at or behind this position: what a checkpoint has made needless. Returns how
-    /// many that were. The file that is written to stays; how much goes at once is how often files are
-    /// [begun](super::Options::rotate_bytes).
+    /// Removes the files of a framed log that have no record at or behind this position: what a checkpoint has made
+    /// needless. Returns how many that were. The file that is written to stays; how much goes at once is how often
+    /// files are [begun](super::Options::rotate_bytes).
     ///
-    /// The oldest goes first, durably, before the next: a crash leaves no gap. Fails with the first that cannot be removed, which
-    /// changes nothing for records. Without framing there are no positions: `InvalidInput`.
+    /// The oldest goes first, durably, before the next: a crash leaves no gap. Fails with the first that cannot be
+    /// removed, which changes nothing for records. Without framing there are no positions: `InvalidInput`.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -145,8 +146,9 @@ impl Appender {
         closed
     }
 
-    /// [`close`](Appender::close) for tasks: begins at once, on a thread of its own, and returns a future of its result. (If no thread can be
-    /// started, this blocks.) Dropping the future stops nothing; a failure that nobody was told of is then printed to standard error.
+    /// [`close`](Appender::close) for tasks: begins at once, on a thread of its own, and returns a future of its
+    /// result. (If no thread can be started, this blocks.) Dropping the future stops nothing; a failure that nobody was
+    /// told of is then printed to standard error.
     ///
     /// ```
     /// # async fn example(path: &std::path::Path) -> manyfiles::Result<()> {
@@ -160,8 +162,9 @@ impl Appender {
     }
 
     /// What went wrong since the last call of this with files that are not written to any more: one that could not be
-    /// [removed](super::Options::keep_files) or compressed, say. No record is lost by it, and no other call fails. Of very many errors the first 64 are kept.
-    /// What nobody has taken when the appender is closed or dropped is printed to standard error.
+    /// [removed](super::Options::keep_files) or compressed, say. No record is lost by it, and no other call fails. Of
+    /// very many errors the first 64 are kept. What nobody has taken when the appender is closed or dropped is printed
+    /// to standard error.
     pub fn take_upkeep_errors(&self) -> Vec<Error> {
         self.group.upkeep.take_errors()
     }
@@ -178,7 +181,8 @@ impl Appender {
 }
 
 impl Drop for Appender {
-    /// Does what [`close`](Appender::close) does, and blocks as long. A failure that nobody has been told of is printed to standard error.
+    /// Does what [`close`](Appender::close) does, and blocks as long. A failure that nobody has been told of is printed
+    /// to standard error.
     fn drop(&mut self) {
         if self.is_closed {
             return;

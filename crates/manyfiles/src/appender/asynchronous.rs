@@ -1,7 +1,7 @@
 //! Futures of a receipt, for any runtime: they need no reactor, only to be polled when they say so.
 //!
-//! Executors' code (a waker's clone, wake and drop) may panic and may call back, so none of it runs under a lock, and a panic in it
-//! ends nothing but itself.
+//! Executors' code (a waker's clone, wake and drop) may panic and may call back, so none of it runs under a lock, and a
+//! panic in it ends nothing but itself.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -84,8 +84,8 @@ impl State {
     }
 }
 
-/// Wakes tasks. Their executors' code runs here, so no lock is held. A panic in it is their own: it is printed as any other, and
-/// those who share the syncs go on.
+/// Wakes tasks. Their executors' code runs here, so no lock is held. A panic in it is their own: it is printed as any
+/// other, and those who share the syncs go on.
 pub(super) fn wake(wakers: Vec<Waker>) {
     for waker in wakers {
         drop(catch_unwind(AssertUnwindSafe(|| waker.wake())));
@@ -153,8 +153,8 @@ fn start_helper(group: &Arc<Group>, goal: Goal) -> bool {
     builder.spawn(move || work(&helper, goal, IDLE)).is_ok()
 }
 
-/// Waits on behalf of tasks, as any other thread would. There is one for each goal, so that who waits for a write never waits for a
-/// sync. Ends when no task has come for a while.
+/// Waits on behalf of tasks, as any other thread would. There is one for each goal, so that who waits for a write never
+/// waits for a sync. Ends when no task has come for a while.
 fn work(group: &Group, goal: Goal, idle: Duration) {
     let mut state = group.lock();
     loop {

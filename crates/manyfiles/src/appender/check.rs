@@ -41,8 +41,8 @@ pub struct FileReport {
     pub set_aside_bytes: u64,
     /// Stretches that were durable and have changed, in order.
     pub damage: Vec<Damage>,
-    /// What else is wrong: the file is missing, does not begin as a file of framed records, cannot be read on from some place, or
-    /// does not go on where the one before it ends.
+    /// What else is wrong: the file is missing, does not begin as a file of framed records, cannot be read on from some
+    /// place, or does not go on where the one before it ends.
     pub errors: Vec<Error>,
 }
 
@@ -59,7 +59,8 @@ pub enum FileEnd {
 }
 
 impl Report {
-    /// Whether nothing is wrong: no damage and no errors. A torn tail is not wrong: no appender said that it was durable.
+    /// Whether nothing is wrong: no damage and no errors. A torn tail is not wrong: no appender said that it was
+    /// durable.
     pub fn is_sound(&self) -> bool {
         self.files.iter().all(FileReport::is_sound)
     }
@@ -96,13 +97,13 @@ impl FileReport {
     }
 }
 
-/// Reads all of a [framed](super::Options::framed) log and says what is in it and what is wrong. Changes nothing, and takes no lock: an
-/// appender may be at work meanwhile, and its last records may or may not be counted.
+/// Reads all of a [framed](super::Options::framed) log and says what is in it and what is wrong. Changes nothing, and
+/// takes no lock: an appender may be at work meanwhile, and its last records may or may not be counted.
 ///
 /// Needs memory for one record and for the report, which grows with the count of files and of damaged stretches.
 ///
-/// Fails if there is no file of that name, with or without a number, or if the folder cannot be read. Whatever is wrong with the
-/// files themselves is in the [`Report`].
+/// Fails if there is no file of that name, with or without a number, or if the folder cannot be read. Whatever is wrong
+/// with the files themselves is in the [`Report`].
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;

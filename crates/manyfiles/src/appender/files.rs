@@ -27,8 +27,8 @@ pub(super) struct Files {
     pub(super) note: Option<Note>,
     /// Up to here there are zeros for the next records. One thread at a time writes.
     room_end: AtomicU64,
-    /// What is added, with wrapping, to a place as the appender counts to have the place in the file: not 0 when another program has
-    /// moved or cut the file.
+    /// What is added, with wrapping, to a place as the appender counts to have the place in the file: not 0 when
+    /// another program has moved or cut the file.
     pub(super) shift: u64,
     /// When it was last asked whether the file still has its name, in milliseconds.
     pub(super) looked: AtomicU64,
@@ -45,8 +45,8 @@ pub(super) struct Tail<'a> {
     pub(super) to: u64,
 }
 
-/// How much room is made at once for records that follow: a sync of bytes that are in a file already needs no entry in the
-/// file system's journal (docs/measurements.md, "Durable records").
+/// How much room is made at once for records that follow: a sync of bytes that are in a file already needs no entry in
+/// the file system's journal (docs/measurements.md, "Durable records").
 const ROOM: usize = if cfg!(test) { 3_000 } else { 256 << 10 };
 /// Larger writes make no room: what their syncs take is the time for their own bytes.
 const LARGE_WRITE: usize = 16 << 10;
@@ -70,10 +70,11 @@ impl Files {
         }
     }
 
-    /// Makes the first file of a log, or the next one, and makes it durable: with a whole header, and with the tail of the file
-    /// before it. It has its name when all that is on the disk, not before.
+    /// Makes the first file of a log, or the next one, and makes it durable: with a whole header, and with the tail of
+    /// the file before it. It has its name when all that is on the disk, not before.
     ///
-    /// `over` is a file of this number, locked, in which nothing was ever written. Who begins a next file has the last one locked.
+    /// `over` is a file of this number, locked, in which nothing was ever written. Who begins a next file has the last
+    /// one locked.
     pub(super) fn begin(
         &mut self,
         number: u64,
@@ -112,8 +113,8 @@ impl Files {
         self.sync_folder()
     }
 
-    /// Gives a file that is whole its name in the log, which nothing else may have. Nobody else opens it to write before that:
-    /// it is locked from its making on.
+    /// Gives a file that is whole its name in the log, which nothing else may have. Nobody else opens it to write
+    /// before that: it is locked from its making on.
     fn give_name(
         &self,
         file: &dyn StoredFile,
@@ -123,7 +124,8 @@ impl Files {
         over: Option<Box<dyn StoredFile>>,
     ) -> Result<()> {
         let (storage, path) = (&*self.storage, self.series.path(number));
-        // Where there was no file to lock, another appender may have begun the same log meanwhile, with another number perhaps.
+        // Where there was no file to lock, another appender may have begun the same log meanwhile, with another number
+        // perhaps.
         let is_in_the_way = |other: u64| other > number || is_first && other != number;
         let before = self.series.numbers(storage)?;
         if before.iter().any(|&other| is_in_the_way(other) || other == number && over.is_none()) {
@@ -175,8 +177,8 @@ impl Files {
         write_all(file, &self.path, bytes, self.place(offset)).inspect_err(|_| self.cut_back(offset))
     }
 
-    /// Puts zeros behind `end`, if it is beyond those that are there, unless the file would be longer than `most`. The write of
-    /// `len` bytes before has succeeded; without room the next one does as well, so a failure here is none.
+    /// Puts zeros behind `end`, if it is beyond those that are there, unless the file would be longer than `most`. The
+    /// write of `len` bytes before has succeeded; without room the next one does as well, so a failure here is none.
     pub(super) fn make_room(&self, end: u64, len: usize, most: u64) {
         if !self.framed || len > LARGE_WRITE || end < self.room_end.load(Ordering::Relaxed) {
             return;
@@ -195,8 +197,8 @@ impl Files {
         }
     }
 
-    /// Half a record must not stay. Where it can't be cut off either, the first error says more; a framed file is left for the next
-    /// one when it is opened again.
+    /// Half a record must not stay. Where it can't be cut off either, the first error says more; a framed file is left
+    /// for the next one when it is opened again.
     pub(super) fn cut_back(&self, len: u64) {
         self.room_end.store(0, Ordering::Relaxed);
         if let Some(file) = &self.file {
@@ -243,8 +245,8 @@ impl Files {
         let marked = match mark {
             Some(Closing { salt, end }) => {
                 self.trim(end);
-                // In two steps: a mark that the next one sees in the page cache may have missed the disk. One that was made a
-                // closed one in its place has not.
+                // In two steps: a mark that the next one sees in the page cache may have missed the disk. One that was
+                // made a closed one in its place has not.
                 let (marks, at) = frame::end_marks(salt, end);
                 self.write(&marks, end)
                     .and_then(|()| self.sync())
@@ -274,8 +276,8 @@ impl Files {
         &self.path
     }
 
-    /// It is closed when everything is durable, or something has failed: then a thread may still come with what it was about
-    /// to do, and its error comes too late to be told.
+    /// It is closed when everything is durable, or something has failed: then a thread may still come with what it was
+    /// about to do, and its error comes too late to be told.
     fn file(&self, operation: Operation) -> Result<&dyn StoredFile> {
         let closed = || self.error(operation, io::Error::other("it is closed"));
         self.file.as_deref().ok_or_else(closed)
@@ -324,8 +326,8 @@ fn fill(file: &dyn StoredFile, path: &Path, header: Header, tail: Option<&Tail<'
     file.sync().map_err(|cause| Error::new(Operation::Sync, path, cause))
 }
 
-/// Writes the tail's records with frames of their new place, each at the same distance from the first as before, so that positions
-/// of the log stay what they are. Marks between them become marks that say nothing.
+/// Writes the tail's records with frames of their new place, each at the same distance from the first as before, so
+/// that positions of the log stay what they are. Marks between them become marks that say nothing.
 fn copy_frames(file: &dyn StoredFile, path: &Path, header: Header, tail: &Tail<'_>) -> Result<()> {
     const ENOUGH: usize = 256 << 10;
     let mut scanner = Scanner::new(tail.header, tail.len);

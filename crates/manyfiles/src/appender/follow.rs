@@ -10,13 +10,15 @@ use crate::Result;
 
 /// The records of a log, and those that are appended later by whatever program; [`Records::follow`] makes one.
 ///
-/// Each record is there once, whole and in order, across rotation and across appenders that come and go. Nobody who appends
-/// notices: this reads files and looks for new ones, each millisecond while records come and every 50 while none do. It shows
-/// records when they are *written*; a power cut may still take those, and with them what a reader on the same machine did. A reader
-/// on another machine, of a network file system, may so have seen records that are not in the log when it is back.
+/// Each record is there once, whole and in order, across rotation and across appenders that come and go. Nobody who
+/// appends notices: this reads files and looks for new ones, each millisecond while records come and every 50 while
+/// none do. It shows records when they are *written*; a power cut may still take those, and with them what a reader on
+/// the same machine did. A reader on another machine, of a network file system, may so have seen records that are not
+/// in the log when it is back.
 ///
-/// Where files are [removed](super::Appender::remove_before) before this has read them, their records are passed over: it goes on with
-/// the first file that is there, and tells of the gap with one error, whose cause is a [`Missing`](super::Missing).
+/// Where files are [removed](super::Appender::remove_before) before this has read them, their records are passed over:
+/// it goes on with the first file that is there, and tells of the gap with one error, whose cause is a
+/// [`Missing`](super::Missing).
 ///
 /// As an iterator it waits for ever.
 ///

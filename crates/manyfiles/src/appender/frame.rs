@@ -11,18 +11,19 @@
 //! room    zeros
 //! ```
 //!
-//! Numbers are little-endian. A check is the CRC-32C of the content's CRC-32C, the length, the place in the file and the file's
-//! salt, and never 0. So zeros are no record of length 0, and a record that holds a copy of another file, or of this one, holds
-//! nothing that looks like a frame of this file.
+//! Numbers are little-endian. A check is the CRC-32C of the content's CRC-32C, the length, the place in the file and
+//! the file's salt, and never 0. So zeros are no record of length 0, and a record that holds a copy of another file, or
+//! of this one, holds nothing that looks like a frame of this file.
 //!
-//! A mark says up to where the file was durable when the mark was written. A frame that is broken before that place was once
-//! whole on the disk: it is damaged. One behind all marks is what a crash may leave: a torn tail. Nothing but marks can tell
-//! the two apart, because a disk may write later blocks first.
+//! A mark says up to where the file was durable when the mark was written. A frame that is broken before that place was
+//! once whole on the disk: it is damaged. One behind all marks is what a crash may leave: a torn tail. Nothing but
+//! marks can tell the two apart, because a disk may write later blocks first.
 //!
-//! A closed mark says the same, and that the mark itself was durable before it was made a closed one. What the page cache shows
-//! of any other end may never reach the disk.
+//! A closed mark says the same, and that the mark itself was durable before it was made a closed one. What the page
+//! cache shows of any other end may never reach the disk.
 //!
-//! What was set aside stands where damaged bytes were, and is as long: all other frames keep their places, which their checks hold.
+//! What was set aside stands where damaged bytes were, and is as long: all other frames keep their places, which their
+//! checks hold.
 
 use super::losses::Damage;
 
@@ -124,7 +125,8 @@ impl Header {
     }
 }
 
-/// Whether a file that holds this and nothing else may be one whose making was cut short: nothing had been written to it.
+/// Whether a file that holds this and nothing else may be one whose making was cut short: nothing had been written to
+/// it.
 pub(super) fn is_unfinished_header(bytes: &[u8]) -> bool {
     let known = bytes.len().min(MAGIC.len());
     bytes.len() <= HEADER
@@ -156,8 +158,8 @@ pub(super) const SHORTEST_ASIDE: u64 = FRAME as u64;
 /// The most bytes that one frame sets aside.
 const LONGEST_ASIDE: u64 = 256 << 10;
 
-/// What is put in the place of damaged bytes: frames, each with the length of the zeros that follow it. `length` is not below
-/// [`SHORTEST_ASIDE`].
+/// What is put in the place of damaged bytes: frames, each with the length of the zeros that follow it. `length` is not
+/// below [`SHORTEST_ASIDE`].
 pub(super) fn asides(salt: u32, mut offset: u64, mut length: u64) -> Vec<(u64, [u8; FRAME])> {
     let mut frames = Vec::new();
     while length > 0 {
@@ -200,8 +202,8 @@ pub(super) fn mark(salt: u32, offset: u64, durable: u64) -> [u8; MARK] {
     mark_of(MARK_LENGTH, salt, offset, durable)
 }
 
-/// The mark that a file ends with before it is closed, and its place. It lies in one sector, so that writing a closed one in its
-/// place happens or not: where it would not, another mark goes before it.
+/// The mark that a file ends with before it is closed, and its place. It lies in one sector, so that writing a closed
+/// one in its place happens or not: where it would not, another mark goes before it.
 pub(super) fn end_marks(salt: u32, end: u64) -> (Vec<u8>, u64) {
     const SECTOR: u64 = 512;
     let mut marks = Vec::new();

@@ -1,14 +1,14 @@
 //! Group commit: who writes, who syncs, who sleeps until when.
 //!
-//! There is no thread for it. Somebody who waits for his record to be durable, and finds no leader, becomes the leader: he waits
-//! for those who are expected, writes what is buffered, syncs, tells all whose records that covers, and wakes one of those who
-//! came meanwhile, who leads next. [`State`] says what the roles are; here they are handed over.
+//! There is no thread for it. Somebody who waits for his record to be durable, and finds no leader, becomes the leader:
+//! he waits for those who are expected, writes what is buffered, syncs, tells all whose records that covers, and wakes
+//! one of those who came meanwhile, who leads next. [`State`] says what the roles are; here they are handed over.
 //!
-//! What is written and durable is [`Progress`](super::progress::Progress), under the lock of [`State`] as all else. Who changes it lets
-//! go of the lock and then wakes: no code of a user (wakers, executors) ever runs under it.
+//! What is written and durable is [`Progress`](super::progress::Progress), under the lock of [`State`] as all else. Who
+//! changes it lets go of the lock and then wakes: no code of a user (wakers, executors) ever runs under it.
 //!
-//! Locks: whoever holds `files` may take `state`, never the other way round. The lock of `files` is shared by those who write and
-//! sync, and had alone by whoever changes the file, which so waits for a sync in flight.
+//! Locks: whoever holds `files` may take `state`, never the other way round. The lock of `files` is shared by those who
+//! write and sync, and had alone by whoever changes the file, which so waits for a sync in flight.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -239,7 +239,8 @@ impl Group {
     fn leads<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         state.leading = true;
         state = self.gather(state);
-        // Nobody else starts to write until the leader has: else those who fill buffers could keep him waiting for ever.
+        // Nobody else starts to write until the leader has: else those who fill buffers could keep him waiting for
+        // ever.
         state.reserved = true;
         while state.writing {
             state = self.wait_turn(state);
@@ -257,16 +258,16 @@ impl Group {
             state.writing = true;
             state = self.write(state, &[], true);
         }
-        // Nobody has written since: these are all the records of the group. (A new file may have made the old one durable, and
-        // have no record yet.)
+        // Nobody has written since: these are all the records of the group. (A new file may have made the old one
+        // durable, and have no record yet.)
         if state.progress.has_failed() || state.progress.durable() == state.progress.written() {
             return self.steps_down(state);
         }
         let covered = state.progress.covered();
         drop(state);
         let begun = self.storage.now();
-        // Known before the files are free: else somebody who begins a new file meanwhile would sync the old one again, and
-        // a second sync is not told of what the first one lost.
+        // Known before the files are free: else somebody who begins a new file meanwhile would sync the old one again,
+        // and a second sync is not told of what the first one lost.
         let synced = self.with_files(|files| match files.sync() {
             Ok(()) => {
                 files.synced(covered.offset());

@@ -1,9 +1,10 @@
 //! Files under temporary names: how they are called, and which of them nobody needs any more.
 //!
-//! A file of a log has its name when it is whole on the disk. Until then it is called `events.manyfiles-0123456789abcdef`, with a
-//! number of its own: no two appenders ever make the same one, so none takes another's file for its own or for a leftover.
-//! Whoever makes it holds its lock until it has its final name, or is removed. One that is not locked was left by a process that
-//! has ended; the next appender that has the log for itself removes it.
+//! A file of a log has its name when it is whole on the disk. Until then it is called
+//! `events.manyfiles-0123456789abcdef`, with a number of its own: no two appenders ever make the same one, so none
+//! takes another's file for its own or for a leftover. Whoever makes it holds its lock until it has its final name, or
+//! is removed. One that is not locked was left by a process that has ended; the next appender that has the log for
+//! itself removes it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -19,7 +20,8 @@ use crate::{Error, Operation, Result};
 
 const MARK: &str = ".manyfiles-";
 const DIGITS: usize = 16;
-/// A number that is taken, or whose file somebody took for a leftover before it was locked, is given up for another one.
+/// A number that is taken, or whose file somebody took for a leftover before it was locked, is given up for another
+/// one.
 const TRIES: u32 = 100;
 
 /// Makes a file that no other appender makes, opens or removes.
@@ -38,8 +40,8 @@ pub(super) fn create(storage: &dyn Storage, series: &Series) -> Result<(PathBuf,
     Err(busy(series.base()))
 }
 
-/// Removes what ended processes left. Called by an appender that has the log for itself. A leftover does no harm, so one that cannot
-/// be removed stays for the next time.
+/// Removes what ended processes left. Called by an appender that has the log for itself. A leftover does no harm, so
+/// one that cannot be removed stays for the next time.
 pub(super) fn remove(storage: &dyn Storage, series: &Series) {
     let name = series.base().file_name().unwrap_or_default();
     for other in storage.list(series.folder()).unwrap_or_default() {
@@ -67,7 +69,8 @@ fn is_temporary(name: &OsStr, base: &OsStr) -> bool {
     })
 }
 
-/// Whether a file begins as one of records does, or as the end of a file without frames, or with nothing: what a crash may leave.
+/// Whether a file begins as one of records does, or as the end of a file without frames, or with nothing: what a crash
+/// may leave.
 fn begins_as_ours(file: &dyn StoredFile) -> io::Result<bool> {
     let mut first = [0; note::TAIL_HEADER];
     let has = file.read_full(&mut first, 0)?;

@@ -5,7 +5,8 @@ use std::io;
 
 use super::receipt::Position;
 
-/// Bytes in a file of records that were durable once and are not what they were. The cause of an [`Error`](crate::Error).
+/// Bytes in a file of records that were durable once and are not what they were. The cause of an
+/// [`Error`](crate::Error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
@@ -34,9 +35,9 @@ impl From<Damage> for io::Error {
     }
 }
 
-/// Records that are not in the log any more, because their files were removed: by [`Appender::remove_before`](super::Appender::remove_before),
-/// by an appender that [keeps](super::Options::keep_files) only so many, or by somebody else. The cause of an [`Error`](crate::Error) of kind
-/// `NotFound`.
+/// Records that are not in the log any more, because their files were removed: by
+/// [`Appender::remove_before`](super::Appender::remove_before), by an appender that [keeps](super::Options::keep_files)
+/// only so many, or by somebody else. The cause of an [`Error`](crate::Error) of kind `NotFound`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {

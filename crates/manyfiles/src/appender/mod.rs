@@ -11,19 +11,22 @@
 //! | [durable](State::Durable) | on the disk | leaves it | leaves it |
 //! | [failed](State::Failed) | not known to be anywhere | may have left it | may have left it |
 //!
-//! - **No early acknowledgement.** A record is durable when a sync that began after its write has succeeded. One sync serves all
-//!   who wait: while it runs, others gather for the next one. Who waits does the work; a thread of its own is only started for
-//!   tasks that await.
-//! - **Failure is sticky.** A failed write, sync or close reaches everyone who waits and everyone who comes later; no success
-//!   follows it, but for records that were durable before.
-//! - **Bounded.** Two buffers of [`capacity`](Options::capacity) bytes, however many threads append. Who finds them full waits.
-//! - **In order.** Records of one thread are in the file in the order in which it appended them, and a record is whole or not there.
-//! - **Framed, if asked for** ([`framed`](Options::framed)): length and checksum around each record, so that what a crash tore is
-//!   found and set aside, and what the disk forgot is found and reported. Records then have [positions](Position) to read on from, and
-//!   [`Records::follow`] waits for those that come.
-//! - **An unclean end means a new beginning.** After a kill or a failed sync nothing that is only seen in the page cache counts as
-//!   durable: [opening](Options::open) goes on in a next file, or writes the doubtful end again.
-//! - **Rotated, if asked for**: a new file each so many bytes or so often, durable before anything in it is acknowledged.
+//! - **No early acknowledgement.** A record is durable when a sync that began after its write has succeeded. One sync
+//!   serves all who wait: while it runs, others gather for the next one. Who waits does the work; a thread of its own
+//!   is only started for tasks that await.
+//! - **Failure is sticky.** A failed write, sync or close reaches everyone who waits and everyone who comes later; no
+//!   success follows it, but for records that were durable before.
+//! - **Bounded.** Two buffers of [`capacity`](Options::capacity) bytes, however many threads append. Who finds them
+//!   full waits.
+//! - **In order.** Records of one thread are in the file in the order in which it appended them, and a record is whole
+//!   or not there.
+//! - **Framed, if asked for** ([`framed`](Options::framed)): length and checksum around each record, so that what a
+//!   crash tore is found and set aside, and what the disk forgot is found and reported. Records then have
+//!   [positions](Position) to read on from, and [`Records::follow`] waits for those that come.
+//! - **An unclean end means a new beginning.** After a kill or a failed sync nothing that is only seen in the page
+//!   cache counts as durable: [opening](Options::open) goes on in a next file, or writes the doubtful end again.
+//! - **Rotated, if asked for**: a new file each so many bytes or so often, durable before anything in it is
+//!   acknowledged.
 
 #![deny(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! A file without frames that another program moves, removes or cuts while it is open, as logrotate does.
 //!
-//! Its length is asked before each write, because after a cut the next write would leave a hole that hides it. Whether it still
-//! has its name is asked once a second at most.
+//! Its length is asked before each write, because after a cut the next write would leave a hole that hides it. Whether
+//! it still has its name is asked once a second at most.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,8 @@ const EVERY: Duration = Duration::from_secs(1);
 const TRIES: u32 = 100;
 
 impl Files {
-    /// Looks at the file, which the appender has written up to `end`. What cannot be asked counts as the same: the write tells.
+    /// Looks at the file, which the appender has written up to `end`. What cannot be asked counts as the same: the
+    /// write tells.
     pub(super) fn look(&self, end: u64, now: Duration) -> Seen {
         let Some(file) = &self.file else { return Seen::Same };
         let now = now.as_millis() as u64;

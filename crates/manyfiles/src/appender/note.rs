@@ -1,12 +1,13 @@
 //! [`Note`]: beside a file without frames, while it is open.
 //!
-//! Such a file cannot say whether it was closed in order. A note `events.manyfiles-open` says so: it is there from before the first write until
-//! everything is durable and the file closed. Who finds one knows that the page cache may show what the disk does not have, and up to
-//! where it is known to have it. The note need not be durable: after a power cut there is no page cache that could differ.
+//! Such a file cannot say whether it was closed in order. A note `events.manyfiles-open` says so: it is there from
+//! before the first write until everything is durable and the file closed. Who finds one knows that the page cache may
+//! show what the disk does not have, and up to where it is known to have it. The note need not be durable: after a
+//! power cut there is no page cache that could differ.
 //!
-//! The doubtful bytes are written again, in a way that a crash at any time leaves them in one place at least: they are copied to
-//! `events.manyfiles-tail`, durably, cut off, and written anew. Rewriting without cutting is not enough: after a failed sync, ext4 leaves extents
-//! without content whatever is written to them.
+//! The doubtful bytes are written again, in a way that a crash at any time leaves them in one place at least: they are
+//! copied to `events.manyfiles-tail`, durably, cut off, and written anew. Rewriting without cutting is not enough:
+//! after a failed sync, ext4 leaves extents without content whatever is written to them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -165,7 +166,8 @@ pub(super) fn recover(storage: &dyn Storage, series: &Series, file: &dyn StoredF
     // Its name may be no more durable than what it is to mend.
     series.sync_folder(storage)?;
     write_again(&*old, &tail, file, path)?;
-    // Whoever opens the file syncs the folder before anything is appended: this must not be written once more over that.
+    // Whoever opens the file syncs the folder before anything is appended: this must not be written once more over
+    // that.
     storage.remove(&tail).map_err(|cause| Error::new(Operation::Remove, &*tail, cause))?;
     old.close().map_err(|cause| Error::new(Operation::Close, tail, cause))
 }
@@ -181,8 +183,8 @@ fn find_note(storage: &dyn Storage, series: &Series) -> Result<Option<u64>> {
     read_note(&*note, &path).map(Some)
 }
 
-/// Up to where a note says that the file was durable. One that a crash left unfinished says nothing of that. Anything else is
-/// no note: it is somebody's file, and is left alone.
+/// Up to where a note says that the file was durable. One that a crash left unfinished says nothing of that. Anything
+/// else is no note: it is somebody's file, and is left alone.
 fn read_note(note: &dyn StoredFile, path: &Path) -> Result<u64> {
     let mut bytes = [0; NOTE + 1];
     let has = read_to(note, path, &mut bytes, 0)?;

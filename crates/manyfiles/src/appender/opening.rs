@@ -1,9 +1,10 @@
 //! Opening: finds out how the last appender ended, and where to go on.
 //!
-//! What the page cache shows is not what the disk has: after a kill not yet, after a failed sync perhaps never, whatever is
-//! written to that file. So an unclean end means a new beginning. A framed log goes on in a next file, which begins with the
-//! records that only the page cache is known to have; the old file is left as it is. A file without frames has a [note](super::note)
-//! beside it while it is open; one that is rotated is left for a next one at every opening.
+//! What the page cache shows is not what the disk has: after a kill not yet, after a failed sync perhaps never,
+//! whatever is written to that file. So an unclean end means a new beginning. A framed log goes on in a next file,
+//! which begins with the records that only the page cache is known to have; the old file is left as it is. A file
+//! without frames has a [note](super::note) beside it while it is open; one that is rotated is left for a next one at
+//! every opening.
 
 use std::io;
 use std::path::Path;
@@ -54,8 +55,8 @@ pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, sa
     Ok((files, beginning))
 }
 
-/// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads only, so that
-/// this is said of a log that is open too.
+/// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads
+/// only, so that this is said of a log that is open too.
 pub(super) fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
     for number in series.numbers(storage)? {
         let path = series.path(number);

@@ -47,12 +47,12 @@ pub enum OnDamage {
     /// Opening fails with a [`Damage`](super::Damage) (`InvalidData`), and nothing is changed.
     #[default]
     Refuse,
-    /// Appending goes on behind what is whole. Nothing damaged is touched, so that [`Records`](super::Records) tells of it at every
-    /// reading, in its place.
+    /// Appending goes on behind what is whole. Nothing damaged is touched, so that [`Records`](super::Records) tells of
+    /// it at every reading, in its place.
     GoOn,
-    /// The damaged file is kept under another name, and one with what is whole of it takes its place, as [`repair`](super::repair) does.
-    /// [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no later reading tells of it. Only the last file is looked
-    /// at: `repair` is for the others.
+    /// The damaged file is kept under another name, and one with what is whole of it takes its place, as
+    /// [`repair`](super::repair) does. [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no
+    /// later reading tells of it. Only the last file is looked at: `repair` is for the others.
     SetAside,
 }
 
@@ -77,97 +77,102 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How many bytes of records are buffered before appending waits for a write. As many again may be on their way to the system.
-    /// A record longer than a quarter of this is not copied: its append writes it. Default: 256 KiB. With 0, every append writes.
+    /// How many bytes of records are buffered before appending waits for a write. As many again may be on their way to
+    /// the system. A record longer than a quarter of this is not copied: its append writes it. Default: 256 KiB. With
+    /// 0, every append writes.
     #[must_use]
     pub fn capacity(mut self, bytes: usize) -> Options {
         self.capacity = bytes;
         self
     }
 
-    /// Whether each record gets 8 bytes of length and checksum (CRC-32C), and each write a mark of 16 that says what was durable
-    /// by then. [`Records`](super::Records) reads such a log, and what a crash tore is set aside. Up to 256 KiB of zeros may be behind the
-    /// last record while the log is open, so that syncs of small records take about half the time.
-    /// A record may then have up to 4,294,967,293 bytes. Default: no; records are put one behind the other as they are, and may
-    /// be of any length. A crash of the machine may then leave anything behind the last durable record.
+    /// Whether each record gets 8 bytes of length and checksum (CRC-32C), and each write a mark of 16 that says what
+    /// was durable by then. [`Records`](super::Records) reads such a log, and what a crash tore is set aside. Up to 256
+    /// KiB of zeros may be behind the last record while the log is open, so that syncs of small records take about half
+    /// the time. A record may then have up to 4,294,967,293 bytes. Default: no; records are put one behind the other as
+    /// they are, and may be of any length. A crash of the machine may then leave anything behind the last durable
+    /// record.
     #[must_use]
     pub fn framed(mut self, framed: bool) -> Options {
         self.framed = framed;
         self
     }
 
-    /// Begins a new file before a record that would make the file longer than this. A record is never split; one that is longer
-    /// has a file of its own. Default: never.
+    /// Begins a new file before a record that would make the file longer than this. A record is never split; one that
+    /// is longer has a file of its own. Default: never.
     ///
-    /// Files are then called as the path with a number behind: `events.000001`, `events.000002` and so on. Opening goes on with
-    /// the highest number there is, or the next. What is no longer needed may be removed at any time, from the lowest number up, the highest
-    /// excepted; [`keep_files`](Options::keep_files) and its like do that.
+    /// Files are then called as the path with a number behind: `events.000001`, `events.000002` and so on. Opening goes
+    /// on with the highest number there is, or the next. What is no longer needed may be removed at any time, from the
+    /// lowest number up, the highest excepted; [`keep_files`](Options::keep_files) and its like do that.
     ///
-    /// A file that is left is durable, and the next one is, as an empty file, before a record goes to it. This costs some syncs
-    /// at each new file, in whichever thread happens to write.
+    /// A file that is left is durable, and the next one is, as an empty file, before a record goes to it. This costs
+    /// some syncs at each new file, in whichever thread happens to write.
     #[must_use]
     pub fn rotate_bytes(mut self, bytes: u64) -> Options {
         self.rotate_bytes = Some(bytes);
         self
     }
 
-    /// Begins a new file before the first record that comes when the file is this old. Without records no file is made. See
-    /// [`rotate_bytes`](Options::rotate_bytes) for names. Default: never.
+    /// Begins a new file before the first record that comes when the file is this old. Without records no file is made.
+    /// See [`rotate_bytes`](Options::rotate_bytes) for names. Default: never.
     ///
-    /// The age of a file that was there is what the file system says of its making; from then on a clock counts that nobody
-    /// sets. A file that seems to come from the future counts as new.
+    /// The age of a file that was there is what the file system says of its making; from then on a clock counts that
+    /// nobody sets. A file that seems to come from the future counts as new.
     #[must_use]
     pub fn rotate_age(mut self, age: Duration) -> Options {
         self.rotate_age = Some(age);
         self
     }
 
-    /// Removes the oldest files while there are more than this many, the one that is written to included. Default: none is removed.
+    /// Removes the oldest files while there are more than this many, the one that is written to included. Default: none
+    /// is removed.
     ///
-    /// This is done when a new file was begun and when the log is opened, in whichever thread that happens: not while nothing is
-    /// appended. The oldest goes first, durably, before the next, so that a crash leaves no gap; what a crash has left undone the next
-    /// opening does. The file that is written to is never removed. Of several limits each holds.
+    /// This is done when a new file was begun and when the log is opened, in whichever thread that happens: not while
+    /// nothing is appended. The oldest goes first, durably, before the next, so that a crash leaves no gap; what a
+    /// crash has left undone the next opening does. The file that is written to is never removed. Of several limits
+    /// each holds.
     ///
-    /// What goes is gone for readers too: one that has the file open reads it to its end, and then, or if it comes later, is told of what is
-    /// [`Missing`](super::Missing). A file that cannot be removed stays, and keeps those behind it; that is no failure of the log, and
-    /// [`Appender::take_upkeep_errors`] tells of it. Copies of damaged files are not counted and not removed.
+    /// What goes is gone for readers too: one that has the file open reads it to its end, and then, or if it comes
+    /// later, is told of what is [`Missing`](super::Missing). A file that cannot be removed stays, and keeps those
+    /// behind it; that is no failure of the log, and [`Appender::take_upkeep_errors`] tells of it. Copies of damaged
+    /// files are not counted and not removed.
     ///
-    /// Each unclean end makes a new file, too: where a program crashes again and again, few files soon hold few records, and
-    /// [`keep_bytes`](Options::keep_bytes) keeps more of them.
+    /// Each unclean end makes a new file, too: where a program crashes again and again, few files soon hold few
+    /// records, and [`keep_bytes`](Options::keep_bytes) keeps more of them.
     #[must_use]
     pub fn keep_files(mut self, files: u64) -> Options {
         self.keep.files = Some(files);
         self
     }
 
-    /// Removes the oldest files while all files together, the one that is written to included, have more bytes than this. See
-    /// [`keep_files`](Options::keep_files). While that one grows, there are up to [`rotate_bytes`](Options::rotate_bytes) more. Default:
-    /// none is removed.
+    /// Removes the oldest files while all files together, the one that is written to included, have more bytes than
+    /// this. See [`keep_files`](Options::keep_files). While that one grows, there are up to
+    /// [`rotate_bytes`](Options::rotate_bytes) more. Default: none is removed.
     #[must_use]
     pub fn keep_bytes(mut self, bytes: u64) -> Options {
         self.keep.bytes = Some(bytes);
         self
     }
 
-    /// Removes the oldest files while they have not been written to for this long, by the time that the file system keeps. See
-    /// [`keep_files`](Options::keep_files). Default: none is removed.
+    /// Removes the oldest files while they have not been written to for this long, by the time that the file system
+    /// keeps. See [`keep_files`](Options::keep_files). Default: none is removed.
     #[must_use]
     pub fn keep_age(mut self, age: Duration) -> Options {
         self.keep.age = Some(age);
         self
     }
 
-    /// Compresses files when they are not written to any more, by zstd: `events.000003` becomes `events.000003.zst`. Default: no. Needs the
-    /// feature `zstd`, as reading does; [`Records`](super::Records) and all else that reads framed logs takes both kinds of files. A file
-    /// without a number stays as it is.
+    /// Compresses files when they are not written to any more, by zstd: `events.000003` becomes `events.000003.zst`.
+    /// Default: no. Needs the feature `zstd`, as reading does; [`Records`](super::Records) and all else that reads
+    /// framed logs takes both kinds of files. A file without a number stays as it is.
     ///
-    /// A thread does this, one file at a time, with some 5 MiB of memory. It is started when a file was begun and when the log is opened,
-    /// and ends when nothing is left to do. The compressed file is read back, compared, and durable with its name before the plain one is
-    /// removed: after a crash in between both are there, and the plain one counts. Closing the appender breaks off what is under way;
-    /// the next one does it.
+    /// A thread does this, one file at a time, with some 5 MiB of memory. It is started when a file was begun and when
+    /// the log is opened, and ends when nothing is left to do. The compressed file is read back, compared, and durable
+    /// with its name before the plain one is removed: after a crash in between both are there, and the plain one
+    /// counts. Closing the appender breaks off what is under way; the next one does it.
     ///
-    /// Where this fails the plain file stays, and [`Appender::take_upkeep_errors`] tells of it; it is tried again at the next new file.
-    /// A wrong byte in a compressed file costs all behind it in that file.
+    /// Where this fails the plain file stays, and [`Appender::take_upkeep_errors`] tells of it; it is tried again at
+    /// the next new file. A wrong byte in a compressed file costs all behind it in that file.
     #[cfg(feature = "zstd")]
     #[must_use]
     pub fn compress(mut self, compress: bool) -> Options {
@@ -175,25 +180,25 @@ impl Options {
         self
     }
 
-    /// How long a sync may be put off so that more records share it. Default: half of what a sync takes. With zero, a sync begins
-    /// as soon as somebody waits and the last one is done.
+    /// How long a sync may be put off so that more records share it. Default: half of what a sync takes. With zero, a
+    /// sync begins as soon as somebody waits and the last one is done.
     ///
-    /// Most threads that waited for a sync are back at once with their next record. The next sync waits for them, this long at
-    /// most, and not at all while experience says that they do not come. Whoever is alone never waits. Nothing is ever
-    /// acknowledged before its sync, whatever this says.
+    /// Most threads that waited for a sync are back at once with their next record. The next sync waits for them, this
+    /// long at most, and not at all while experience says that they do not come. Whoever is alone never waits. Nothing
+    /// is ever acknowledged before its sync, whatever this says.
     #[must_use]
     pub fn max_delay(mut self, delay: Duration) -> Options {
         self.max_delay = Some(delay);
         self
     }
 
-    /// Writes records that nobody waits for when the oldest of them has been buffered for this long. So other programs see them, and a crash
-    /// of this process leaves them; a power cut may take them until somebody [syncs](Appender::sync). Default: buffered records
-    /// stay so until somebody wants them written.
+    /// Writes records that nobody waits for when the oldest of them has been buffered for this long. So other programs
+    /// see them, and a crash of this process leaves them; a power cut may take them until somebody
+    /// [syncs](Appender::sync). Default: buffered records stay so until somebody wants them written.
     ///
-    /// A thread waits for that time. It is started by the first record that is buffered, and ends with the appender, or this long after
-    /// everything was written. If no thread can be started, the append writes. A write that fails is told as every other failure: by
-    /// the next call, and by all that follow it.
+    /// A thread waits for that time. It is started by the first record that is buffered, and ends with the appender, or
+    /// this long after everything was written. If no thread can be started, the append writes. A write that fails is
+    /// told as every other failure: by the next call, and by all that follow it.
     #[must_use]
     pub fn flush_every(mut self, time: Duration) -> Options {
         self.flush_every = Some(time);
@@ -209,31 +214,36 @@ impl Options {
 
     /// Opens the log, or makes it, durably. The folder must be there, and writable.
     ///
-    /// Appending goes on where the log ends. If it was not closed in order, the page cache may show what the disk does not have, so:
+    /// Appending goes on where the log ends. If it was not closed in order, the page cache may show what the disk does
+    /// not have, so:
     ///
-    /// - with [framing](Options::framed), in a next file with a number behind the name, which begins with the records that are not
-    ///   known to be durable. The old file is left as it is, with what a crash tore of it; [`recovery`](Appender::recovery) says
-    ///   how much that is. Every record that was found is durable when this returns;
-    /// - without framing, in the file, after its end was written again and synced (at most about 1 MiB, after a power cut more).
-    ///   `NAME.manyfiles-open` lies beside the file while it is open, and `NAME.manyfiles-tail` for a moment: leave both to the
-    ///   next opening;
+    /// - with [framing](Options::framed), in a next file with a number behind the name, which begins with the records
+    ///   that are not known to be durable. The old file is left as it is, with what a crash tore of it;
+    ///   [`recovery`](Appender::recovery) says how much that is. Every record that was found is durable when this
+    ///   returns;
+    /// - without framing, in the file, after its end was written again and synced (at most about 1 MiB, after a power
+    ///   cut more). `NAME.manyfiles-open` lies beside the file while it is open, and `NAME.manyfiles-tail` for a
+    ///   moment: leave both to the next opening;
     /// - with rotation and without framing, in a new file at every opening.
     ///
-    /// **Other programs may move the file**, as logrotate does, if it has neither framing nor rotation. Each write asks for its length
-    /// and, once a second at most, whether it still has its name. What comes after a move goes to the file that has the name then, or
-    /// to a new one; what was written before is made durable first, where it is, so that each receipt is true of the file that has its
-    /// record. After a cut (`copytruncate`) records go behind what is left: what was written between the other program's copy and its cut is
-    /// gone, whatever its receipt says, and a write at the very moment of the cut may leave a hole, so `create` is the better way.
+    /// **Other programs may move the file**, as logrotate does, if it has neither framing nor rotation. Each write asks
+    /// for its length and, once a second at most, whether it still has its name. What comes after a move goes to the
+    /// file that has the name then, or to a new one; what was written before is made durable first, where it is, so
+    /// that each receipt is true of the file that has its record. After a cut (`copytruncate`) records go behind what
+    /// is left: what was written between the other program's copy and its cut is gone, whatever its receipt says, and a
+    /// write at the very moment of the cut may leave a hole, so `create` is the better way.
     ///
-    /// Symbolic links are followed now: a log's files are beside each other, wherever the link is. A log's file should have no second
-    /// name by a hard link: after an unclean end the log would go on beside the name that it is opened by.
+    /// Symbolic links are followed now: a log's files are beside each other, wherever the link is. A log's file should
+    /// have no second name by a hard link: after an unclean end the log would go on beside the name that it is opened
+    /// by.
     ///
     /// Only the last file is read: damage in earlier ones is told by [`Records`](super::Records).
     ///
     /// Fails, and leaves everything as it is, if
     ///
     /// - the path is no regular file (`InvalidInput`, or what the system says);
-    /// - another appender has the file open, or begins one at this moment (`ResourceBusy`; known where the file system has locks);
+    /// - another appender has the file open, or begins one at this moment (`ResourceBusy`; known where the file system
+    ///   has locks);
     /// - framing is asked for and the file is none of framed records, or the other way round (`InvalidData`);
     /// - the file is damaged before its end (`InvalidData`; see [`on_damage`](Options::on_damage));
     /// - somebody else's file has the name of a note that lies beside a log without frames (`InvalidData`);

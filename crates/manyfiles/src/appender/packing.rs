@@ -1,7 +1,8 @@
 //! Compressing files that are not written to any more, on a thread.
 //!
 //! A file is compressed to one under a temporary name, which is read back and compared, and synced. It takes the name
-//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read, and compressed anew.
+//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read,
+//! and compressed anew.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -102,7 +103,8 @@ impl Upkeep {
         }
     }
 
-    /// Compresses all files before this one that are not. The first failure ends it: the next new file is the next attempt.
+    /// Compresses all files before this one that are not. The first failure ends it: the next new file is the next
+    /// attempt.
     pub(super) fn pack_before(&self, newest: u64) -> Result<()> {
         let numbers = self.series.plain_numbers(&*self.storage)?;
         // A file without a number would get a name that anybody may have.

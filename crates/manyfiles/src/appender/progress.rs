@@ -1,8 +1,8 @@
 //! [`Progress`]: how far records have come. The only place that knows, and the only one that changes it.
 //!
-//! Records are counted from 1 in the order in which they were appended: `durable <= written <= appended`. Each of the three only
-//! grows, until something fails. From then on none grows, whatever call that was under way ends well; if a sync failed, or fails then,
-//! `written` is what is durable, because the system forgets what it could not write out.
+//! Records are counted from 1 in the order in which they were appended: `durable <= written <= appended`. Each of the
+//! three only grows, until something fails. From then on none grows, whatever call that was under way ends well; if a
+//! sync failed, or fails then, `written` is what is durable, because the system forgets what it could not write out.
 
 use crate::{Error, Operation};
 

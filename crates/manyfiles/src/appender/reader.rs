@@ -125,7 +125,8 @@ pub(super) enum Item {
 }
 
 impl Current {
-    /// At its beginning, or at a position of the log. What it repeats of the file before begins at the same position there.
+    /// At its beginning, or at a position of the log. What it repeats of the file before begins at the same position
+    /// there.
     pub(super) fn new(next: Next, from: Option<u64>) -> Current {
         let Next { number, path, file, len, header, .. } = next;
         let mut scanner = Scanner::new(header, len);
@@ -264,8 +265,9 @@ impl Current {
             let explained = self.scanner.explain(&*self.file);
             self.scanner.look_again(self.end.unwrap_or(self.len));
             let until = match (explained?, self.end) {
-                // Somebody may have written here since it was read, and further on, with marks that say so, or be writing just now:
-                // a second look tells, and of what looks damaged where an appender may be at work, a few more.
+                // Somebody may have written here since it was read, and further on, with marks that say so, or be
+                // writing just now: a second look tells, and of what looks damaged where an appender may be at work, a
+                // few more.
                 (found, end)
                     if looks == 0 || looks < LOOKS && end.is_none() && matches!(found, Break::Damaged { .. }) =>
                 {

@@ -33,8 +33,8 @@ pub struct Receipt {
     pub(super) position: Option<Position>,
 }
 
-/// A place between records in a framed log: where a record begins, or where the next one will. Later ones are greater, and a
-/// place stays what it is however the log is rotated, opened again or shortened at its beginning.
+/// A place between records in a framed log: where a record begins, or where the next one will. Later ones are greater,
+/// and a place stays what it is however the log is rotated, opened again or shortened at its beginning.
 ///
 /// As a number it can be kept elsewhere, in a checkpoint say. Only those mean something that came from the same log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,8 +44,8 @@ pub struct Position(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum State {
-    /// In this process's memory. It goes on when somebody waits, a buffer is full, or the appender is flushed, synced or closed; by itself
-    /// only with [`flush_every`](super::Options::flush_every).
+    /// In this process's memory. It goes on when somebody waits, a buffer is full, or the appender is flushed, synced
+    /// or closed; by itself only with [`flush_every`](super::Options::flush_every).
     Buffered,
     /// With the operating system.
     Written,
@@ -56,9 +56,11 @@ pub enum State {
 }
 
 impl Receipt {
-    /// Returns when the record is with the operating system: other programs see it, and it stays when this process crashes.
+    /// Returns when the record is with the operating system: other programs see it, and it stays when this process
+    /// crashes.
     ///
-    /// Writes it, if nobody has, together with all that is buffered. Does not wait for a sync, unless a new file is begun.
+    /// Writes it, if nobody has, together with all that is buffered. Does not wait for a sync, unless a new file is
+    /// begun.
     ///
     /// Fails if it could not be written, or if a sync has failed since that did not cover it before.
     pub fn wait_written(&self) -> Result<()> {
@@ -67,19 +69,19 @@ impl Receipt {
 
     /// Returns when the record is durable: a sync that began after it was written has succeeded.
     ///
-    /// If nobody syncs, this does, for all records up to then. If somebody does, this waits for that sync and, if it began too
-    /// early, for the next.
+    /// If nobody syncs, this does, for all records up to then. If somebody does, this waits for that sync and, if it
+    /// began too early, for the next.
     ///
-    /// Fails if the record could not be written or synced, or if anything failed before it was. Every receipt then fails so,
-    /// every time; see [`State::Failed`].
+    /// Fails if the record could not be written or synced, or if anything failed before it was. Every receipt then
+    /// fails so, every time; see [`State::Failed`].
     pub fn wait_durable(&self) -> Result<()> {
         self.group.wait_durable(self.record)
     }
 
     /// [`wait_written`](Receipt::wait_written) for tasks: a future that belongs to no runtime.
     ///
-    /// A thread is started to wait on behalf of the tasks, and ends when none has come for a while. (If none can be started, the
-    /// future blocks.) Dropping the future leaves the record on its way.
+    /// A thread is started to wait on behalf of the tasks, and ends when none has come for a while. (If none can be
+    /// started, the future blocks.) Dropping the future leaves the record on its way.
     pub fn written(&self) -> Written {
         Written::new(self.clone())
     }

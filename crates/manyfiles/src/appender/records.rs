@@ -16,18 +16,21 @@ use super::series::Series;
 use super::storage::{FileSystem, Storage};
 use crate::{Error, Operation, Result};
 
-/// The records of a framed log, in the order in which they were appended: of the file and of those with a number that rotation made,
-/// or an appender that found an unclean end.
+/// The records of a framed log, in the order in which they were appended: of the file and of those with a number that
+/// rotation made, or an appender that found an unclean end.
 ///
-/// Every record that was acknowledged as durable is among them; so is every one that was acknowledged as written, unless the
-/// machine crashed. What a crash tore off the end is left out, and [`torn_bytes`](Records::torn_bytes) says how much that was.
+/// Every record that was acknowledged as durable is among them; so is every one that was acknowledged as written,
+/// unless the machine crashed. What a crash tore off the end is left out, and [`torn_bytes`](Records::torn_bytes) says
+/// how much that was.
 ///
-/// **Damage** is something else: bytes that were durable and are not what they were. Each stretch is an error, in its place, whose
-/// cause is a [`Damage`](super::Damage); what follows it is read on. The two can be told apart up to the last sync but one, and in a file that
-/// was closed in order or left for the next one, up to its end. A damaged record in the last group before a crash counts as torn.
+/// **Damage** is something else: bytes that were durable and are not what they were. Each stretch is an error, in its
+/// place, whose cause is a [`Damage`](super::Damage); what follows it is read on. The two can be told apart up to the
+/// last sync but one, and in a file that was closed in order or left for the next one, up to its end. A damaged record
+/// in the last group before a crash counts as torn.
 ///
-/// **Files that are gone** while this reads the log, or are missing between others, are told by one error in their place, whose cause is
-/// a [`Missing`] with the positions; what comes behind them is read on. A file that is removed while this is in it is still read to its end.
+/// **Files that are gone** while this reads the log, or are missing between others, are told by one error in their
+/// place, whose cause is a [`Missing`] with the positions; what comes behind them is read on. A file that is removed
+/// while this is in it is still read to its end.
 ///
 /// An appender may be at work in the log: then these are the records that were there when it was opened.
 /// [`follow`](Records::follow) waits for those that come.
@@ -80,8 +83,8 @@ impl Records {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), None)
     }
 
-    /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is before it
-    /// is not looked at.
+    /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is
+    /// before it is not looked at.
     ///
     /// Fails as [`open`](Records::open), and if the file that had the place was removed ([`Missing`]). A place in the middle of a record
     /// is an error (`InvalidInput`) in place of that record; what follows it is read on.
@@ -159,8 +162,8 @@ impl Records {
         self.torn_bytes
     }
 
-    /// How many bytes of damage have been passed over so far that a [repair](super::repair) has set aside. What records were there is gone
-    /// from the log; the damaged file is kept beside it.
+    /// How many bytes of damage have been passed over so far that a [repair](super::repair) has set aside. What records
+    /// were there is gone from the log; the damaged file is kept beside it.
     pub fn set_aside_bytes(&self) -> u64 {
         self.set_aside_bytes + self.current.as_ref().map_or(0, Current::set_aside)
     }
@@ -208,7 +211,8 @@ impl Records {
         current
     }
 
-    /// Goes to the next file, and in it to a position of the log or to its beginning. There is none if `current` is `None` then.
+    /// Goes to the next file, and in it to a position of the log or to its beginning. There is none if `current` is
+    /// `None` then.
     pub(super) fn open_next(&mut self, from: Option<u64>) -> Result<()> {
         let before = self.leave();
         let Some((number, next, missing)) = self.next_file(before.as_ref())? else { return Ok(()) };
@@ -244,7 +248,8 @@ impl Records {
         Ok(())
     }
 
-    /// The next file that is there, with its number; and the path of the first that should be there before it and is not.
+    /// The next file that is there, with its number; and the path of the first that should be there before it and is
+    /// not.
     fn next_file(&mut self, before: Option<&Current>) -> Result<Option<(u64, Next, Option<PathBuf>)>> {
         let mut expected = before.and_then(Current::next_number);
         let mut missing = None;
@@ -277,7 +282,8 @@ impl Records {
         }
     }
 
-    /// What is next, as far as the log was when it was opened; with `follows`, as it is now. `None` if there is nothing.
+    /// What is next, as far as the log was when it was opened; with `follows`, as it is now. `None` if there is
+    /// nothing.
     pub(super) fn read(&mut self, follows: bool) -> Option<Result<Vec<u8>>> {
         if follows && self.pending.is_empty() && self.numbers.is_empty() && !self.waited.is_multiple_of(GLANCES) {
             match self.glance() {

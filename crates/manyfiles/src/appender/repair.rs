@@ -1,9 +1,9 @@
 //! [`repair`]: sets damage aside, so that a log can be read and opened without being told of it again.
 //!
-//! A damaged file is never written to. What is whole of it is copied to a new file, every frame in its old place, because its check
-//! and its position in the log hold that place; frames that say "nothing" stand where the damage was. The damaged file is kept, as a
-//! copy under another name that is durable before the new file takes the old one's name. So a crash between any two steps leaves
-//! the log as it was, or repaired, and at most a copy more.
+//! A damaged file is never written to. What is whole of it is copied to a new file, every frame in its old place,
+//! because its check and its position in the log hold that place; frames that say "nothing" stand where the damage was.
+//! The damaged file is kept, as a copy under another name that is durable before the new file takes the old one's name.
+//! So a crash between any two steps leaves the log as it was, or repaired, and at most a copy more.
 
 use std::io;
 use std::ops::Range;
@@ -35,21 +35,22 @@ pub struct Repaired {
     pub damage: Vec<Damage>,
 }
 
-/// Sets the damage of a [framed](super::Options::framed) log aside. Returns the files in which there was some; where nothing is damaged,
-/// nothing is changed.
+/// Sets the damage of a [framed](super::Options::framed) log aside. Returns the files in which there was some; where
+/// nothing is damaged, nothing is changed.
 ///
-/// A damaged file `events.000002` is kept, byte by byte, as `events.000002.damaged` (if that name is taken, with `-2` behind it, and so
-/// on), and replaced by one that has all its whole records at their old positions, durably. Reading then passes over what was
-/// damaged ([`Records::set_aside_bytes`](super::Records::set_aside_bytes) says how much that was), and opening no longer refuses the log.
-/// Nothing ever removes the copy, nor reads it.
+/// A damaged file `events.000002` is kept, byte by byte, as `events.000002.damaged` (if that name is taken, with `-2`
+/// behind it, and so on), and replaced by one that has all its whole records at their old positions, durably. Reading
+/// then passes over what was damaged ([`Records::set_aside_bytes`](super::Records::set_aside_bytes) says how much that
+/// was), and opening no longer refuses the log. Nothing ever removes the copy, nor reads it.
 ///
-/// Not repaired is what no copy could mend: a file that is missing between others, that does not begin as a file of framed records, or of
-/// which a part cannot be read. [`check`](super::check) shows these before and after.
+/// Not repaired is what no copy could mend: a file that is missing between others, that does not begin as a file of
+/// framed records, or of which a part cannot be read. [`check`](super::check) shows these before and after.
 ///
 /// On Windows it may fail while a reader has the damaged file open.
 ///
-/// Needs room on the disk for two copies of the damaged file for a while, and for one from then on. Fails if an appender has the log
-/// open (`ResourceBusy`), or with the first call that failed: files that were repaired before that stay so.
+/// Needs room on the disk for two copies of the damaged file for a while, and for one from then on. Fails if an
+/// appender has the log open (`ResourceBusy`), or with the first call that failed: files that were repaired before that
+/// stay so.
 pub fn repair(path: impl AsRef<Path>) -> Result<Vec<Repaired>> {
     repair_in(Arc::new(FileSystem::new()), path.as_ref())
 }
@@ -77,8 +78,8 @@ pub(super) fn repair_in(storage: Arc<dyn Storage>, path: &Path) -> Result<Vec<Re
     Ok(all)
 }
 
-/// Repairs one file, if it is damaged. Returns the new one too, locked. The caller has the log for itself; `lock` is his handle of
-/// this file, if he has one.
+/// Repairs one file, if it is damaged. Returns the new one too, locked. The caller has the log for itself; `lock` is
+/// his handle of this file, if he has one.
 pub(super) fn repair_file(
     storage: &dyn Storage,
     series: &Series,
@@ -134,8 +135,9 @@ pub(super) fn repair_file(
     Ok(Some((Repaired { path, kept, damage }, copy)))
 }
 
-/// The new file takes the damaged one's name. Where a file that is open cannot be replaced, as on some systems of Windows, the lock is given
-/// back before; whoever opens the file in that moment keeps it from being replaced, and the repair fails.
+/// The new file takes the damaged one's name. Where a file that is open cannot be replaced, as on some systems of
+/// Windows, the lock is given back before; whoever opens the file in that moment keeps it from being replaced, and the
+/// repair fails.
 fn take_place(
     storage: &dyn Storage,
     temporary: &Path,

@@ -4,8 +4,8 @@ use super::group::Group;
 use crate::Operation;
 
 impl Group {
-    /// What is made here fails everything if its owner panics: nobody else would ever do what that thread was about to do. It must not
-    /// be under the lock of [`State`] when it goes, so the caller's work is in a function of its own.
+    /// What is made here fails everything if its owner panics: nobody else would ever do what that thread was about to
+    /// do. It must not be under the lock of [`State`] when it goes, so the caller's work is in a function of its own.
     pub(super) fn takes_role(&self, operation: Operation) -> Role<'_> {
         Role { group: self, operation, ended_well: false }
     }

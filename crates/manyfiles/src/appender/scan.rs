@@ -43,8 +43,8 @@ pub(super) enum Found<'a> {
 /// What a broken frame is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Break {
-    /// The last group of records, which never became durable as far as the file tells. Behind this place are only zeros:
-    /// room for records, or what a crash made of some.
+    /// The last group of records, which never became durable as far as the file tells. Behind this place are only
+    /// zeros: room for records, or what a crash made of some.
     Torn { until: u64 },
     /// Bytes that were durable once. Frames go on at this place.
     Damaged { until: u64 },

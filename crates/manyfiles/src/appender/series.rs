@@ -14,8 +14,8 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// A relative path is that of the working directory now, whatever the process does with it later. Symbolic links are followed
-    /// now too: the next file is beside the last one, not beside a link to it.
+    /// A relative path is that of the working directory now, whatever the process does with it later. Symbolic links
+    /// are followed now too: the next file is beside the last one, not beside a link to it.
     pub(super) fn new(storage: &dyn Storage, base: &Path) -> Result<Series> {
         let error = |cause| Error::new(Operation::Open, base, cause);
         let invalid = |message| error(io::Error::new(io::ErrorKind::InvalidInput, message));

@@ -1,9 +1,11 @@
-//! What all threads share under one lock, as plain data: records that wait, how far the others have come, who does what.
+//! What all threads share under one lock, as plain data: records that wait, how far the others have come, who does
+//! what.
 //!
 //! How far records have come is [`Progress`].
 //!
-//! Two roles go from thread to thread. The **writer** takes what is buffered and hands it to the system. The **leader** closes the
-//! group of those who wait to be durable, writes what of theirs is still buffered, and syncs. Each role has one holder at most.
+//! Two roles go from thread to thread. The **writer** takes what is buffered and hands it to the system. The **leader**
+//! closes the group of those who wait to be durable, writes what of theirs is still buffered, and syncs. Each role has
+//! one holder at most.
 
 use std::time::Duration;
 
@@ -37,7 +39,8 @@ pub(super) struct State {
     pub(super) reserved: bool,
     /// There is a leader.
     pub(super) leading: bool,
-    /// Groups closed so far. Those who wait for the group that is closed, and those who gather for the next, sleep apart.
+    /// Groups closed so far. Those who wait for the group that is closed, and those who gather for the next, sleep
+    /// apart.
     pub(super) groups: u64,
     /// The last record of the group that was closed last.
     pub(super) closed: u64,
@@ -217,7 +220,8 @@ impl State {
         }
     }
 
-    /// The file's salt, where the file is to end in a mark when it is closed in order, and the place behind the last record.
+    /// The file's salt, where the file is to end in a mark when it is closed in order, and the place behind the last
+    /// record.
     pub(super) fn closing(&self) -> (Option<u32>, u64) {
         (self.header.map(|header| header.salt), self.end)
     }
@@ -231,8 +235,8 @@ impl State {
 }
 
 impl Gathering {
-    /// Waiting for others costs at most this part of a sync, and saves a whole one: with 8 threads 7 times a lock's throughput
-    /// instead of 4, with 64 threads 50 instead of 30 (docs/measurements.md, "Durable records").
+    /// Waiting for others costs at most this part of a sync, and saves a whole one: with 8 threads 7 times a lock's
+    /// throughput instead of 4, with 64 threads 50 instead of 30 (docs/measurements.md, "Durable records").
     const PART: u32 = 2;
     /// A sync that is faster than this is over before a sleeper is awake.
     const SHORTEST: Duration = Duration::from_micros(100);
@@ -257,8 +261,8 @@ impl Gathering {
         self.arrived >= self.expected
     }
 
-    /// The leader has waited for this many, and perhaps not long enough for all. Who expects those who do not come waits ever
-    /// more seldom.
+    /// The leader has waited for this many, and perhaps not long enough for all. Who expects those who do not come
+    /// waits ever more seldom.
     pub(super) fn waited(&mut self, missing: usize) {
         let still_missing = self.expected.saturating_sub(self.arrived);
         if still_missing <= missing / 2 {

@@ -1,4 +1,5 @@
-//! What is done with files that are not written to any more: the oldest are removed, the others compressed, as was asked for.
+//! What is done with files that are not written to any more: the oldest are removed, the others compressed, as was
+//! asked for.
 //!
 //! Nothing here fails the log. Errors are kept for whoever asks.
 
@@ -16,7 +17,8 @@ pub(super) struct Upkeep {
     pub(super) series: Series,
     pub(super) keep: Keep,
     errors: Mutex<Vec<Error>>,
-    /// Had by whoever removes or replaces names of files: so no file comes back under another name after it was removed.
+    /// Had by whoever removes or replaces names of files: so no file comes back under another name after it was
+    /// removed.
     names: Mutex<()>,
     #[cfg(feature = "zstd")]
     pub(super) packer: super::packing::Packer,

@@ -11,8 +11,9 @@ use super::moved::Seen;
 use crate::{Operation, Result};
 
 impl Group {
-    /// The writer's work: hands what is buffered to the system, and behind it the rest of a record that is not copied. Who calls this
-    /// has set [`State::writing`](super::state::State::writing), and has it back cleared. `syncs` says that a sync comes next.
+    /// The writer's work: hands what is buffered to the system, and behind it the rest of a record that is not copied.
+    /// Who calls this has set [`State::writing`](super::state::State::writing), and has it back cleared. `syncs` says
+    /// that a sync comes next.
     pub(super) fn write<'a>(&'a self, mut state: Guard<'a>, rest: &[u8], syncs: bool) -> Guard<'a> {
         let mut batch = state.take_batch();
         drop(state);
@@ -77,8 +78,8 @@ impl Group {
         Ok(())
     }
 
-    /// Another program may have moved, removed or cut a file that only the appender should: then what is written goes to the file
-    /// that has the name now, or behind what is left. `end` is where the appender has come to.
+    /// Another program may have moved, removed or cut a file that only the appender should: then what is written goes
+    /// to the file that has the name now, or behind what is left. `end` is where the appender has come to.
     fn find_file_again(&self, end: u64) -> Result<()> {
         if self.options.framed || self.options.rotates() {
             return Ok(());
@@ -91,7 +92,8 @@ impl Group {
         }
     }
 
-    /// Changes the file that is written to when what was written is durable. The next one begins at this place, as the appender counts.
+    /// Changes the file that is written to when what was written is durable. The next one begins at this place, as the
+    /// appender counts.
     fn leave_file<R>(&self, begun: u64, change: impl FnOnce(&mut Files) -> Result<R>) -> Result<R> {
         // Waits until a sync in flight is done.
         let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Ends of every kind, one after the other: killed at any step, the power cut at any step with sectors in any order, a sync that
-//! failed, a disk that was full, a close in order; and the log opened again in between, up to three times.
+//! Ends of every kind, one after the other: killed at any step, the power cut at any step with sectors in any order, a
+//! sync that failed, a disk that was full, a close in order; and the log opened again in between, up to three times.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -47,8 +47,8 @@ pub(super) enum End {
     DiskFull,
 }
 
-/// The nth record of a log. Its length stays when it is appended again in another life, its content does not: so what was cut off
-/// and comes back fits, and is found out. Some are empty, some hold zeros, some are longer than a page.
+/// The nth record of a log. Its length stays when it is appended again in another life, its content does not: so what
+/// was cut off and comes back fits, and is found out. Some are empty, some hold zeros, some are longer than a page.
 fn record(n: u64, life: u64, seed: u64) -> Vec<u8> {
     let mut random = Random(seed ^ n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let len = match random.below(12) {
@@ -157,7 +157,8 @@ impl Log {
     ) -> crate::Result<()> {
         let record = record(self.records.len() as u64, life, seed);
         let taken = appender.append(&record);
-        // What could not be taken may be there all the same: a large one whose write failed, or was cut short by the end.
+        // What could not be taken may be there all the same: a large one whose write failed, or was cut short by the
+        // end.
         self.records.push(record);
         receipts.push((self.records.len(), taken?));
         let (mut durable, mut written) = (self.durable, self.written);
@@ -195,7 +196,8 @@ impl Log {
                 assert!(self.records.starts_with(&left), "{story}: what is left is not what was appended");
                 self.records = left;
             }
-            // The first bytes are those of the records; what a crash left behind the acknowledged ones may be anything, and stays.
+            // The first bytes are those of the records; what a crash left behind the acknowledged ones may be anything,
+            // and stays.
             Kind::Plain => {
                 let left = Log::bytes(&self.disk);
                 let expected: Vec<u8> = self.records[..least].concat();

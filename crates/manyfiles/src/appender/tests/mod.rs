@@ -1,5 +1,5 @@
-//! What can only be seen from inside: power cuts and failing calls on a model of a disk, and, under loom, every order in which
-//! threads can run.
+//! What can only be seen from inside: power cuts and failing calls on a model of a disk, and, under loom, every order
+//! in which threads can run.
 
 #[cfg(not(loom))]
 mod disk;

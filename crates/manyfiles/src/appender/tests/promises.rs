@@ -173,7 +173,8 @@ fn table() -> String {
                     format!("{plain}; rotated without frames: {plain_rotated}")
                 }
                 [plain, plain_rotated, framed, framed_rotated] => format!(
-                    "framed: {framed}, and rotated: {framed_rotated}; without frames: {plain}, and rotated: {plain_rotated}"
+                    "framed: {framed}, and rotated: {framed_rotated}; \
+                     without frames: {plain}, and rotated: {plain_rotated}"
                 ),
             }
         };

@@ -1,4 +1,5 @@
-//! A repair that is stopped at any step, or fails at any call: no record is gone that was whole before, and nothing is thrown away.
+//! A repair that is stopped at any step, or fails at any call: no record is gone that was whole before, and nothing is
+//! thrown away.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

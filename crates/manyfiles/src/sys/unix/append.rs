@@ -21,6 +21,12 @@ pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File>
     }
 }
 
+/// Gives back the lock of [`open_for_one_writer`], for all copies of the handle.
+pub(crate) fn unlock(file: &File) {
+    // Without locks there is none to give back; else it goes with the handle.
+    let _goes_anyway = flock(file, FlockOperation::Unlock);
+}
+
 /// Gives a file another name; `AlreadyExists` if anything has that.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]

@@ -1,4 +1,5 @@
-//! The bytes of a file of the model: as programs see them, as they are on the disk, and what may have become of the rest.
+//! The bytes of a file of the model: as programs see them, as they are on the disk, and what may have become of the
+//! rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

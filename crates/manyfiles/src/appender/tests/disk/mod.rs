@@ -1,11 +1,12 @@
-//! A model of a disk and of the system's memory of it: what was written, what a sync made durable, what a failed sync lost, and
-//! what a kill, a power cut, a torn sector or a full disk leaves. Its calls fail when told to.
+//! A model of a disk and of the system's memory of it: what was written, what a sync made durable, what a failed sync
+//! lost, and what a kill, a power cut, a torn sector or a full disk leaves. Its calls fail when told to.
 //!
 //! What it takes for true of systems, each checked against real ones by `tests/appender_devices.rs`:
 //!
-//! - Until a sync, each sector is on the disk in any version that it ever had, or not at all; so is the length, and each name.
-//! - A failed sync leaves pages that programs see and the disk does not have. No later sync tells of them. A page that was new to
-//!   the file then is not mended by being written again, only by being cut off.
+//! - Until a sync, each sector is on the disk in any version that it ever had, or not at all; so is the length, and
+//!   each name.
+//! - A failed sync leaves pages that programs see and the disk does not have. No later sync tells of them. A page that
+//!   was new to the file then is not mended by being written again, only by being cut off.
 //! - A kill stops between two pages of a long write, and leaves all else as programs see it.
 
 use std::collections::BTreeMap;

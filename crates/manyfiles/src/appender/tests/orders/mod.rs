@@ -21,7 +21,8 @@ fn durable(appender: &Arc<Appender>, scene: &Scene, record: u8) -> JoinHandle<()
     })
 }
 
-/// Orders of three threads are too many; with this many preemptions at most it takes seconds, and hand-over is still seen.
+/// Orders of three threads are too many; with this many preemptions at most it takes seconds, and hand-over is still
+/// seen.
 fn bounded(preemptions: usize, scene: impl Fn() + Sync + Send + 'static) {
     let mut orders = loom::model::Builder::new();
     orders.preemption_bound = Some(preemptions);
