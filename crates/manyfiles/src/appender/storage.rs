@@ -89,11 +89,11 @@ impl FileSystem {
 
 impl Storage for FileSystem {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        regular(sys::open_for_one_writer(path, false)?)
+        Ok(Box::new(OpenFile::locked(sys::open_for_one_writer(path, false)?)?))
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        regular(sys::open_for_one_writer(path, true)?)
+        Ok(Box::new(OpenFile::locked(sys::open_for_one_writer(path, true)?)?))
     }
 
     fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
@@ -101,7 +101,7 @@ impl Storage for FileSystem {
         if !std::fs::metadata(path)?.is_file() {
             return Err(not_regular());
         }
-        regular(File::open(path)?)
+        Ok(Box::new(OpenFile::unlocked(File::open(path)?)?))
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
@@ -159,21 +159,57 @@ impl Storage for FileSystem {
     }
 }
 
-/// A pipe or a device has no places to write at, and keeps nothing.
-fn regular(file: File) -> io::Result<Box<dyn StoredFile>> {
-    if !file.metadata()?.is_file() {
-        return Err(not_regular());
+/// A file of this process, and the lock that goes with it.
+struct OpenFile {
+    /// `None` once it is closed.
+    file: Option<File>,
+    /// The process that took the lock.
+    locked_by: Option<u32>,
+}
+
+impl OpenFile {
+    fn locked(file: File) -> io::Result<OpenFile> {
+        let mut file = OpenFile::unlocked(file)?;
+        file.locked_by = Some(std::process::id());
+        Ok(file)
     }
-    Ok(Box::new(file))
+
+    /// A pipe or a device has no places to write at, and keeps nothing.
+    fn unlocked(file: File) -> io::Result<OpenFile> {
+        if !file.metadata()?.is_file() {
+            return Err(not_regular());
+        }
+        Ok(OpenFile { file: Some(file), locked_by: None })
+    }
+
+    fn file(&self) -> &File {
+        self.file.as_ref().expect("it is taken by whoever drops this")
+    }
+
+    /// Gives the lock back at once. A program that this process is starting just now has a copy of the handle until it runs, and with it
+    /// the lock: the next appender would be refused for that long. A forked child's lock is its parent's, and stays.
+    fn unlock(&self) {
+        if self.locked_by == Some(std::process::id())
+            && let Some(file) = &self.file
+        {
+            sys::unlock(file);
+        }
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        self.unlock();
+    }
 }
 
 fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")
 }
 
-impl ReadAt for File {
+impl ReadAt for OpenFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut file = self;
+        let mut file = self.file();
         file.seek(SeekFrom::Start(offset))?;
         loop {
             match file.read(buffer) {
@@ -184,7 +220,7 @@ impl ReadAt for File {
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
+        Ok(self.file().metadata()?.len())
     }
 }
 
@@ -196,20 +232,20 @@ fn since(made: SystemTime, now: SystemTime) -> Duration {
 /// Some systems refuse a write of 2 GiB or more where others write less than asked.
 const MOST_AT_ONCE: usize = 1 << 30;
 
-impl StoredFile for File {
+impl StoredFile for OpenFile {
     fn age(&self) -> io::Result<Duration> {
-        let metadata = self.metadata()?;
+        let metadata = self.file().metadata()?;
         // Where the file system keeps no birth time, the last change is the best that is known.
         let made = metadata.created().or_else(|_| metadata.modified())?;
         Ok(since(made, SystemTime::now()))
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        sys::write_at(self, &bytes[..bytes.len().min(MOST_AT_ONCE)], offset)
+        sys::write_at(self.file(), &bytes[..bytes.len().min(MOST_AT_ONCE)], offset)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        File::set_len(self, len)
+        self.file().set_len(len)
     }
 
     fn is_at(&self, path: &Path) -> io::Result<bool> {
@@ -225,24 +261,24 @@ impl StoredFile for File {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            let own = self.metadata()?;
+            let own = self.file().metadata()?;
             Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
         }
         #[cfg(not(unix))]
         {
-            let (own, there) = (sys::identity_of(self)?, sys::identity_of(&there)?);
+            let (own, there) = (sys::identity_of(self.file())?, sys::identity_of(&there)?);
             // Wine tells no volume of an open file that was renamed.
             Ok(own.file == there.file && (own.volume == there.volume || own.volume == 0))
         }
     }
 
     fn sync(&self) -> io::Result<()> {
-        sys::sync_data(self)
+        sys::sync_data(self.file())
     }
 
-    fn close(self: Box<Self>) -> io::Result<()> {
-        sys::end_of_one_writer(&self);
-        sys::close((*self).into())
+    fn close(mut self: Box<Self>) -> io::Result<()> {
+        self.unlock();
+        self.file.take().map_or(Ok(()), |file| sys::close(file.into()))
     }
 }
 

@@ -21,10 +21,10 @@ pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File>
     }
 }
 
-/// Gives the lock back. Its close would not, as long as a process that was forked meanwhile and has not begun its own program yet has a
-/// copy of the handle.
-pub(crate) fn end_of_one_writer(file: &File) {
-    flock(file, FlockOperation::Unlock).unwrap_or(()); // The close does it, if later.
+/// Gives back the lock of [`open_for_one_writer`], for all copies of the handle.
+pub(crate) fn unlock(file: &File) {
+    // Without locks there is none to give back; else it goes with the handle.
+    let _goes_anyway = flock(file, FlockOperation::Unlock);
 }
 
 /// Gives a file another name; `AlreadyExists` if anything has that.

@@ -34,7 +34,7 @@ use super::{EntryKind, Identity, Stat};
 #[cfg(feature = "sync")]
 pub(crate) use access::Access;
 #[cfg(feature = "writer")]
-pub(crate) use append::{end_of_one_writer, open_for_one_writer, rename_new};
+pub(crate) use append::{open_for_one_writer, rename_new, unlock};
 pub(crate) use dir::Dir;
 #[cfg(feature = "sync")]
 pub(crate) use durable::{WholeFileSystem, sync_handle};

@@ -23,8 +23,8 @@ pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File>
     }
 }
 
-/// Nothing: a new process gets no copy of the handle.
-pub(crate) fn end_of_one_writer(_file: &File) {}
+/// Nothing to give back: no other process has a copy of the handle, and who may open the file depends on that alone.
+pub(crate) fn unlock(_file: &File) {}
 
 /// Gives a file another name; `AlreadyExists` if anything has that.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
