@@ -61,7 +61,8 @@ fn compressed_files_are_read_checked_and_followed_as_plain_ones_are() {
     for n in 0..1_000 {
         let receipt = appender.append(&record(n)).unwrap();
         positions.push(receipt.position().unwrap());
-        if n == 0 {
+        // On Windows a file keeps its name as long as somebody reads it, and its compressed one waits beside it.
+        if n == 0 && cfg!(unix) {
             receipt.wait_written().unwrap();
             follow = Some(Records::open(&path).unwrap().follow());
         }
@@ -75,7 +76,7 @@ fn compressed_files_are_read_checked_and_followed_as_plain_ones_are() {
         assert_eq!(Records::from(&path, positions[n]).unwrap().next().unwrap().unwrap(), record(n));
     }
     // Who was in the first file when it was compressed reads on.
-    let mut follow = follow.unwrap();
+    let mut follow = follow.unwrap_or_else(|| Records::open(&path).unwrap().follow());
     for n in 0..1_000 {
         assert_eq!(follow.next_within(HANGS).unwrap().unwrap(), record(n));
     }
