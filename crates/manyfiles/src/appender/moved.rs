@@ -83,6 +83,9 @@ impl Files {
     /// What the appender counts as `end` is this place of the file. Nothing before it is in doubt.
     fn begin_behind(&mut self, len: u64, end: u64) -> Result<()> {
         self.shift = len.wrapping_sub(end);
-        self.note.as_ref().map_or(Ok(()), |note| note.say(len))
+        match (&self.note, &self.file) {
+            (Some(note), Some(file)) => note.is_about(&**file, len),
+            _ => Ok(()),
+        }
     }
 }

@@ -8,6 +8,9 @@
 //! The doubtful bytes are written again, in a way that a crash at any time leaves them in one place at least: they are
 //! copied to `events.manyfiles-tail`, durably, cut off, and written anew. Rewriting without cutting is not enough:
 //! after a failed sync, ext4 leaves extents without content whatever is written to them.
+//!
+//! Both say which file they are about. One that another program has put in its place meanwhile is neither cut nor
+//! written again; what a tail has goes behind what is in it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,21 +27,30 @@ pub(super) struct Note {
     file: Box<dyn StoredFile>,
     /// What it says.
     said: AtomicU64,
+    /// Of which file.
+    serial: AtomicU64,
 }
 
 /// The note is brought up to date each so many bytes: so much has to be written again at most.
 const EVERY: u64 = 1 << 20;
-/// What a tail begins with: where it belongs, its length, and a checksum of these.
-pub(super) const TAIL_HEADER: usize = 20;
+/// What a tail begins with: where it belongs, its length, of which file it is, and a checksum of these.
+pub(super) const TAIL_HEADER: usize = 28;
 /// What a note begins with.
-const NOTE_MAGIC: [u8; 8] = *b"mfopen\0\x01";
-/// A note's length: the magic, a place in the file, and their checksum.
-const NOTE: usize = 20;
+const NOTE_MAGIC: [u8; 8] = *b"mfopen\0\x02";
+/// A note's length: the magic, a place in the file, the file, and their checksum.
+const NOTE: usize = 28;
 const CHUNK: usize = 256 << 10;
+/// What is said of a file that is still to be made. No file system numbers one so.
+const NO_FILE: u64 = 0;
 
 impl Note {
-    /// Says that the file is durable up to `end`, and that it is open.
-    pub(super) fn leave(storage: &dyn Storage, series: &Series, end: u64) -> Result<Note> {
+    /// Says that the file is durable up to `end`, and that it is open. `None`: it is still to be made.
+    pub(super) fn leave(
+        storage: &dyn Storage,
+        series: &Series,
+        end: u64,
+        about: Option<&dyn StoredFile>,
+    ) -> Result<Note> {
         let path = note_path(series);
         let file = match storage.open(&path) {
             Ok(file) => file,
@@ -55,14 +67,26 @@ impl Note {
             return Err(busy(&path));
         }
         read_note(&*file, &path)?;
-        let note = Note { path, file, said: AtomicU64::new(0) };
-        note.say(end)?;
+        let note = Note { path, file, said: AtomicU64::new(0), serial: AtomicU64::new(NO_FILE) };
+        match about {
+            Some(about) => note.is_about(about, end)?,
+            None => note.say(end)?,
+        }
         Ok(note)
+    }
+
+    /// Says that this file is open from now on, and durable up to `end`.
+    pub(super) fn is_about(&self, file: &dyn StoredFile, end: u64) -> Result<()> {
+        let serial = file.serial().map_err(|cause| Error::new(Operation::Metadata, &*self.path, cause))?;
+        self.serial.store(serial, Ordering::Relaxed);
+        self.say(end)
     }
 
     pub(super) fn say(&self, end: u64) -> Result<()> {
         self.said.store(end, Ordering::Relaxed);
-        write_all(&*self.file, &self.path, &sealed(&[NOTE_MAGIC, end.to_le_bytes()].concat()), 0)
+        let serial = self.serial.load(Ordering::Relaxed);
+        let note = [NOTE_MAGIC, end.to_le_bytes(), serial.to_le_bytes()].concat();
+        write_all(&*self.file, &self.path, &sealed(&note), 0)
     }
 
     /// The file is durable up to `end`. Where that cannot be said, what was said before stays true.
@@ -121,27 +145,21 @@ pub(super) fn is_tail(first: &[u8]) -> bool {
     first.get(..TAIL_HEADER).is_some_and(|header| unsealed(header).is_some())
 }
 
-/// Removes what belongs to a file that is not there any more.
+/// Removes a note about a file that is not there any more.
 pub(super) fn forget(storage: &dyn Storage, series: &Series) -> Result<()> {
-    for (path, is_note) in [(tail_path(series), false), (note_path(series), true)] {
-        // Refused while another appender is at it.
-        let file = match storage.open(&path) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-            other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
-        };
-        if is_note {
-            read_note(&*file, &path)?;
-        } else {
-            read_tail(&*file, &path)?;
-        }
-        let remove = |cause| Error::new(Operation::Remove, &*path, cause);
-        if !file.is_at(&path).map_err(remove)? {
-            return Err(busy(&path));
-        }
-        storage.remove(&path).map_err(remove)?;
-        file.close().map_err(|cause| Error::new(Operation::Close, &*path, cause))?;
+    let path = note_path(series);
+    // Refused while another appender is at it.
+    let note = match storage.open(&path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
+    };
+    read_note(&*note, &path)?;
+    let remove = |cause| Error::new(Operation::Remove, &*path, cause);
+    if !note.is_at(&path).map_err(remove)? {
+        return Err(busy(&path));
     }
-    Ok(())
+    storage.remove(&path).map_err(remove)?;
+    note.close().map_err(|cause| Error::new(Operation::Close, &*path, cause))
 }
 
 /// Makes what the page cache shows of the file what the disk has, if it may be anything else.
@@ -152,15 +170,30 @@ pub(super) fn recover(storage: &dyn Storage, series: &Series, file: &dyn StoredF
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
         Err(cause) => return Err(Error::new(Operation::Open, tail, cause)),
     };
+    let failed = |cause| Error::new(Operation::Open, path, cause);
+    let (serial, len) = (file.serial().map_err(failed)?, file.len().map_err(failed)?);
     let old = match old {
-        Some(old) => old,
+        Some(old) => {
+            let (_, has, about) = read_tail(&*old, &tail)?;
+            if about == serial {
+                old
+            } else {
+                // Saved again, so that a crash at any time finds where it is to be written.
+                let part = TAIL_HEADER as u64..TAIL_HEADER as u64 + has;
+                let saved = save_tail(storage, series, (&*old, &tail), part, (len, serial))?;
+                old.close().map_err(|cause| Error::new(Operation::Close, &*tail, cause))?;
+                saved
+            }
+        }
         None => {
-            let Some(durable) = find_note(storage, series)? else { return Ok(()) };
-            let len = file.len().map_err(|cause| Error::new(Operation::Open, path, cause))?;
+            let Some((durable, about)) = find_note(storage, series)? else { return Ok(()) };
+            if about != serial {
+                return file.sync().map_err(|cause| Error::new(Operation::Sync, path, cause));
+            }
             if len <= durable {
                 return Ok(());
             }
-            save_tail(storage, series, file, durable..len)?
+            save_tail(storage, series, (file, path), durable..len, (durable, serial))?
         }
     };
     // Its name may be no more durable than what it is to mend.
@@ -172,8 +205,8 @@ pub(super) fn recover(storage: &dyn Storage, series: &Series, file: &dyn StoredF
     old.close().map_err(|cause| Error::new(Operation::Close, tail, cause))
 }
 
-/// Up to where the file was durable, if there is a note.
-fn find_note(storage: &dyn Storage, series: &Series) -> Result<Option<u64>> {
+/// Up to where which file was durable, if there is a note.
+fn find_note(storage: &dyn Storage, series: &Series) -> Result<Option<(u64, u64)>> {
     let path = note_path(series);
     let note = match storage.open(&path) {
         Ok(note) => note,
@@ -183,66 +216,66 @@ fn find_note(storage: &dyn Storage, series: &Series) -> Result<Option<u64>> {
     read_note(&*note, &path).map(Some)
 }
 
-/// Up to where a note says that the file was durable. One that a crash left unfinished says nothing of that. Anything
+/// Up to where a note says that which file was durable. One that a crash left unfinished says nothing of that. Anything
 /// else is no note: it is somebody's file, and is left alone.
-fn read_note(note: &dyn StoredFile, path: &Path) -> Result<u64> {
+fn read_note(note: &dyn StoredFile, path: &Path) -> Result<(u64, u64)> {
     let mut bytes = [0; NOTE + 1];
     let has = read_to(note, path, &mut bytes, 0)?;
     let bytes = &bytes[..has];
-    if let Some(end) = unsealed(bytes).and_then(|content| content.strip_prefix(&NOTE_MAGIC))
-        && end.len() == 8
+    if let Some(said) = unsealed(bytes).and_then(|content| content.strip_prefix(&NOTE_MAGIC))
+        && said.len() == 16
     {
-        return Ok(number(end));
+        return Ok((number(&said[..8]), number(&said[8..])));
     }
     let magic = has.min(NOTE_MAGIC.len());
     if has <= NOTE && (bytes[..magic] == NOTE_MAGIC[..magic] || bytes.iter().all(|&byte| byte == 0)) {
-        return Ok(0);
+        return Ok((0, NO_FILE));
     }
     let message = "this name is that of a note beside an open log, and this is none; nothing was changed";
     Err(Error::new(Operation::Open, path, io::Error::new(io::ErrorKind::InvalidData, message)))
 }
 
-/// Where a tail belongs, and its length.
-fn read_tail(tail: &dyn StoredFile, path: &Path) -> Result<(u64, u64)> {
+/// Where a tail belongs, its length, and of which file it is.
+fn read_tail(tail: &dyn StoredFile, path: &Path) -> Result<(u64, u64, u64)> {
     let header = read::<TAIL_HEADER>(tail, path)?;
     let Some(header) = header.as_ref().and_then(|header| unsealed(header)) else {
         let message = "the end of the file beside it should be in here, and this is damaged or something else";
         return Err(Error::new(Operation::Read, path, io::Error::new(io::ErrorKind::InvalidData, message)));
     };
-    Ok((number(&header[..8]), number(&header[8..])))
+    Ok((number(&header[..8]), number(&header[8..16]), number(&header[16..])))
 }
 
 /// Copies part of the file beside it, durably. The copy has its name when it is whole on the disk.
 fn save_tail(
     storage: &dyn Storage,
     series: &Series,
-    file: &dyn StoredFile,
+    (from, path): (&dyn StoredFile, &Path),
     part: std::ops::Range<u64>,
+    (begin, serial): (u64, u64),
 ) -> Result<Box<dyn StoredFile>> {
     let tail = tail_path(series);
     let (temporary, copy) = leftovers::create(storage, series)?;
     let (mut buffer, mut at) = (vec![0; CHUNK], part.start);
     while at < part.end {
         let most = CHUNK.min((part.end - at) as usize);
-        let has = read_to(file, series.base(), &mut buffer[..most], at)?;
+        let has = read_to(from, path, &mut buffer[..most], at)?;
         if has < most {
-            let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "it changes while it is read");
-            return Err(Error::new(Operation::Read, series.base(), cause));
+            let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "it is shorter than it was, or than it says");
+            return Err(Error::new(Operation::Read, path, cause));
         }
         write_all(&*copy, &temporary, &buffer[..has], TAIL_HEADER as u64 + (at - part.start))?;
         at += has as u64;
     }
-    let mut header = part.start.to_le_bytes().to_vec();
-    header.extend_from_slice(&(part.end - part.start).to_le_bytes());
+    let header = [begin, part.end - part.start, serial].map(u64::to_le_bytes).concat();
     write_all(&*copy, &temporary, &sealed(&header), 0)?;
     copy.sync().map_err(|cause| Error::new(Operation::Sync, &*temporary, cause))?;
-    storage.rename(&temporary, &tail).map_err(|cause| Error::new(Operation::Rename, &*tail, cause))?;
+    storage.replace(&temporary, &tail).map_err(|cause| Error::new(Operation::Rename, &*tail, cause))?;
     Ok(copy)
 }
 
 /// Cuts the file off where the tail begins, and writes the tail behind it.
 fn write_again(tail: &dyn StoredFile, tail_path: &Path, file: &dyn StoredFile, path: &Path) -> Result<()> {
-    let (begin, len) = read_tail(tail, tail_path)?;
+    let (begin, len, _) = read_tail(tail, tail_path)?;
     file.set_len(begin).map_err(|cause| Error::new(Operation::Write, path, cause))?;
     let (mut buffer, mut at) = (vec![0; CHUNK], 0);
     while at < len {

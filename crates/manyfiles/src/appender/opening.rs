@@ -50,7 +50,7 @@ pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, sa
     // If it was there already: whoever made it may have been killed before doing this.
     files.sync_folder()?;
     if !options.framed && !options.rotates() {
-        files.note = Some(Note::leave(&*files.storage, &files.series, beginning.end)?);
+        files.note = Some(Note::leave(&*files.storage, &files.series, beginning.end, files.file.as_deref())?);
     }
     Ok((files, beginning))
 }
@@ -93,10 +93,16 @@ fn open_plain(series: Series, storage: Arc<dyn Storage>) -> Result<(Files, Begin
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
             note::forget(&*files.storage, &files.series)?;
             // Before there is anything that it could be about.
-            files.note = Some(Note::leave(&*files.storage, &files.series, 0)?);
+            files.note = Some(Note::leave(&*files.storage, &files.series, 0, None)?);
             files.begin(0, Header::default(), None, None)?;
             files.note = None;
-            Ok((files, new(None)))
+            let mut beginning = new(None);
+            // An opening that did not come to its end may have left a tail, and the file was moved since.
+            if let Some(file) = files.file.as_deref() {
+                note::recover(&*files.storage, &files.series, file)?;
+                beginning.end = file.len().map_err(|cause| files.error(Operation::Open, cause))?;
+            }
+            Ok((files, beginning))
         }
         Err(cause) => Err(files.error(Operation::Open, cause)),
     }

@@ -71,6 +71,8 @@ pub(super) trait StoredFile: ReadAt {
     /// One write; it may fall short.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
     fn set_len(&self, len: u64) -> io::Result<()>;
+    /// A number that no other file of its file system has, as long as it is there. Never 0.
+    fn serial(&self) -> io::Result<u64>;
     /// Whether this path leads to it.
     fn is_at(&self, path: &Path) -> io::Result<bool>;
     /// Makes durable what is in it.
@@ -246,6 +248,18 @@ impl StoredFile for OpenFile {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.file().set_len(len)
+    }
+
+    fn serial(&self) -> io::Result<u64> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Ok(self.file().metadata()?.ino())
+        }
+        #[cfg(not(unix))]
+        {
+            Ok((sys::identity_of(self.file())?.file as u64).max(1))
+        }
     }
 
     fn is_at(&self, path: &Path) -> io::Result<bool> {

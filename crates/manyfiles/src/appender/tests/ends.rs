@@ -94,7 +94,7 @@ impl Log {
             // An opening was interrupted: the next one writes this again.
             let begin = u64::from_le_bytes(tail[..8].try_into().unwrap()) as usize;
             let (file, _) = disk.file(&base()).unwrap();
-            return [&file[..begin.min(file.len())], &tail[20..]].concat();
+            return [&file[..begin.min(file.len())], &tail[28..]].concat();
         }
         let is_content = |name: &PathBuf| {
             let name = name.file_name().unwrap().to_string_lossy().into_owned();

@@ -168,3 +168,51 @@ fn what_was_acknowledged_is_in_one_of_the_two_files_wherever_it_stops() {
         }
     }
 }
+
+/// An opening after a crash that does not come to its end, a move meanwhile, and what another program writes to the
+/// new file.
+#[test]
+fn what_an_interrupted_opening_was_to_write_again_cuts_no_other_file() {
+    let mut interrupted = 0;
+    for step in 1..40 {
+        for (stop, makes_new) in [(Stop::Kill, false), (Stop::Cut, false), (Stop::Kill, true), (Stop::Cut, true)] {
+            let story = format!("{stop:?} at {step}, new: {makes_new}");
+            let mut disk = Disk::default();
+            disk.seed(Random(step));
+            let appender = open(&disk).unwrap();
+            appender.append_durable(b"<durable>").unwrap();
+            appender.append(b"<written>").unwrap().wait_written().unwrap();
+            std::mem::forget(appender);
+            disk.next_process();
+            disk.stop_at(step, stop);
+            let opened = open(&disk);
+            if !disk.is_over() {
+                continue;
+            }
+            std::mem::forget(opened);
+            interrupted += 1;
+            if let Some(remains) = disk.remains() {
+                disk = Disk::holding(&remains);
+            }
+            disk.next_process();
+            disk.rename(&base(), &old()).unwrap();
+            if makes_new {
+                let file = disk.create(&base()).unwrap();
+                file.write_at(b"<line of another program>", 0).unwrap();
+                file.close().unwrap();
+            }
+            let appender = open(&disk).unwrap_or_else(|error| panic!("{story}: {error}"));
+            appender.append_durable(b"<and on>").unwrap();
+            appender.close().unwrap();
+            let both = [disk.file(&old()).unwrap().0, durable(&disk, &base())].concat();
+            let times = |what: &[u8]| both.windows(what.len()).filter(|window| *window == what).count();
+            assert_eq!(times(b"<line of another program>"), usize::from(makes_new), "{story}");
+            assert_eq!(times(b"<and on>"), 1, "{story}");
+            // What was not cut from the old file before the move is in both.
+            assert!(times(b"<durable>") >= 1, "{story}");
+            assert!(stop == Stop::Cut || times(b"<written>") >= 1, "{story}");
+            assert!(!disk.names().iter().any(|name| name.to_string_lossy().contains(".manyfiles-")), "{story}");
+        }
+    }
+    assert!(interrupted > 20, "{interrupted}");
+}

@@ -218,6 +218,10 @@ impl ReadAt for Scales {
 }
 
 impl StoredFile for Scales {
+    fn serial(&self) -> io::Result<u64> {
+        Ok(1)
+    }
+
     fn is_at(&self, _: &Path) -> io::Result<bool> {
         Ok(true)
     }

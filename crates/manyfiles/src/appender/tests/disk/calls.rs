@@ -31,7 +31,8 @@ impl Storage for Disk {
         if inner.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        inner.files.push(Content::default());
+        let serial = inner.serial_for(path);
+        inner.files.push(Content { serial, ..Content::default() });
         let id = inner.files.len() - 1;
         inner.names.insert(path.to_owned(), id);
         inner.name_changes.push(NameChange::Made(path.to_owned(), id));
@@ -154,6 +155,10 @@ impl StoredFile for OpenFile {
         inner.call(Call::SetLen)?;
         inner.files[self.id].set_len(len as usize);
         Ok(())
+    }
+
+    fn serial(&self) -> io::Result<u64> {
+        Ok(self.disk.lock().files[self.id].serial)
     }
 
     fn is_at(&self, path: &Path) -> io::Result<bool> {

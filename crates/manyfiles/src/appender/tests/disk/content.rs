@@ -14,6 +14,8 @@ pub(super) const PAGE: usize = 4096;
 /// A file's bytes.
 #[derive(Clone, Default)]
 pub(super) struct Content {
+    /// What tells the file from others: see `serial_for`.
+    pub(super) serial: u64,
     /// As programs see them.
     pub(super) now: Vec<u8>,
     /// As they are on the disk for certain.

@@ -144,7 +144,8 @@ impl Disk {
     pub fn holding(files: &Remains) -> Disk {
         let mut inner = Inner::default();
         for (id, (path, bytes)) in files.iter().enumerate() {
-            inner.files.push(Content { now: bytes.clone(), durable: bytes.clone(), ..Content::default() });
+            let serial = inner.serial_for(path);
+            inner.files.push(Content { serial, now: bytes.clone(), durable: bytes.clone(), ..Content::default() });
             inner.names.insert(path.clone(), id);
         }
         inner.durable_names = inner.names.clone();
@@ -230,6 +231,14 @@ impl Disk {
 }
 
 impl Inner {
+    /// A number for a new file of this name: the same for a disk that is set up again with what was left of another one.
+    fn serial_for(&self, path: &Path) -> u64 {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let hash = bytes.iter().fold(1, |hash: u64, &byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        let is_free = |serial: &u64| self.files.iter().all(|file| file.serial != *serial);
+        (hash.max(1)..).find(is_free).expect("few have it")
+    }
+
     /// Fails when everything has stopped, or stops now.
     fn step(&mut self) -> io::Result<()> {
         if self.is_over {

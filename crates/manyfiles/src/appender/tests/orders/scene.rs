@@ -123,6 +123,10 @@ impl ReadAt for Scene {
 }
 
 impl StoredFile for Scene {
+    fn serial(&self) -> io::Result<u64> {
+        Ok(1)
+    }
+
     fn is_at(&self, _: &Path) -> io::Result<bool> {
         Ok(true)
     }
@@ -185,6 +189,10 @@ impl ReadAt for Note {
 }
 
 impl StoredFile for Note {
+    fn serial(&self) -> io::Result<u64> {
+        Ok(1)
+    }
+
     fn age(&self) -> io::Result<Duration> {
         Ok(Duration::ZERO)
     }
