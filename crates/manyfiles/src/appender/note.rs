@@ -145,8 +145,18 @@ pub(super) fn is_tail(first: &[u8]) -> bool {
     first.get(..TAIL_HEADER).is_some_and(|header| unsealed(header).is_some())
 }
 
-/// Removes a note about a file that is not there any more.
+/// Removes a note about a file that is not there any more. A tail of it is kept: it is all that is left of its bytes.
+/// Somebody else's file under either name is an error.
 pub(super) fn forget(storage: &dyn Storage, series: &Series) -> Result<()> {
+    let tail = tail_path(series);
+    match storage.open(&tail) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+        Err(cause) => return Err(Error::new(Operation::Open, tail, cause)),
+        Ok(file) => {
+            read_tail(&*file, &tail)?;
+            file.close().map_err(|cause| Error::new(Operation::Close, tail, cause))?;
+        }
+    }
     let path = note_path(series);
     // Refused while another appender is at it.
     let note = match storage.open(&path) {
