@@ -139,7 +139,7 @@ impl Upkeep {
             Err(_) => There::Nothing, // what else is wrong is told when the name is given
         };
         if there == There::Whole {
-            return self.remove_plain(number);
+            return self.remove_plain(&*file, number);
         }
         let (temporary, copy) = leftovers::create(&*self.storage, &self.series)?;
         let packed = self
@@ -231,7 +231,8 @@ impl Upkeep {
         match same {
             Ok(Some(true)) => Ok(There::Whole),
             Ok(None) => Ok(There::Nothing), // the next step sees that it is to stop
-            Err(error) if error.path() != Some(&packed_path) => Err(error),
+            // What cannot be read is not known to be anything.
+            Err(error) if error.path() != Some(&packed_path) || error.raw_os_error().is_some() => Err(error),
             Err(_) if is_cut => Ok(There::CutShort),
             Ok(Some(false)) | Err(_) => {
                 let message = "it has the name of the compressed file of a log, and something else is in it: the file of the log \
@@ -242,9 +243,12 @@ impl Upkeep {
         }
     }
 
-    fn remove_plain(&self, number: u64) -> Result<()> {
+    fn remove_plain(&self, file: &dyn StoredFile, number: u64) -> Result<()> {
         let _names = self.lock_names();
         let path = self.series.path(number);
+        if !file.is_at(&path).map_err(|cause| Error::new(Operation::Metadata, &*path, cause))? {
+            return Ok(()); // removed meanwhile, because no more files are kept
+        }
         self.series.sync_folder(&*self.storage)?;
         self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))
     }
