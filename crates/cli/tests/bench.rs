@@ -10,7 +10,7 @@ use manyfiles_testkit::{Disk, Need, skip_unless};
 use serde_json::Value;
 
 /// Three rounds of what takes the least time, and time enough for them on a busy machine.
-const SHORT: [&str; 7] = ["bench", "--rounds", "3", "--seconds", "100", "--only", "1,000 writes"];
+const SHORT: [&str; 7] = ["bench", "--rounds", "3", "--seconds", "1000", "--only", "1,000 writes"];
 
 fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [first, more].concat()
@@ -56,7 +56,7 @@ fn text_csv_and_picture_tell_the_same_rows() {
 #[test]
 fn a_simulated_close_is_waited_for_and_the_rest_is_named_as_left_out() {
     let temp = tempfile::tempdir().unwrap();
-    let args = ["bench", "--rounds", "3", "--seconds", "100", "--simulate-close-ms", "0.3", "--only", "one", "--json"];
+    let args = ["bench", "--rounds", "3", "--seconds", "1000", "--simulate-close-ms", "0.3", "--only", "one", "--json"];
     let json = manyfiles(temp.path(), &args).code(0).json();
     let entrants = json["tables"][0]["entrants"].as_array().unwrap();
     let median = |n: usize| entrants[n]["seconds"]["median"].as_f64().unwrap();
@@ -151,7 +151,7 @@ fn progress_names_the_work_and_the_round() {
     let temp = tempfile::tempdir().unwrap();
     let ran = manyfiles(temp.path(), &with(&SHORT, &["-q", "--progress", "always"])).code(2);
     assert!(ran.err.contains("cannot be used with"), "{ran:?}");
-    let mut pty = Pty::run(temp.path(), "bench --rounds 3 --only 'one folder' --progress always");
+    let mut pty = Pty::run(temp.path(), "bench --rounds 3 --seconds 1000 --only 'one folder' --progress always");
     pty.wait_for("2,300 files of 1.5 KB in one folder: ");
     let (code, shown) = pty.end();
     assert_eq!(code, 0, "{shown}");
