@@ -29,6 +29,42 @@ fn held() -> (Sender<()>, OnClose<impl FnMut() + Send>) {
 }
 
 #[test]
+fn no_close_waits_for_those_that_hang_while_there_may_be_more_threads() {
+    let closer = Closer::options().policy(Policy::Always).build();
+    let begun = Arc::new(AtomicUsize::new(0));
+    let hang = |releases: &mut Vec<Sender<()>>| {
+        let (release, released) = channel();
+        releases.push(release);
+        let begun = Arc::clone(&begun);
+        closer.close(OnClose(move || {
+            begun.fetch_add(1, Ordering::Relaxed);
+            assert!(released.recv().is_err());
+        }));
+    };
+    let until = |count| {
+        let limit = Instant::now() + Duration::from_secs(60);
+        while begun.load(Ordering::Relaxed) < count {
+            assert!(Instant::now() < limit, "{count} closes hang, and {begun:?} have begun");
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
+    // While eight hang there is a thread for each, and one that has become idle.
+    let mut releases = Vec::new();
+    (0..8).for_each(|_| hang(&mut releases));
+    let idle = Arc::clone(&begun);
+    closer.close(OnClose(move || {
+        idle.fetch_add(1, Ordering::Relaxed);
+    }));
+    until(9);
+    thread::sleep(Duration::from_millis(5));
+    // That one is woken for the second of these, and takes the first.
+    (0..2).for_each(|_| hang(&mut releases));
+    until(11);
+    drop(releases);
+    closer.finish().unwrap();
+}
+
+#[test]
 fn everything_is_closed_and_each_panic_is_told_once_with_its_path() {
     for policy in POLICIES {
         let closer = Closer::options().policy(policy).build();

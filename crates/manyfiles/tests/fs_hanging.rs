@@ -4,6 +4,7 @@
 
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use manyfiles::close::{self, Closer};
@@ -25,6 +26,12 @@ impl Drop for Release<'_> {
 
 fn count(mount: &SlowMount, what: &str) -> usize {
     mount.log().unwrap().iter().filter(|line| line.starts_with(what)).count()
+}
+
+/// While one test has files open, another must not start a process: that has copies of the handles for a moment, and closes them.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits until so many lines of the log begin so. A minute is long enough for anything, and a failure then.
@@ -74,6 +81,7 @@ fn everything_else_goes_on(folder: &Path, elsewhere: &Path, files: &Closer) {
 #[test]
 fn a_mount_that_hangs_stops_nobody_elses_closes() {
     skip_unless!(Need::Fuse);
+    let _alone = alone();
     let mount = server().hold(Op::Close, "stuck").mount().unwrap();
     let healthy = server().mount().unwrap();
     let memory = tempfile::tempdir_in("/dev/shm").unwrap();
@@ -131,4 +139,39 @@ fn a_mount_that_hangs_stops_nobody_elses_closes() {
         assert_eq!(std::fs::read(stuck("global", n)).unwrap(), b"the global closer's");
         assert_eq!(std::fs::read(stuck("own", n)).unwrap(), b"of its own");
     }
+}
+
+#[test]
+fn who_asks_for_a_folder_waits_for_what_hangs_in_it_however_long() {
+    skip_unless!(Need::Fuse);
+    let _alone = alone();
+    let mount = server().hold(Op::Close, "stuck").mount().unwrap();
+    let files = Closer::new();
+    for n in 0..4 {
+        files.write(mount.path().join(format!("warm-{n}")), "x").unwrap();
+    }
+    let release = Release(&mount);
+    // All the threads that a volume may have close what is in the first folder. What is in the second waits for one of them.
+    let [closing, waiting] = ["closing", "waiting"].map(|name| mount.path().join(name));
+    for folder in [&closing, &waiting] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    for n in 0..64 {
+        files.write(closing.join(format!("stuck-{n}")), "x").unwrap();
+    }
+    until(&mount, "held flush /closing", 64);
+    for n in 0..3 {
+        files.write(waiting.join(format!("stuck-{n}")), "x").unwrap();
+    }
+    let came_back = [&closing, &waiting].map(|folder| {
+        let folder = folder.clone();
+        std::thread::spawn(move || fs::read_dir(folder).unwrap().count())
+    });
+    // A close of which nobody knows whether it is in the way is waited for one second.
+    std::thread::sleep(Duration::from_millis(2500));
+    assert!(came_back.iter().all(|thread| !thread.is_finished()), "a folder was shown before its files were closed");
+
+    drop(release);
+    assert_eq!(came_back.map(|thread| thread.join().unwrap()), [64, 3]);
+    files.finish().unwrap();
 }

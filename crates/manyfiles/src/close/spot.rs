@@ -55,8 +55,14 @@ pub(super) enum Hinders {
 }
 
 impl Spot {
+    /// The spot of a handle that is about to wait. Its name is learnt later where that is possible: few ever ask for it, and whoever
+    /// hands a file over is not to wait for it.
     pub(super) fn of(handle: &Handle) -> Spot {
         match handle {
+            Handle::System(handle) if sys::NAMES_ARE_QUICK => {
+                let nameless = |identity| Spot::At(Place { identity, name: None });
+                sys::regular_file(handle).map_or(Spot::Nowhere, nameless)
+            }
             Handle::System(handle) => sys::place(handle).map_or(Spot::Nowhere, Spot::At),
             #[cfg(feature = "tokio")]
             Handle::Busy(file) => sys::place(&**file).map_or(Spot::Nowhere, Spot::At),
@@ -69,6 +75,16 @@ impl Spot {
         match self {
             Spot::At(place) if access == Access::Read && !cfg!(windows) => Spot::Read(place),
             spot => spot,
+        }
+    }
+
+    /// Asks for the name of this open handle, if nobody has yet. Nothing but the kernel is asked.
+    pub(super) fn learn_name(&mut self, handle: &Handle) {
+        if let (Spot::At(place) | Spot::Read(place), Handle::System(handle)) = (self, handle)
+            && sys::NAMES_ARE_QUICK
+            && place.name.is_none()
+        {
+            place.name = sys::name_of(handle);
         }
     }
 

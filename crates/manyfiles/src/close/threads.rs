@@ -136,10 +136,19 @@ impl Pool {
         let mut queue = self.lock();
         queue.started();
         let mut is_tired = self.idle.is_zero();
+        let mut was_idle = false;
         loop {
             if let Some(job) = queue.pop() {
+                // A few jobs may have been left to wait because a thread was idle, which is busy from now on.
+                let need = if was_idle { queue.need() } else { Need::Nothing };
+                if need != Need::Nothing {
+                    drop(queue);
+                    self.meet(need);
+                    queue = self.lock();
+                }
                 queue = self.run(Side::Pool, queue, job);
                 is_tired = self.idle.is_zero();
+                was_idle = false;
             } else if queue.is_shut_down() || is_tired {
                 break;
             } else {
@@ -148,6 +157,7 @@ impl Pool {
                 queue = guard;
                 queue.comes_back();
                 is_tired = timeout.timed_out();
+                was_idle = true;
             }
         }
         queue.ended(Source::Own);

@@ -31,6 +31,7 @@ impl Pool {
 
     pub(super) fn settle_before(self: &Arc<Pool>, target: &Target, before: u64, patience: Duration) -> bool {
         let mut queue = self.lock();
+        queue.learn_names(target);
         let mut deadline = None;
         let mut was_pending = false;
         loop {

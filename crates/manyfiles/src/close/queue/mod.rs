@@ -182,6 +182,14 @@ impl Queue {
         (self.waiting[index].number < before).then(|| self.take(index))?
     }
 
+    /// Learns the names of those that wait, if it depends on them whether they are in the way of `target`.
+    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
+    pub(super) fn learn_names(&mut self, target: &Target) {
+        if let Target::Folder { .. } = target {
+            self.waiting.iter_mut().for_each(|job| job.spot.learn_name(&job.handle));
+        }
+    }
+
     /// The first of those in the way of `target` that a caller may close in place of a thread.
     #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
     pub(super) fn pop_hindering(&mut self, target: &Target, before: u64) -> Option<Job> {
@@ -193,7 +201,9 @@ impl Queue {
     }
 
     fn take(&mut self, index: usize) -> Option<Job> {
-        let job = self.waiting.remove(index)?;
+        let mut job = self.waiting.remove(index)?;
+        // Nobody can ask for it while it is being closed.
+        job.spot.learn_name(&job.handle);
         let volume = self.volume(&job.spot);
         volume.ready -= 1;
         volume.closing += 1;

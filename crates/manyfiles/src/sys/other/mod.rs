@@ -32,6 +32,12 @@ pub(crate) fn place(_file: &Handle) -> Option<Place> {
     None
 }
 
+pub(crate) const NAMES_ARE_QUICK: bool = false;
+
+pub(crate) fn name_of(_file: &Handle) -> Option<Name> {
+    None
+}
+
 pub(crate) fn regular_file(_file: &Handle) -> Option<Identity> {
     None
 }

@@ -44,7 +44,7 @@ fn are_equal(one: &[u16], other: &[u16]) -> bool {
 /// Where an open file is. `None` for a pipe, which is not even asked: that would wait for a read that is going on.
 pub(crate) fn place(file: impl AsHandle) -> Option<Place> {
     let file = file.as_handle();
-    Some(Place { identity: regular_file(file)?, name: name(file) })
+    Some(Place { identity: regular_file(file)?, name: name_of(file) })
 }
 
 /// Which file or folder it is. `None` for a pipe or a device.
@@ -102,7 +102,12 @@ pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {
     })
 }
 
-fn name(file: BorrowedHandle<'_>) -> Option<Name> {
+/// Whether [`name_of`] asks nobody but this computer.
+pub(crate) const NAMES_ARE_QUICK: bool = false;
+
+/// The path of an open file, on its volume.
+pub(crate) fn name_of(file: impl AsHandle) -> Option<Name> {
+    let file = file.as_handle();
     let name = query(file, FileNameInfo)?;
     // Short names stay as they were given. Asking for long ones may take a server a while, so only if there may be some.
     if name.0.contains(&u16::from(b'~')) { query(file, FileNormalizedNameInfo).or(Some(name)) } else { Some(name) }
