@@ -19,7 +19,8 @@ mod mapping;
 #[cfg(feature = "tree")]
 mod name;
 mod native;
-#[cfg(feature = "fs")]
+#[cfg(any(feature = "fs", feature = "sync"))]
+#[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "`sync` tries again, and asks for no more"))]
 mod open_files;
 #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "where a path leads is asked by `fs`"))]
 mod place;
@@ -47,7 +48,7 @@ pub(crate) use kept::*;
 pub(crate) use mapping::Mapping;
 #[cfg(feature = "tree")]
 pub(crate) use name::{has_usual_separators, is_separator, refusal_of_name};
-#[cfg(feature = "fs")]
+#[cfg(any(feature = "fs", feature = "sync"))]
 pub(crate) use open_files::*;
 pub(crate) use place::*;
 #[cfg(feature = "tree")]

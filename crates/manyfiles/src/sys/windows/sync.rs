@@ -46,9 +46,12 @@ pub(crate) fn sync_all(file: &File) -> io::Result<()> {
 }
 
 /// Flushes a folder's handle, which NTFS and ReFS take for a request to make its names durable. Where a folder cannot be
-/// opened for that (no right to write in it, FAT) or flushed, its names are the file system's own affair.
+/// opened for that (no right to write in it, FAT) or flushed, its names are the file system's own affair. A program that reads the
+/// folder may keep others from opening it for a moment.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    let opened = File::options().write(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path);
+    let opened = super::while_in_use(&[path], || {
+        File::options().write(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
+    });
     // This opens files too.
     let sync = |folder: File| match folder.metadata()?.is_dir() {
         true => folder.sync_all(),
@@ -152,5 +155,30 @@ pub(crate) fn preallocate(file: &File, offset: u64, len: u64) -> io::Result<bool
     match io::Error::last_os_error() {
         error if error.raw_os_error() == Some(ERROR_DISK_FULL as i32) => Err(error),
         _ => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::windows::fs::OpenOptionsExt;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_synced_when_the_program_that_keeps_others_out_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut alone = File::options();
+        let alone = alone.read(true).share_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
+        let alone = alone.open(folder.path()).unwrap();
+        let opened = File::options().write(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(folder.path());
+        assert!(opened.is_err(), "it can be opened all the same: this shows nothing");
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(20));
+                drop(alone);
+            });
+            sync_folder(folder.path()).unwrap();
+        });
     }
 }
