@@ -179,10 +179,10 @@ impl Folders {
         let id = FolderId::try_from(self.all.len()).expect("fewer than 2^32 folders fit in memory");
         let parent = parent.map(|parent| self.get(parent).clone());
         let key = parent.as_ref().map_or(0, |parent| self.keys.below(parent.key, name));
-        let refused = match &parent {
-            Some(parent) if let Some(&refusal) = parent.refused.get() => OnceLock::from(refusal),
-            _ if self.links.contains(&key) => OnceLock::from(Refusal::ThroughSymlink),
-            _ => OnceLock::new(),
+        let refused = match parent.as_ref().and_then(|parent| parent.refused.get()) {
+            Some(&refusal) => OnceLock::from(refusal),
+            None if self.links.contains(&key) => OnceLock::from(Refusal::ThroughSymlink),
+            None => OnceLock::new(),
         };
         // A new folder is made as the one above it is.
         let folds = parent.as_ref().is_some_and(|parent| parent.folds.load(Relaxed));
