@@ -125,6 +125,9 @@ fn a_mount_that_hangs_stops_nobody_elses_closes() {
     assert_eq!(kind(fs::rename(stuck("own", 0), memory.path().join("name"))), ErrorKind::CrossesDevices);
     assert_eq!(kind(fs::hard_link(stuck("own", 0), stuck("own", 1))), ErrorKind::AlreadyExists);
     assert_eq!(kind(fs::File::create_new(stuck("own", 0)).map(drop)), ErrorKind::AlreadyExists);
+    // The folder that the mount is in: what hangs is no entry of it, and no close makes the mount go away.
+    assert!(fs::read_dir(mount.path().parent().unwrap()).unwrap().count() > 0);
+    assert_eq!(kind(fs::remove_dir(mount.path())), ErrorKind::ResourceBusy);
     // Another closer ends.
     others.finish().unwrap();
 

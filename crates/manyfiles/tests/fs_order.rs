@@ -5,6 +5,7 @@
 #[path = "support/again.rs"]
 mod again;
 
+use std::ffi::CString;
 use std::io::{self, Read, Write};
 use std::net::UdpSocket;
 use std::path::Path;
@@ -170,6 +171,118 @@ fn files_are_flushed_before_anything_is_done_to_them() {
         ] {
             assert!(at(&format!("flush {file}")) < at(&format!("{done}-{n}")), "{file}: {log:?}");
         }
+    }
+}
+
+/// A file system may send at a close what was written: then bytes from before a cut would be in the file after it.
+#[test]
+fn a_file_is_flushed_before_it_is_cut() {
+    skip_unless!(Need::Fuse);
+    let mount = server().log().mount().unwrap();
+    let path = |way: &str| mount.path().join(way);
+    let files = Closer::options().policy(Policy::Always).build();
+    std::fs::write(path("source"), "short").unwrap();
+    for round in 0..10 {
+        let path = |way: &str| path(&format!("{way}-{round}"));
+        for way in ["written", "created", "copied", "own"] {
+            files.write(path(way), "a long text").unwrap();
+        }
+        fs::write(path("written"), "short").unwrap();
+        drop(fs::File::create(path("created")).unwrap());
+        fs::copy(mount.path().join("source"), path("copied")).unwrap();
+        let again = files.open_with(fs::OpenOptions::new().write(true).truncate(true), path("own")).unwrap();
+        assert_eq!(again.metadata().unwrap().len(), 0);
+    }
+    files.finish().unwrap();
+    close::wait().unwrap();
+    let log = mount.log().unwrap();
+    for way in ["written", "created", "copied", "own"] {
+        for round in 0..10 {
+            let flushed = log.iter().position(|line| *line == format!("flush /{way}-{round}"));
+            let cut = log.iter().rposition(|line| *line == format!("cut /{way}-{round}"));
+            assert!(flushed.is_some() && flushed < cut, "{way}-{round}: {log:?}");
+        }
+    }
+}
+
+/// What a thread has dropped it sees closed, whichever thread makes the process know of a closer just then.
+#[test]
+fn what_was_dropped_first_of_all_is_seen_closed() {
+    skip_unless!(Need::Fuse);
+    if !is_again() {
+        for _ in 0..10 {
+            again("what_was_dropped_first_of_all_is_seen_closed", |_| {});
+        }
+        return;
+    }
+    let mount = SlowMount::options().publish_at_close().delay(Op::Close, Duration::from_millis(2)).mount().unwrap();
+    let files = Closer::options().policy(Policy::Always).build();
+    let begin = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (files, begin, path) = (&files, &begin, mount.path().join(thread.to_string()));
+            scope.spawn(move || {
+                begin.wait();
+                files.write(&path, "text").unwrap();
+                assert_eq!(fs::read(&path).unwrap(), b"text");
+            });
+        }
+    });
+    files.finish().unwrap();
+}
+
+/// A folder that is mounted in two places has two names.
+#[test]
+fn a_folder_is_settled_by_each_of_the_names_that_it_is_mounted_at() {
+    skip_unless!(Need::Root, Need::Fuse);
+    /// Undone at the end, after a panic too.
+    struct Bound(CString);
+    impl Drop for Bound {
+        fn drop(&mut self) {
+            // SAFETY: the path ends with a zero.
+            unsafe { libc::umount2(self.0.as_ptr(), libc::MNT_DETACH) };
+        }
+    }
+    let mount = SlowMount::options().publish_at_close().delay(Op::Close, Duration::from_millis(20)).mount().unwrap();
+    let files = Closer::options().policy(Policy::Always).build();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = mount.path().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let [from, to] = [folder.as_path(), elsewhere.path()].map(|path| CString::new(path.to_str().unwrap()).unwrap());
+    // SAFETY: the paths end with a zero, and a bind mount needs no more.
+    let bound = unsafe { libc::mount(from.as_ptr(), to.as_ptr(), std::ptr::null(), libc::MS_BIND, std::ptr::null()) };
+    assert_eq!(bound, 0, "{}", io::Error::last_os_error());
+    let _bound = Bound(to);
+    for round in 0..5 {
+        let name = round.to_string();
+        files.write(folder.join(&name), "text").unwrap();
+        fs::read_dir(elsewhere.path()).unwrap();
+        assert_eq!(std::fs::metadata(elsewhere.path().join(&name)).unwrap().len(), 4);
+    }
+    files.finish().unwrap();
+}
+
+/// A file that a closer has opened is that closer's, whatever it is in when it is dropped.
+#[test]
+fn an_error_is_told_to_the_closer_that_opened_the_file_though_another_drops_it() {
+    skip_unless!(Need::Fuse);
+    let mount = server().fail(Op::Close, libc::ENOSPC, "refused").mount().unwrap();
+    let path = mount.path().join("refused");
+    struct Pair(#[expect(dead_code, reason = "it is dropped")] fs::File, ());
+    for policy in [Policy::Always, Policy::Never] {
+        let (own, other) = (Closer::new(), Closer::options().policy(policy).build());
+        let file = || {
+            let mut file = own.create(&path).unwrap();
+            file.write_all(b"text").unwrap();
+            file
+        };
+        other.close(Pair(file(), ()));
+        other.wait().unwrap();
+        only(own.wait().map(drop), &path);
+        // The file itself: who hands it over is told, with its path.
+        other.close(file());
+        only(other.finish().map(drop), &path);
+        own.finish().unwrap();
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::handle;
 use super::pool::Pool;
 use super::{CloseErrors, Metrics, Options};
 
@@ -67,7 +68,8 @@ impl Closer {
 
     /// Closes `handle`, here or on another thread, now or soon.
     ///
-    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's error is
+    /// Of an [`fs::File`](crate::fs::File) this closer is told, with the path that it was opened by. Files inside of another value that
+    /// a closer has opened stay that closer's. Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's error is
     /// kept. Of any other type only a panic in its drop can be seen. Flush what buffers first: a `BufWriter` does not tell
     /// what became of its last bytes.
     ///
@@ -77,7 +79,8 @@ impl Closer {
     /// `handle` is closed on this thread.
     #[inline]
     pub fn close<H: Send + 'static>(&self, handle: H) {
-        self.pool.close(handle, None::<PathBuf>, None);
+        let path = handle::path_of(&handle);
+        self.pool.close(handle, path, None);
     }
 
     /// [`close`](Closer::close) for a file whose path is known, so that an error can name it.

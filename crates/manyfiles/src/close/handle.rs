@@ -106,6 +106,17 @@ pub(super) fn may_be_busy<H: 'static>() -> bool {
     false
 }
 
+/// The path of a handle that knows it.
+#[inline]
+pub(super) fn path_of<H: 'static>(handle: &H) -> Option<std::path::PathBuf> {
+    #[cfg(feature = "fs")]
+    if let Some(file) = (handle as &dyn Any).downcast_ref::<crate::fs::File>() {
+        return file.path().map(Path::to_owned);
+    }
+    let _ = handle;
+    None
+}
+
 /// The system's handle, if `H` is a type that is nothing else, or can be made so without waiting. The optimizer knows `H`
 /// and keeps one branch.
 #[inline]

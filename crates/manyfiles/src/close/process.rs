@@ -4,7 +4,7 @@
 #![cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ static PENDING: AtomicUsize = AtomicUsize::new(0);
 
 /// How often this process has been forked from another.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the process ends, and has waited for what was pending.
+static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// Closers that have, or had, something pending.
 static POOLS: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
@@ -90,7 +93,10 @@ pub(super) fn add(pool: &Arc<Pool>, capacity: usize) {
     });
     let mut pools = known();
     pools.retain(|pool| pool.strong_count() > 0);
-    pools.push(Arc::downgrade(pool));
+    // Several threads may add it, each before it hands over.
+    if !pools.iter().any(|known| std::ptr::eq(known.as_ptr(), &raw const **pool)) {
+        pools.push(Arc::downgrade(pool));
+    }
 }
 
 /// Lets the table of descriptors grow now, before threads share it: see [`sys::make_room_for_handles`]. It takes some handle,
@@ -136,4 +142,12 @@ pub(crate) fn close_one() -> bool {
 /// The process ends by `exit`, or `main` has returned or panicked.
 extern "C" fn at_exit() {
     super::handle::contain(|| pools().iter().for_each(|pool| pool.end(PATIENCE_AT_THE_END)));
+    // Functions that were registered before this one run after it, and may close files.
+    ENDED.store(true, Ordering::Relaxed);
+    super::handle::contain(|| pools().iter().for_each(|pool| pool.print_errors()));
+}
+
+/// Whether the process ends, and has waited for what was pending.
+pub(super) fn has_ended() -> bool {
+    ENDED.load(Ordering::Relaxed)
 }

@@ -28,19 +28,16 @@ pub(crate) enum Target {
     /// A file and its names.
     Named(Identity),
     /// A folder and all below it.
-    Folder {
-        /// The volume it is on, for files whose names are not known.
-        volume: u64,
-        /// Its path.
-        name: Option<Name>,
-    },
+    Folder(Place),
+    /// What is in a folder itself.
+    Entries(Place),
 }
 
 impl From<PathPlace> for Target {
     fn from(place: PathPlace) -> Target {
         match place {
             PathPlace::File(identity) => Target::Named(identity),
-            PathPlace::Folder(Place { identity, name }) => Target::Folder { volume: identity.volume, name },
+            PathPlace::Folder(place) => Target::Folder(place),
         }
     }
 }
@@ -60,8 +57,7 @@ impl Spot {
     pub(super) fn of(handle: &Handle) -> Spot {
         match handle {
             Handle::System(handle) if sys::NAMES_ARE_QUICK => {
-                let nameless = |identity| Spot::At(Place { identity, name: None });
-                sys::regular_file(handle).map_or(Spot::Nowhere, nameless)
+                sys::nameless_place(handle).map_or(Spot::Nowhere, Spot::At)
             }
             Handle::System(handle) => sys::place(handle).map_or(Spot::Nowhere, Spot::At),
             #[cfg(feature = "tokio")]
@@ -112,11 +108,25 @@ impl Spot {
             (Spot::Read(_), Target::File(_)) => Hinders::No,
             (Spot::At(place), Target::File(file)) => surely(place.identity == *file),
             (Spot::At(place) | Spot::Read(place), Target::Named(file)) => surely(place.identity == *file),
-            (Spot::At(place) | Spot::Read(place), Target::Folder { volume, name }) => match (&place.name, name) {
-                (Some(own), Some(folder)) => surely(own.is_at_or_below(folder)),
-                _ if place.identity.volume == *volume => Hinders::Perhaps,
-                _ => Hinders::No,
-            },
+            (Spot::At(place) | Spot::Read(place), Target::Folder(folder)) => is_in(place, folder, Name::is_at_or_below),
+            (Spot::At(place) | Spot::Read(place), Target::Entries(folder)) => is_in(place, folder, Name::is_entry_of),
         }
+    }
+}
+
+/// Whether a file is in a folder, as `by_name` tells.
+///
+/// What is mounted somewhere below a folder is in nobody's way who renames, removes or reads the folder. But the folder may be mounted
+/// in two places: then the names differ, and nobody knows.
+fn is_in(file: &Place, folder: &Place, by_name: fn(&Name, &Name) -> bool) -> Hinders {
+    let is_on_one_volume = file.identity.volume == folder.identity.volume;
+    let are_mounts_known = file.mount != 0 && folder.mount != 0;
+    match (&file.name, &folder.name) {
+        (Some(own), Some(name)) if !are_mounts_known || file.mount == folder.mount => match by_name(own, name) {
+            true => Hinders::Surely,
+            false => Hinders::No,
+        },
+        _ if is_on_one_volume => Hinders::Perhaps,
+        _ => Hinders::No,
     }
 }

@@ -5,8 +5,8 @@ use std::io::{self, Read, Take, Write};
 use std::path::Path;
 
 use super::owner::Owner;
-use super::pending::At::{Followed, Itself};
-use super::pending::{known, opened, settled, unless_open, with_handles};
+use super::pending::At::{Followed, Itself, Listed};
+use super::pending::{cut_or_made, known, opened, settled, unless_open, with_handles};
 use super::refused::{cannot_link, cannot_rename, is_file, is_folder};
 use crate::close::Access;
 use crate::sys;
@@ -34,7 +34,8 @@ pub fn write<P: AsRef<Path>, C: AsRef<[u8]>>(path: P, contents: C) -> io::Result
 }
 
 pub(super) fn write_for(owner: &Owner, path: &Path, contents: &[u8]) -> io::Result<()> {
-    let file = opened(path, true, || std::fs::File::create(path))?;
+    let new = || std::fs::File::options().write(true).create_new(true).open(path);
+    let file = cut_or_made(path, new, || std::fs::File::create(path))?;
     let result = (&file).write_all(contents);
     owner.close(file, Some(path), Some(Access::Write));
     result
@@ -118,7 +119,8 @@ fn copy_contents(owner: &Owner, source: &std::fs::File, to: &Path) -> io::Result
         let message = "the source path is neither a regular file nor a symlink to a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    let target = opened(to, true, || sys::create_like(&metadata, to))?;
+    let create = |must_be_new| sys::create_like(&metadata, to, must_be_new);
+    let target = cut_or_made(to, || create(true), || create(false))?;
     let copied = sys::copy_contents(source, metadata.len(), &target);
     owner.close(target, Some(to), Some(Access::Write));
     copied
@@ -202,8 +204,8 @@ pub fn symlink_metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     known(Itself(path), || std::fs::symlink_metadata(path))
 }
 
-/// [`std::fs::read_dir`]: what is in a folder. Settles it and all below, so that entries have their final sizes and
-/// times; what is written later, and pending when the iterator comes to it, is not settled.
+/// [`std::fs::read_dir`]: what is in a folder. Settles the files in it, so that entries have their final sizes and times; what is
+/// written later, and pending when the iterator comes to it, is not settled.
 ///
 /// # Errors
 /// As in std.
@@ -211,7 +213,7 @@ pub fn read_dir<P: AsRef<Path>>(path: P) -> io::Result<ReadDir> {
     let path = path.as_ref();
     match is_file(path) {
         true => with_handles(|| std::fs::read_dir(path)),
-        false => settled(&[Followed(path)], || std::fs::read_dir(path)),
+        false => settled(&[Listed(path)], || std::fs::read_dir(path)),
     }
 }
 
@@ -233,13 +235,13 @@ pub fn create_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
     unless_open(path, || std::fs::create_dir_all(path))
 }
 
-/// [`std::fs::set_permissions`]. Settles the path: a close that comes later may undo what was set (NTFS does so with times).
+/// [`std::fs::set_permissions`]. Settles a file: a close that comes later may undo what was set (NTFS does so with times).
 ///
 /// # Errors
 /// As in std.
 pub fn set_permissions<P: AsRef<Path>>(path: P, permissions: Permissions) -> io::Result<()> {
     let path = path.as_ref();
-    settled(&[Followed(path)], || std::fs::set_permissions(path, permissions.clone()))
+    known(Followed(path), || std::fs::set_permissions(path, permissions.clone()))
 }
 
 /// [`std::fs::canonicalize`]: the absolute path without links.

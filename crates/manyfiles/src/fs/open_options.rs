@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::File;
 use super::owner::Owner;
-use super::pending::opened;
+use super::pending::{cut_or_made, opened};
 use crate::close::Access;
 
 /// [`std::fs::OpenOptions`] that opens a [`File`] of this module.
@@ -31,7 +31,10 @@ pub struct OpenOptions {
     /// Whether it was said here what the file is opened for.
     is_known: bool,
     writes: bool,
-    /// Whether the file is cut short, or new.
+    /// What is in the file goes away.
+    cuts: bool,
+    makes: bool,
+    /// There must be none.
     is_new: bool,
     /// The file is removed when it is closed: see [`File`].
     close_here: bool,
@@ -68,20 +71,21 @@ impl OpenOptions {
     /// What is in the file goes away.
     pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
         self.options.truncate(truncate);
-        self.is_new |= truncate;
+        self.cuts = truncate;
         self
     }
 
     /// The file is made if there is none.
     pub fn create(&mut self, create: bool) -> &mut OpenOptions {
         self.options.create(create);
+        self.makes = create;
         self
     }
 
     /// The file is made, and there must be none.
     pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
         self.options.create_new(create_new);
-        self.is_new |= create_new;
+        self.is_new = create_new;
         self
     }
 
@@ -94,7 +98,11 @@ impl OpenOptions {
     }
 
     pub(super) fn open_for(&self, owner: Owner, path: &Path) -> io::Result<File> {
-        let file = opened(path, self.is_new, || self.options.open(path))?;
+        let open = || self.options.open(path);
+        let file = match self.cuts && self.makes && !self.is_new {
+            true => cut_or_made(path, || self.options.clone().create_new(true).open(path), open),
+            false => opened(path, self.is_new, open),
+        }?;
         let access = self.is_known.then_some(if self.writes { Access::Write } else { Access::Read });
         Ok(File::opened(file, path, owner, access, self.close_here))
     }
@@ -200,6 +208,14 @@ mod windows {
 impl From<std::fs::OpenOptions> for OpenOptions {
     /// For what can only be chosen there.
     fn from(options: std::fs::OpenOptions) -> OpenOptions {
-        OpenOptions { options, is_known: false, writes: false, is_new: false, close_here: false }
+        OpenOptions {
+            options,
+            is_known: false,
+            writes: false,
+            cuts: false,
+            makes: false,
+            is_new: false,
+            close_here: false,
+        }
     }
 }

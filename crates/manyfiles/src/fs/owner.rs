@@ -16,6 +16,11 @@ impl Owner {
         Owner(Some(Arc::clone(pool)))
     }
 
+    /// This owner, or that pool if it is nobody's in particular.
+    pub(super) fn or(&self, pool: &Arc<Pool>) -> Owner {
+        Owner(Some(Arc::clone(self.0.as_ref().unwrap_or(pool))))
+    }
+
     #[inline]
     fn pool(&self) -> &Arc<Pool> {
         self.0.as_ref().unwrap_or_else(|| &close::global().pool)

@@ -8,23 +8,29 @@ use std::path::Path;
 use crate::close::{self, Target};
 use crate::sys;
 
-/// What an operation is about: a path itself, or what a symbolic link there leads to.
+/// What an operation is about: what is at a path itself, or what a symbolic link there leads to; of a folder all below, too.
 #[derive(Clone, Copy)]
 pub(super) enum At<'a> {
     Itself(&'a Path),
     Followed(&'a Path),
+    /// The same, and of a folder its entries alone.
+    Listed(&'a Path),
 }
 
 impl<'a> At<'a> {
     fn path(self) -> &'a Path {
         match self {
-            At::Itself(path) | At::Followed(path) => path,
+            At::Itself(path) | At::Followed(path) | At::Listed(path) => path,
         }
     }
 
     /// The file or folder that is there, by whatever name it was opened.
     fn target(self) -> Option<Target> {
-        sys::place_at(self.path(), matches!(self, At::Followed(_))).map(Target::from)
+        let target = sys::place_at(self.path(), !matches!(self, At::Itself(_))).map(Target::from)?;
+        Some(match (self, target) {
+            (At::Listed(_), Target::Folder(folder)) => Target::Entries(folder),
+            (_, target) => target,
+        })
     }
 }
 
@@ -52,11 +58,32 @@ pub(super) fn known<R>(at: At, ask: impl FnMut() -> io::Result<R>) -> io::Result
     with_handles(ask)
 }
 
-/// Opens the file at `path` when pending closes of it have been made, so that what is read is what was written.
+/// Opens the file at `path`, to make it or to cut it short, when pending closes of it have been made: some file systems send at close
+/// what was written through the handle, and bytes from before the cut would be in the file after it. `make` opens it if it is new.
+///
+/// While closes pend it is first opened as a new file, which no close can be of: to ask whether there is one would be a request to the
+/// server more for each new file.
+pub(super) fn cut_or_made(
+    path: &Path,
+    make: impl FnOnce() -> io::Result<File>,
+    cut: impl FnMut() -> io::Result<File>,
+) -> io::Result<File> {
+    // Windows does not tell which file is at a path, and writes through.
+    if !cfg!(windows)
+        && !close::nothing_pends()
+        && let Ok(file) = make()
+    {
+        return Ok(file);
+    }
+    opened(path, false, cut)
+}
+
+/// Opens the file at `path` when pending closes of it have been made, so that what is read is what was written. `is_new`: there was
+/// none before.
 ///
 /// Where the system tells which file is at a path, that is asked first. Elsewhere, and if another file has come there meanwhile, the
-/// opened file tells. If there were pending closes then, it is opened again, unless that would cut it short: what was opened before
-/// may show what was there before the close. That takes one more close, which may be slow.
+/// opened file tells. If there were pending closes then, it is opened again: what was opened before may show what was there before the
+/// close, and what was cut short may have bytes again. That takes one more close, which may be slow.
 pub(super) fn opened(path: &Path, is_new: bool, mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
     let nothing_pended = close::nothing_pends();
     if !nothing_pended

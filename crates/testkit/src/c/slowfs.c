@@ -178,6 +178,7 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
     } else {
         handle->fd = file;
     }
+    if (flags & O_TRUNC) note("cut", path);
     handle->path = log_fd == -1 ? NULL : strdup(path);
     for (int held = 0; held < OPS; held++) handle->held[held] = is_held(held, path);
     if (handle->fd == -1) {
@@ -300,6 +301,7 @@ static int fs_chown(const char *path, uid_t user, gid_t group, struct fuse_file_
 static int fs_truncate(const char *path, off_t length, struct fuse_file_info *fi) {
     int refused = begin(SETATTR, path);
     if (refused) return refused;
+    if (length == 0) note("cut", path);
     if (fi) return result(ftruncate(handle_of(fi)->fd, length));
     int fd = openat(backing, rel(path), O_WRONLY | O_CLOEXEC);
     if (fd == -1) return -errno;

@@ -87,10 +87,11 @@ impl Pool {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this process was forked from the one that made the pool. Its threads stayed there, and its lock may be held by
-    /// one of them for ever: here it closes on the spot and touches nothing else.
+    /// Whether the pool's threads are of no use any more, so that it closes on the spot, prints errors at once and touches nothing
+    /// else. This process was forked from the one that made the pool: its threads stayed there, and its lock may be held by one of them
+    /// for ever. Or the process ends, and has waited for what was pending: what is closed now nobody would wait for.
     fn is_left_behind(&self) -> bool {
-        self.forks != process::forks()
+        self.forks != process::forks() || process::has_ended()
     }
 
     pub(super) fn pending(&self) -> usize {
@@ -127,12 +128,20 @@ impl Pool {
         self.lock().keep(error);
     }
 
+    /// Prints those that nobody took.
+    pub(super) fn print_errors(&self) {
+        if self.forks == process::forks() {
+            self.lock().take_errors().print();
+        }
+    }
+
     // The process.
 
-    /// Makes the process's functions find this pool.
+    /// Makes the process's functions find this pool. When this returns they do, whichever thread has made it known.
     fn make_known(self: &Arc<Pool>) {
-        if !self.is_known.swap(true, Ordering::Relaxed) {
+        if !self.is_known.load(Ordering::Acquire) {
             process::add(self, self.capacity);
+            self.is_known.store(true, Ordering::Release);
         }
     }
 

@@ -185,7 +185,7 @@ impl Queue {
     /// Learns the names of those that wait, if it depends on them whether they are in the way of `target`.
     #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
     pub(super) fn learn_names(&mut self, target: &Target) {
-        if let Target::Folder { .. } = target {
+        if let Target::Folder(_) | Target::Entries(_) = target {
             self.waiting.iter_mut().for_each(|job| job.spot.learn_name(&job.handle));
         }
     }

@@ -112,6 +112,11 @@ impl File {
         self.inner()
     }
 
+    /// The path that it was opened by.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     pub(super) fn opened(
         file: std::fs::File,
         path: &Path,
@@ -204,12 +209,11 @@ impl Drop for File {
     fn drop(&mut self) {
         let Some(file) = self.file.take() else { return };
         let (path, access) = (self.path.take(), self.access);
-        let owner = match close::pool_that_closes() {
-            // Part of a value that a closer is closing: its close is that closer's, too.
-            Some(pool) => return Owner::of(&pool).close_here(file, path, access),
-            None => &self.owner,
-        };
-        if self.close_here {
+        let owner = &self.owner;
+        if let Some(pool) = close::pool_that_closes() {
+            // Part of a value that a closer is closing: its close is that closer's, too, if it is not another's.
+            owner.or(&pool).close_here(file, path, access);
+        } else if self.close_here {
             owner.close_here(file, path, access);
         } else if *self.is_lent.get_mut() {
             owner.close_lent(file, path, access);

@@ -20,6 +20,10 @@ impl Name {
     pub(crate) fn is_at_or_below(&self, _folder: &Name) -> bool {
         false
     }
+
+    pub(crate) fn is_entry_of(&self, _folder: &Name) -> bool {
+        false
+    }
 }
 
 /// std says nothing of a close.
@@ -33,6 +37,10 @@ pub(crate) fn place(_file: &Handle) -> Option<Place> {
 }
 
 pub(crate) const NAMES_ARE_QUICK: bool = false;
+
+pub(crate) fn nameless_place(_file: &Handle) -> Option<Place> {
+    None
+}
 
 pub(crate) fn name_of(_file: &Handle) -> Option<Name> {
     None
@@ -103,7 +111,7 @@ pub(crate) fn is_out_of_handles(_error: &io::Error) -> bool {
 /// std copies as it can.
 pub(crate) const COPIES_BY_PATH: bool = true;
 
-pub(crate) fn create_like(_source: &Metadata, _to: &Path) -> io::Result<File> {
+pub(crate) fn create_like(_source: &Metadata, _to: &Path, _must_be_new: bool) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -10,10 +10,12 @@ use std::path::Path;
 /// Whether std copies by path, so that no file is left open: fclonefileat and fcopyfile.
 pub(crate) const COPIES_BY_PATH: bool = cfg!(target_vendor = "apple");
 
-/// Opens the file that is copied to, as `std::fs::copy` does.
-pub(crate) fn create_like(source: &Metadata, to: &Path) -> io::Result<File> {
+/// Opens the file that is copied to, as `std::fs::copy` does, or only if there is none.
+pub(crate) fn create_like(source: &Metadata, to: &Path, must_be_new: bool) -> io::Result<File> {
     let permissions = source.permissions();
-    let target = OpenOptions::new().mode(permissions.mode()).write(true).create(true).truncate(true).open(to)?;
+    let mut how = OpenOptions::new();
+    let how = how.mode(permissions.mode()).write(true).create(true).truncate(true).create_new(must_be_new);
+    let target = how.open(to)?;
     // One that existed has its own; devices and FIFOs keep theirs.
     if target.metadata()?.is_file() {
         target.set_permissions(permissions)?;
@@ -48,9 +50,18 @@ pub(crate) fn copy_contents(mut source: &File, length: u64, mut target: &File) -
     Ok(copied)
 }
 
-/// Whether opening may have failed because that file is not closed yet: a server of SMB says so of what is open.
-pub(crate) fn may_be_for_an_open_file(error: &io::Error, _paths: &[&Path]) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ETXTBSY | libc::EBUSY | libc::EACCES))
+/// Whether opening may have failed because that file is not closed yet: a server of SMB says so of what is open. What something is
+/// mounted at is busy whatever is closed.
+pub(crate) fn may_be_for_an_open_file(error: &io::Error, paths: &[&Path]) -> bool {
+    #[cfg(target_os = "linux")]
+    let is_mounted = || paths.iter().any(|path| super::place::is_mount_point(path));
+    #[cfg(not(target_os = "linux"))]
+    let is_mounted = || paths.is_empty();
+    match error.raw_os_error() {
+        Some(libc::EBUSY) => !is_mounted(),
+        Some(libc::ETXTBSY | libc::EACCES) => true,
+        _ => false,
+    }
 }
 
 /// Does `work` once. Elsewhere a virus scanner may have a file open for a moment.

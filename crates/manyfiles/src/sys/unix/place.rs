@@ -22,28 +22,39 @@ impl Name {
             None => false,
         }
     }
+
+    /// Whether this is in `folder` itself.
+    pub(crate) fn is_entry_of(&self, folder: &Name) -> bool {
+        let below = self.0.strip_prefix(&folder.0[..]);
+        let below = below.map(|below| below.strip_prefix(b"/").unwrap_or(below));
+        self.is_at_or_below(folder) && below.is_some_and(|below| !below.is_empty() && !below.contains(&b'/'))
+    }
 }
 
 /// Where an open file is. `None` for what is no regular file: a pipe, a socket, a folder.
 pub(crate) fn place(file: impl AsFd) -> Option<Place> {
     let file = file.as_fd();
-    let (EntryKind::File, identity) = kind_and_identity(file, c"", true)? else { return None };
-    Some(Place { identity, name: name_of(file) })
+    nameless_place(file).map(|place| Place { name: name_of(file), ..place })
+}
+
+/// The same without its name.
+pub(crate) fn nameless_place(file: impl AsFd) -> Option<Place> {
+    match look(file.as_fd(), c"", true)? {
+        (EntryKind::File, place) => Some(place),
+        _ => None,
+    }
 }
 
 /// Which file it is. `None` for what is no regular file.
 pub(crate) fn regular_file(file: impl AsFd) -> Option<Identity> {
-    match kind_and_identity(file.as_fd(), c"", true)? {
-        (EntryKind::File, identity) => Some(identity),
-        _ => None,
-    }
+    nameless_place(file).map(|place| place.identity)
 }
 
 /// Which regular file `path` leads to, where that can be told without opening it.
 pub(crate) fn file_at(path: &Path) -> Option<Identity> {
     let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).ok()?;
-    match kind_and_identity(CWD, &path, true)? {
-        (EntryKind::File, identity) => Some(identity),
+    match look(CWD, &path, true)? {
+        (EntryKind::File, place) => Some(place.identity),
         _ => None,
     }
 }
@@ -52,30 +63,30 @@ pub(crate) fn file_at(path: &Path) -> Option<Identity> {
 /// nor a folder.
 pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {
     let path_c = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).ok()?;
-    match kind_and_identity(CWD, &path_c, follow)? {
-        (EntryKind::File, identity) => Some(PathPlace::File(identity)),
-        (EntryKind::Folder, identity) => {
+    match look(CWD, &path_c, follow)? {
+        (EntryKind::File, place) => Some(PathPlace::File(place.identity)),
+        (EntryKind::Folder, place) => {
             #[cfg(target_os = "linux")]
             let how = OFlags::PATH;
             #[cfg(not(target_os = "linux"))]
             let how = OFlags::RDONLY;
             let how = how | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let name = rustix::fs::open(path, how, Mode::empty()).ok().and_then(|folder| name_of(&folder));
-            Some(PathPlace::Folder(Place { identity, name }))
+            Some(PathPlace::Folder(Place { name, ..place }))
         }
         _ => None,
     }
 }
 
-/// An empty `path` asks about `at` itself.
+/// What is at `path`, all but its name. An empty `path` asks about `at` itself.
 #[cfg(target_os = "linux")]
-fn kind_and_identity(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Identity)> {
+fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
     use rustix::fs::{FileType, StatxFlags};
     // What the kernel knows by itself: NFS writes out a file's data before it answers anything else.
     let mut flags = AtFlags::STATX_DONT_SYNC;
     flags.set(AtFlags::EMPTY_PATH, path.is_empty());
     flags.set(AtFlags::SYMLINK_NOFOLLOW, !follow);
-    let Ok(stat) = rustix::fs::statx(at, path, flags, StatxFlags::TYPE | StatxFlags::INO) else {
+    let Ok(stat) = rustix::fs::statx(at, path, flags, StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID) else {
         return by_stat(at, path, follow);
     };
     let kind = match FileType::from_raw_mode(stat.stx_mode.into()) {
@@ -85,19 +96,21 @@ fn kind_and_identity(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) ->
         _ => EntryKind::Other,
     };
     let volume = rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor);
-    Some((kind, Identity { volume, file: stat.stx_ino.into() }))
+    // Linux before 5.8 does not say.
+    let mount = if stat.stx_mask & StatxFlags::MNT_ID.bits() == 0 { 0 } else { stat.stx_mnt_id };
+    Some((kind, Place { identity: Identity { volume, file: stat.stx_ino.into() }, mount, name: None }))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn kind_and_identity(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Identity)> {
+fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
     by_stat(at, path, follow)
 }
 
-fn by_stat(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Identity)> {
+fn by_stat(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
     let links = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
     let stat = if path.is_empty() { rustix::fs::fstat(at) } else { rustix::fs::statat(at, path, links) };
     let stat = Stat::from(stat.ok()?);
-    Some((stat.kind, stat.identity))
+    Some((stat.kind, Place { identity: stat.identity, mount: 0, name: None }))
 }
 
 /// Whether [`name_of`] asks the kernel alone, at no more than some microseconds, whatever server or process the file is with.
@@ -127,6 +140,15 @@ pub(crate) fn name_of(file: impl AsFd) -> Option<Name> {
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub(crate) fn name_of(_file: impl AsFd) -> Option<Name> {
     None
+}
+
+/// Whether something is mounted at this path.
+#[cfg(target_os = "linux")]
+pub(super) fn is_mount_point(path: &Path) -> bool {
+    use rustix::fs::{StatxAttributes, StatxFlags};
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    rustix::fs::statx(CWD, path, flags, StatxFlags::TYPE)
+        .is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 /// Whether it was opened for reading alone, as far as the system says.

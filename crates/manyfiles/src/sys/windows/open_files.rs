@@ -20,7 +20,7 @@ pub(crate) const DELETE_ON_CLOSE: u32 = FILE_FLAG_DELETE_ON_CLOSE;
 pub(crate) const COPIES_BY_PATH: bool = true;
 
 /// Copies are made by path.
-pub(crate) fn create_like(_source: &Metadata, _to: &Path) -> io::Result<File> {
+pub(crate) fn create_like(_source: &Metadata, _to: &Path, _must_be_new: bool) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

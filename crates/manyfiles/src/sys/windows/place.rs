@@ -32,6 +32,14 @@ impl Name {
         let ends = |unit: Option<&u16>| unit.is_some_and(|unit| ENDS.contains(unit));
         (rest.is_empty() || ends(rest.first()) || ends(folder.0.last())) && are_equal(begin, &folder.0)
     }
+
+    /// Whether this is in `folder` itself.
+    pub(crate) fn is_entry_of(&self, folder: &Name) -> bool {
+        let is_separator = |unit: &u16| [u16::from(b'\\'), u16::from(b'/')].contains(unit);
+        let below = self.0.get(folder.0.len()..).unwrap_or_default();
+        let below = below.strip_prefix(&[u16::from(b'\\')]).unwrap_or(below);
+        self.is_at_or_below(folder) && !below.is_empty() && !below.iter().any(is_separator)
+    }
 }
 
 /// As the system folds names: each unit for itself, by its table of upper case.
@@ -44,7 +52,12 @@ fn are_equal(one: &[u16], other: &[u16]) -> bool {
 /// Where an open file is. `None` for a pipe, which is not even asked: that would wait for a read that is going on.
 pub(crate) fn place(file: impl AsHandle) -> Option<Place> {
     let file = file.as_handle();
-    Some(Place { identity: regular_file(file)?, name: name_of(file) })
+    nameless_place(file).map(|place| Place { name: name_of(file), ..place })
+}
+
+/// The same without its name.
+pub(crate) fn nameless_place(file: impl AsHandle) -> Option<Place> {
+    Some(Place { identity: regular_file(file)?, mount: 0, name: None })
 }
 
 /// Which file or folder it is. `None` for a pipe or a device.

@@ -12,7 +12,7 @@ fn file(volume: u64, file: u128) -> Identity {
 
 /// Hands over what is known to be this file.
 fn close_file(scene: &Scene, identity: Identity, handle: impl Send + 'static) {
-    let spot = Spot::At(Place { identity, name: None });
+    let spot = Spot::At(Place { identity, mount: 0, name: None });
     scene.pool.hand_over_at(spot, Handle::new(handle), None, Access::Write);
 }
 
