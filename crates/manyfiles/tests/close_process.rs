@@ -207,7 +207,14 @@ fn a_process_that_ends_by() {
     let always = || Closer::options().policy(Policy::Always).build();
     let Ok(how) = std::env::var("MANYFILES_TEST_END") else {
         let late = "manyfiles: cannot close late: its drop panicked: the handle broke".to_owned();
-        for (how, code) in [("exit", 7), ("a detached thread", 7), ("a leaked closer", 7), ("two", 7), ("panic", 101)] {
+        for (how, code) in [
+            ("exit", 7),
+            ("a detached thread", 7),
+            ("a leaked closer", 7),
+            ("an older end handler", 7),
+            ("two", 7),
+            ("panic", 101),
+        ] {
             let expected = vec![late.clone(); if how == "two" { 2 } else { 1 }];
             assert_eq!(said_at_the_end(how), (expected, Some(code)), "{how}");
         }
@@ -236,6 +243,18 @@ fn a_process_that_ends_by() {
             closer.close_at(Late, "late");
             closer
         }),
+        // What was registered first runs last, after the closers' own end.
+        "an older end handler" => {
+            static CLOSER: std::sync::OnceLock<Closer> = std::sync::OnceLock::new();
+            extern "C" fn closes_late() {
+                CLOSER.get().unwrap().close_at(Late, "late");
+            }
+            // SAFETY: the function takes nothing and returns nothing.
+            assert_eq!(unsafe { libc::atexit(closes_late) }, 0);
+            let closer = CLOSER.get_or_init(always);
+            closer.close(());
+            closer.wait().unwrap();
+        }
         _ => {
             let both: &'static [Closer; 2] = Box::leak(Box::new([always(), always()]));
             both.iter().for_each(|closer| closer.close_at(Late, "late"));

@@ -68,10 +68,10 @@ impl Closer {
 
     /// Closes `handle`, here or on another thread, now or soon.
     ///
-    /// Of an [`fs::File`](crate::fs::File) this closer is told, with the path that it was opened by. Files inside of another value that
-    /// a closer has opened stay that closer's. Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's error is
-    /// kept. Of any other type only a panic in its drop can be seen. Flush what buffers first: a `BufWriter` does not tell
-    /// what became of its last bytes.
+    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's error is
+    /// kept. Of an [`fs::File`](crate::fs::File) it is told here, with the path that the file was opened by. Of any other type only a
+    /// panic in its drop can be seen; files in it that another closer has opened stay that closer's. Flush what buffers first: a
+    /// `BufWriter` does not tell what became of its last bytes.
     ///
     /// Such a drop may run on a thread with 256 KiB of stack.
     ///
