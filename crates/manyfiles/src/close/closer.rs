@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::pool::Pool;
-use super::{CloseErrors, Metrics, Options};
+use super::{Metrics, Options};
+use crate::Errors;
 
 /// Closes files on threads of its own while closing is slow, and brings every error back.
 ///
@@ -113,15 +114,19 @@ impl Closer {
     /// assert_eq!(errors.to_string(), "cannot close pipe/to/elsewhere: its drop panicked: the other side is gone");
     /// assert!(closer.wait().is_ok());
     /// ```
-    pub fn wait(&self) -> Result<(), CloseErrors> {
+    pub fn wait(&self) -> Result<(), Errors> {
         self.pool.wait().check()
     }
 
-    /// The end: [`wait`](Closer::wait), and nothing can be handed over any more. Files that the closer has opened and that are
-    /// still open then close all the same; errors of theirs are printed.
-    pub fn finish(self) -> Result<(), CloseErrors> {
+    /// The end: [`wait`](Closer::wait), and nothing can be handed over any more. Returns what the closer has done in all.
+    ///
+    /// Files that the closer has opened and that are still open then close all the same; errors of theirs are printed.
+    ///
+    /// # Errors
+    /// Those of `wait`.
+    pub fn finish(self) -> Result<Metrics, Errors> {
         // The drop that follows has nothing to wait for.
-        self.wait()
+        self.wait().map(|()| self.metrics())
     }
 
     /// Takes an error of a file that is about to be handed over, to be told like that of its close.

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::{CloseErrors, Closer, Metrics};
+use super::{Closer, Metrics};
+use crate::Errors;
 
 static GLOBAL: OnceLock<Closer> = OnceLock::new();
 
@@ -54,7 +55,7 @@ pub fn set_global(closer: Closer) -> Result<(), Closer> {
 /// close::wait()?;
 /// # Ok(()) }
 /// ```
-pub fn wait() -> Result<(), CloseErrors> {
+pub fn wait() -> Result<(), Errors> {
     // Where nothing was ever closed there is nothing to make.
     GLOBAL.get().map_or(Ok(()), Closer::wait)
 }
@@ -90,10 +91,13 @@ pub fn guard() -> Guard {
 pub struct Guard(());
 
 impl Guard {
-    /// Waits, and returns the failures that nobody has been told yet.
-    pub fn finish(self) -> Result<(), CloseErrors> {
-        // The drop that follows waits again: for what was handed over meanwhile, which is then printed.
-        wait()
+    /// Waits as [`wait`] does, and returns what the global closer has done so far.
+    ///
+    /// # Errors
+    /// The failures that no earlier wait has returned.
+    pub fn finish(self) -> Result<Metrics, Errors> {
+        // The drop that follows waits again: for what was handed over meanwhile. Errors of that are printed.
+        wait().map(|()| metrics())
     }
 }
 

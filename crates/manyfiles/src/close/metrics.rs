@@ -21,12 +21,11 @@ use std::time::Duration;
 ///
 /// let closer = Closer::options().policy(Policy::Always).build();
 /// (0..10).for_each(|_| closer.close(Slow));
-/// closer.wait()?;
-/// let metrics = closer.metrics();
+/// let metrics = closer.finish()?;
 /// assert_eq!((metrics.handed_over, metrics.closed_inline, metrics.failures), (10, 0, 0));
 /// // What this thread would have waited for, had it closed all by itself:
 /// assert!(metrics.time_in_pool + metrics.time_in_callers >= Duration::from_millis(20));
-/// # Ok::<(), manyfiles::close::CloseErrors>(())
+/// # Ok::<(), manyfiles::Errors>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -37,7 +37,6 @@
 #[cfg(feature = "tokio")]
 mod busy;
 mod closer;
-mod errors;
 pub mod executor;
 mod fast_close;
 mod global;
@@ -73,7 +72,6 @@ pub(crate) use process::{close_one, nothing_pends, settle, settle_surely};
 pub(crate) use spot::Target;
 
 pub use closer::Closer;
-pub use errors::CloseErrors;
 pub use executor::Executor;
 pub use fast_close::{FastClose, FastCloseable};
 #[cfg(any(feature = "fs", feature = "writer"))]

@@ -4,17 +4,17 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{PATIENCE, Pool};
-use crate::close::errors::Kept;
 use crate::close::inside;
 use crate::close::metrics::Side;
 use crate::close::queue::{Job, Need, Queue};
 use crate::close::sync::MutexGuard;
+use crate::errors::Collected;
 
 impl Pool {
     /// Waits until all that was handed over before is closed, and takes the errors.
-    pub(in crate::close) fn wait(self: &Arc<Pool>) -> Kept {
+    pub(in crate::close) fn wait(self: &Arc<Pool>) -> Collected {
         if self.is_left_behind() {
-            return Kept::default();
+            return Collected::default();
         }
         self.drain().take_errors()
     }

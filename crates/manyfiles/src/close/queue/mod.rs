@@ -6,9 +6,9 @@ mod threads;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
-use super::errors::Kept;
 use super::handle::Handle;
 use super::spot::{Hinders, Spot, Target};
+use crate::errors::Collected;
 use crate::sys::Identity;
 
 pub(super) use threads::{Need, Source};
@@ -79,7 +79,7 @@ pub(super) struct Queue {
     woken: usize,
     shut_down: bool,
 
-    kept: Kept,
+    kept: Collected,
 }
 
 impl Queue {
@@ -102,7 +102,7 @@ impl Queue {
             idle: 0,
             woken: 0,
             shut_down: false,
-            kept: Kept::default(),
+            kept: Collected::default(),
         }
     }
 
@@ -302,7 +302,7 @@ impl Queue {
         self.kept.add(error);
     }
 
-    pub(super) fn take_errors(&mut self) -> Kept {
+    pub(super) fn take_errors(&mut self) -> Collected {
         std::mem::take(&mut self.kept)
     }
 }
