@@ -216,8 +216,9 @@ pub(crate) fn print_last_resort<'a>(errors: impl IntoIterator<Item = &'a Error>)
 
 /// One line on standard error.
 pub(crate) fn print_last_resort_line(line: fmt::Arguments<'_>) {
-    // Where standard error is closed too there is nobody left to tell, and a drop must not panic.
-    drop(writeln!(io::stderr().lock(), "manyfiles: {line}"));
+    // One write, so that lines of other threads and processes stay whole. Where standard error is closed too nothing is left to
+    // try, and a drop must not panic.
+    drop(io::stderr().write_all(format!("manyfiles: {line}\n").as_bytes()));
 }
 
 impl From<Error> for io::Error {

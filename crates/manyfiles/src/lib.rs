@@ -53,6 +53,8 @@ pub mod sync;
     allow(dead_code, unused_imports, reason = "much of it is for the tree")
 )]
 mod sys;
+#[cfg(all(feature = "sync", any(unix, windows)))]
+mod temporary;
 #[cfg(all(feature = "tree", any(unix, windows)))]
 pub mod tree;
 #[cfg(all(feature = "vfs", any(unix, windows)))]

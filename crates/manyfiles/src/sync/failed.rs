@@ -1,14 +1,14 @@
 //! What kept a batch from being durable.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
-use crate::Errors;
+use crate::{Error, Errors};
 
 /// Why a [`SyncBatch`](super::SyncBatch) is not durable, and which paths it has changed all the same.
 ///
-/// An [atomic](super::SyncBatch::atomic) batch gives files their names when all of them are durable. So as long as
+/// An [atomic](super::Options::atomic) batch gives files their names when all of them are durable. So as long as
 /// [`replaced`](BatchFailed::replaced) is empty every path has its old content. A path that is in it has its new content, whole,
 /// for every program that reads it; whether a crash of the machine brings the old content back is not known, because a rename
 /// before it, or the sync of a folder, has failed.
@@ -48,7 +48,16 @@ impl std::error::Error for BatchFailed {
     }
 }
 
+impl From<BatchFailed> for io::Error {
+    /// Has the kind of the first error, and carries all of this: [`io::Error::get_ref`] finds it.
+    fn from(failed: BatchFailed) -> io::Error {
+        let kind = failed.errors.iter().next().map_or(io::ErrorKind::Other, Error::kind);
+        io::Error::new(kind, failed)
+    }
+}
+
 impl From<BatchFailed> for Errors {
+    /// Keeps the errors. Which paths are [replaced](BatchFailed::replaced) is lost.
     fn from(failed: BatchFailed) -> Errors {
         failed.errors
     }

@@ -19,6 +19,8 @@ mod failed;
 mod folders;
 mod method;
 mod name;
+mod options;
+mod rename;
 mod single;
 mod volume;
 
@@ -27,4 +29,5 @@ pub use failed::BatchFailed;
 pub use method::BatchMethod;
 #[cfg(feature = "writer")]
 pub(crate) use name::sync_name;
+pub use options::Options;
 pub use single::{sync_all, sync_data, sync_folder};
