@@ -4,13 +4,13 @@ use std::{fmt, io};
 
 use crate::Error;
 
-/// Several failures; never empty. Each [`Error`] has its operation, its path where that is known, and the system's number in
-/// [`raw_os_error`](Error::raw_os_error) where the system gave one.
+/// Several failures; never empty. Each [`Error`] has its operation, its path where that is known, and the system's
+/// number in [`raw_os_error`](Error::raw_os_error) where the system gave one.
 ///
 /// It is the one list of errors of this crate: of a closer, a batch, a `Vfs`.
 ///
-/// A [`Closer`](crate::close::Closer) keeps 1,000 errors until they are asked for. Of the errors after these it keeps the number
-/// only: [`omitted`](Errors::omitted).
+/// A [`Closer`](crate::close::Closer) keeps 1,000 errors until they are asked for. Of the errors after these it keeps
+/// the number only: [`omitted`](Errors::omitted).
 ///
 /// `?` works in a function of [`io::Result`]. The `io::Error` has the kind of the first error and carries all of them.
 ///
@@ -49,7 +49,8 @@ impl Errors {
         self.collected.errors.len().saturating_add(usize::try_from(self.collected.omitted).unwrap_or(usize::MAX))
     }
 
-    /// The number of failures whose errors were not kept, because there were too many. [`iter`](Errors::iter) has the others.
+    /// The number of failures whose errors were not kept, because there were too many. [`iter`](Errors::iter) has the
+    /// others.
     pub fn omitted(&self) -> u64 {
         self.collected.omitted
     }

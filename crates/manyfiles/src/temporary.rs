@@ -1,13 +1,13 @@
 //! Names for files that are not complete yet, and what becomes of those that a process left when it was killed.
 //!
-//! A file that is to replace something is made as `.manyfiles-PROCESS-STARTED-WORLD-COUNT` beside it and renamed. A later run
-//! removes what a dead one left: it looks through the names of a folder once. Such a file is removed only if its maker is surely
-//! gone. The name says which process that was: its number with the time at which it started, and the world that both belong to
-//! (machine, start of the machine, namespace of process numbers). In the own world the system says whether that process runs.
-//! Of another world (another container, another host of a network file system, the time before the machine was started again)
-//! no system can be asked. There a file counts as left when nothing about it changed for a day, by the file system's own clock,
-//! which a run reads from a temporary file of its own. Unless root, a process removes only what belongs to its own user. No
-//! lock is needed, and no call for each file.
+//! A file that is to replace something is made as `.manyfiles-PROCESS-STARTED-WORLD-COUNT` beside it and renamed. A
+//! later run removes what a dead one left: it looks through the names of a folder once. Such a file is removed only if
+//! its maker is surely gone. The name says which process that was: its number with the time at which it started, and
+//! the world that both belong to (machine, start of the machine, namespace of process numbers). In the own world the
+//! system says whether that process runs. Of another world (another container, another host of a network file system,
+//! the time before the machine was started again) no system can be asked. There a file counts as left when nothing
+//! about it changed for a day, by the file system's own clock, which a run reads from a temporary file of its own.
+//! Unless root, a process removes only what belongs to its own user. No lock is needed, and no call for each file.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
@@ -47,8 +47,8 @@ pub(crate) fn is_of_the_dead(name: &OsStr) -> bool {
     })
 }
 
-/// Removes what dead processes left in a folder. `own`, a temporary file that this process has just made there, tells the file
-/// system's time. This is a courtesy: what cannot be listed or removed stays, and nothing fails for it.
+/// Removes what dead processes left in a folder. `own`, a temporary file that this process has just made there, tells
+/// the file system's time. This is a courtesy: what cannot be listed or removed stays, and nothing fails for it.
 pub(crate) fn tidy(dir: &Dir, own: Option<&OsStr>) {
     let Ok(names) = dir.names(MOST_NAMES) else { return };
     let mut now = None;

@@ -6,7 +6,7 @@
 pub struct Written {
     /// Bytes that were given to the operating system. What was replaced while it was still buffered counts once.
     pub bytes: u64,
-    /// How many of them, counted in the order in which they were written, are known to be on the disk: those before a sync
-    /// that succeeded. If the file was synced when it was closed, all.
+    /// How many of them, counted in the order in which they were written, are known to be on the disk: those before a
+    /// sync that succeeded. If the file was synced when it was closed, all.
     pub durable: u64,
 }

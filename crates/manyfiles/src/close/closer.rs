@@ -10,11 +10,13 @@ use crate::Errors;
 
 /// Closes files on threads of its own while closing is slow, and brings every error back.
 ///
-/// Use it from any number of threads. What is handed over is closed even if nobody waits: dropping the `Closer` does,
-/// and prints errors that nobody took to standard error; so does the end of the process, where a `Closer` was never dropped.
+/// Use it from any number of threads. What is handed over is closed even if the program does not wait: the drop of the
+/// `Closer` waits, and prints errors that no call has taken to standard error. So does the end of the process, for a
+/// `Closer` that was never dropped.
 ///
-/// **Its errors are its own.** A component, a thread or an async task that has a `Closer` is told what became of its files, and
-/// nobody else is. With the feature `fs` a closer opens and writes files whose closes belong to it:
+/// **Its errors are its own.** A component, a thread or an async task that has a `Closer` of its own is told what
+/// became of its files, and of no others. With the feature `fs` a closer opens and writes files whose closes belong to
+/// it:
 ///
 /// ```
 /// # #[cfg(feature = "fs")] {
@@ -68,9 +70,9 @@ impl Closer {
 
     /// Closes `handle`, here or on another thread, now or soon.
     ///
-    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's error is
-    /// kept. Of any other type only a panic in its drop can be seen. Flush what buffers first: a `BufWriter` does not tell
-    /// what became of its last bytes.
+    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's
+    /// error is kept. Of any other type only a panic in its drop can be seen. Flush what buffers first: a `BufWriter`
+    /// does not tell what became of its last bytes.
     ///
     /// Such a drop may run on a thread with 256 KiB of stack.
     ///
@@ -87,17 +89,18 @@ impl Closer {
         self.pool.close(handle, Some(path), None);
     }
 
-    /// Waits until everything that was handed over before this call, by any thread, is closed, and returns the failures
-    /// that nobody has been told yet: those are taken, and never told again. What is handed over during the call is not
+    /// Waits until everything that was handed over before this call, by any thread, is closed. Returns the failures
+    /// that no earlier call has returned; no later call returns them again. What is handed over during the call is not
     /// waited for.
     ///
-    /// This thread helps: it closes files that wait for a thread. So a wait may be called wherever blocking is allowed, an
-    /// executor's own threads included. It runs no drop of a user's type.
+    /// This thread helps: it closes files that wait for a thread. So a wait may be called wherever blocking is allowed,
+    /// an executor's own threads included. It runs no drop of a user's type.
     ///
-    /// Inside of a drop that this closer is making, a wait is for what was handed over before the handle that is dropped, so
-    /// that no drop waits for itself. What such a drop closes is closed on the spot.
+    /// Inside of a drop that this closer is making, a wait is for what was handed over before the handle that is
+    /// dropped, so that no drop waits for itself. What such a drop closes is closed on the spot.
     ///
-    /// In a process that was forked after the closer was made nothing is waited for: what was pending belongs to the parent.
+    /// In a process that was forked after the closer was made nothing is waited for: what was pending belongs to the
+    /// parent.
     ///
     /// ```
     /// # use manyfiles::close::{Closer, Policy};
@@ -118,7 +121,8 @@ impl Closer {
         self.pool.wait().check()
     }
 
-    /// The end: [`wait`](Closer::wait), and nothing can be handed over any more. Returns what the closer has done in all.
+    /// The end: [`wait`](Closer::wait), and nothing can be handed over any more. Returns what the closer has done in
+    /// all.
     ///
     /// Files that the closer has opened and that are still open then close all the same; errors of theirs are printed.
     ///
@@ -154,7 +158,7 @@ impl Default for Closer {
 }
 
 impl Drop for Closer {
-    /// Waits as [`wait`](Closer::wait) does, and prints errors that nobody took to standard error.
+    /// Waits as [`wait`](Closer::wait) does, and prints the errors to standard error.
     fn drop(&mut self) {
         self.pool.shut_down();
     }

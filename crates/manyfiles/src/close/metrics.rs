@@ -32,8 +32,8 @@ use std::time::Duration;
 pub struct Metrics {
     /// How many handles were handed over to be closed elsewhere.
     pub handed_over: u64,
-    /// How many were closed on the spot, by the thread that dropped them: because closes were fast, by policy, or because
-    /// as many were pending as the capacity allows.
+    /// How many were closed on the spot, by the thread that dropped them: because closes were fast, by policy, or
+    /// because as many were pending as the capacity allows.
     pub closed_inline: u64,
     /// The most that were pending at once: waiting or being closed.
     pub peak_pending: usize,
@@ -46,7 +46,7 @@ pub struct Metrics {
     pub failures: u64,
 }
 
-/// Who closes.
+/// Which side closes: the caller's thread, or a thread of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Caller,

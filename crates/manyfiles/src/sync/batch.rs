@@ -17,15 +17,15 @@ use crate::{Error, Errors, Operation, Result};
 
 /// Many files made durable with as few waits as the file system allows: 14 times as fast as one fsync for each on ext4.
 ///
-/// Files are written one by one, from any number of threads; [`finish`](SyncBatch::finish) returns when all are on the disk,
-/// their names included. Until then nothing is promised for any of them.
+/// Files are written one by one, from any number of threads; [`finish`](SyncBatch::finish) returns when all are on the
+/// disk, their names included. Until then nothing is promised for any of them.
 ///
-/// With [`atomic`](Options::atomic) each is written under another name, all are synced, and only then given their names: at any
-/// moment, crashes included, a path has its old content or the new one, whole.
+/// With [`atomic`](Options::atomic) each is written under another name, all are synced, and only then given their
+/// names: at any moment, crashes included, a path has its old content or the new one, whole.
 ///
-/// Dropped without `finish`, a batch does what `finish` does, and prints errors to standard error. An atomic batch does not give
-/// its files their names then: it removes them, and prints one line that says so. What was [added](SyncBatch::add) to it is made
-/// durable.
+/// Dropped without `finish`, a batch does what `finish` does, and prints errors to standard error. An atomic batch does
+/// not give its files their names then: it removes them, and prints one line that says so. What was
+/// [added](SyncBatch::add) to it is made durable.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -92,16 +92,16 @@ impl SyncBatch {
     /// Writes a file that has these bytes and no others. Its folder must be there.
     ///
     /// # Errors
-    /// Those of opening and writing, with the path. The file is not part of the batch then, and the batch can go on: in a batch
-    /// that is not [atomic](Options::atomic) the path may hold a part of the bytes. `InvalidInput` for an atomic one where a
-    /// pipe, a device or the like has the name, or a link leads to one: it stays as it is.
+    /// Those of opening and writing, with the path. The file is not part of the batch then, and the batch can go on: in
+    /// a batch that is not [atomic](Options::atomic) the path may hold a part of the bytes. `InvalidInput` for an
+    /// atomic one where a pipe, a device or the like has the name, or a link leads to one: it stays as it is.
     pub fn write(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let bytes = bytes.as_ref();
         self.fill(path.as_ref(), |file| file.write_all(bytes).map(|()| bytes.len() as u64))
     }
 
-    /// [`write`](SyncBatch::write) for a file that `fill` writes: it is called once with the empty file, and what it returns is
-    /// an error of writing. What buffers must be flushed when it returns.
+    /// [`write`](SyncBatch::write) for a file that `fill` writes: it is called once with the empty file, and what it
+    /// returns is an error of writing. What buffers must be flushed when it returns.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -135,7 +135,7 @@ impl SyncBatch {
             return Err(failed(Operation::Create)(io::ErrorKind::IsADirectory.into()));
         }
         let (mut file, rename) = self.open(&absolute, folder).map_err(failed(Operation::Create))?;
-        // Before the first byte is written: a loss is told only to those who were there.
+        // Opened before the first byte is written: the system tells a lost byte only to handles that were open then.
         let system = self.watch(&file, path).map_err(failed(Operation::Write))?;
         let bytes = fill(&mut file).map_err(failed(Operation::Write))?;
         let waiting = Waiting { file, path: path.into(), was_empty: true };
@@ -155,8 +155,8 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Adds a file that is written already, by whatever means. It is synced by itself, whatever the method, because what was
-    /// lost before may be told to this handle alone; and its folder with the batch.
+    /// Adds a file that is written already, by whatever means. It is synced by itself, whatever the method, because
+    /// what was lost before may be told to this handle alone; and its folder with the batch.
     pub fn add(&self, file: File, path: impl AsRef<Path>) {
         let path = path.as_ref();
         let folder = absolute(path.parent().unwrap_or(Path::new("")));
@@ -172,7 +172,8 @@ impl SyncBatch {
         }
     }
 
-    /// Makes the names in this folder durable too: for folders that were made for the files, the one that each was made in.
+    /// Makes the names in this folder durable too: for folders that were made for the files, the one that each was made
+    /// in.
     pub fn add_folder(&self, path: impl AsRef<Path>) {
         let folder = absolute(path.as_ref());
         self.lock().more_folders.insert(folder);
@@ -181,10 +182,11 @@ impl SyncBatch {
     /// Makes all files durable, and their names.
     ///
     /// # Errors
-    /// Every sync, close and rename that failed, and which paths are changed all the same. Then count no file of this batch as
-    /// durable, and don't just sync again: see [the module](super). An [atomic](Options::atomic) batch changes no path before
-    /// all bytes are durable and every handle of its files is closed. If a rename or the sync of a folder fails after that, those paths that
-    /// have their new content by then keep it, and [`BatchFailed::replaced`] names them.
+    /// Every sync, close and rename that failed, and which paths are changed all the same. Then count no file of this
+    /// batch as durable, and don't just sync again: see [the module](super). An [atomic](Options::atomic) batch changes
+    /// no path before all bytes are durable and every handle of its files is closed. If a rename or the sync of a
+    /// folder fails after that, those paths that have their new content by then keep it, and [`BatchFailed::replaced`]
+    /// names them.
     pub fn finish(self) -> Result<Synced, BatchFailed> {
         self.end()
     }
@@ -312,7 +314,8 @@ fn ends_in_separator(path: &Path) -> bool {
 const MANY_FOLDERS: usize = 16;
 
 impl SyncBatch {
-    /// Removes the files of an atomic batch that have no names yet, and says so. What was added to the batch stays in it.
+    /// Removes the files of an atomic batch that have no names yet, and says so. What was added to the batch stays in
+    /// it.
     fn take_back(&self) {
         let mut state = self.lock();
         let State { volumes, folders, renames, .. } = &mut *state;

@@ -9,9 +9,9 @@ use crate::{Error, Errors};
 /// Why a [`SyncBatch`](super::SyncBatch) is not durable, and which paths it has changed all the same.
 ///
 /// An [atomic](super::Options::atomic) batch gives files their names when all of them are durable. So as long as
-/// [`replaced`](BatchFailed::replaced) is empty every path has its old content. A path that is in it has its new content, whole,
-/// for every program that reads it; whether a crash of the machine brings the old content back is not known, because a rename
-/// before it, or the sync of a folder, has failed.
+/// [`replaced`](BatchFailed::replaced) is empty every path has its old content. A path that is in it has its new
+/// content, whole, for every program that reads it; whether a crash of the machine brings the old content back is not
+/// known, because a rename before it, or the sync of a folder, has failed.
 #[derive(Clone, Debug)]
 pub struct BatchFailed {
     pub(super) errors: Errors,
@@ -19,13 +19,14 @@ pub struct BatchFailed {
 }
 
 impl BatchFailed {
-    /// Every sync, close and rename that failed. Where a whole file system was synced, the path is that of the first file there.
+    /// Every sync, close and rename that failed. Where a whole file system was synced, the path is that of the first
+    /// file there.
     pub fn errors(&self) -> &Errors {
         &self.errors
     }
 
-    /// The paths that an atomic batch has given their new content before it failed. Always empty for one that is not atomic:
-    /// all of its paths have been written in place.
+    /// The paths that an atomic batch has given their new content before it failed. Always empty for one that is not
+    /// atomic: all of its paths have been written in place.
     pub fn replaced(&self) -> impl ExactSizeIterator<Item = &Path> {
         self.replaced.iter().map(|path| &**path)
     }

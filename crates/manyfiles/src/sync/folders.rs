@@ -13,8 +13,8 @@ use crate::temporary;
 
 /// A folder in which a batch has a name to make durable.
 ///
-/// Its handle is held, so that a folder that is renamed or replaced meanwhile is still the right one. A batch over very many
-/// folders holds some handles only; of the others it has the absolute path.
+/// Its handle is held, so that a folder that is renamed or replaced meanwhile is still the right one. A batch over very
+/// many folders holds some handles only; of the others it has the absolute path.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
@@ -86,8 +86,8 @@ impl Folder {
         }
     }
 
-    /// Removes what dead processes left in this folder. Each process does so once in a folder: a program may make a batch for
-    /// each of its files. `own` is a temporary file of this process in the folder.
+    /// Removes what dead processes left in this folder. Each process does so once in a folder: a program may make a
+    /// batch for each of its files. `own` is a temporary file of this process in the folder.
     fn tidy_once(&self, own: &OsStr) {
         static TIDIED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
         if self.is_tidied.swap(true, Ordering::Relaxed) {

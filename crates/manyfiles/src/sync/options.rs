@@ -22,15 +22,15 @@ pub struct Options {
 impl Options {
     /// Whether files get their names only when all are durable. Default: no.
     ///
-    /// What was at such a path is replaced by a new file. It has the permissions, the owner and the group of the one before,
-    /// access control lists included, from before the first byte is in it. What this process may not set makes the rights fewer,
-    /// and never more. On Windows it has the rights that the folder hands down. A symbolic link is replaced, not followed, and
-    /// the rights are those of the file that it led to.
+    /// What was at such a path is replaced by a new file. It has the permissions, the owner and the group of the one
+    /// before, access control lists included, from before the first byte is in it. What this process may not set makes
+    /// the rights fewer, and never more. On Windows it has the rights that the folder hands down. A symbolic link is
+    /// replaced, not followed, and the rights are those of the file that it led to.
     ///
-    /// After a crash of the process or the machine, files called `.manyfiles-…` may be left. The next process that makes an
-    /// atomic batch in the same folder removes them, if it can be sure that their maker is gone: on Linux at once, and a day
-    /// after their last change where the maker ran on another machine, in another container, or before the machine was started
-    /// again. On other systems, after a day.
+    /// After a crash of the process or the machine, files called `.manyfiles-…` may be left. The next process that
+    /// makes an atomic batch in the same folder removes them, if it can be sure that their maker is gone: on Linux at
+    /// once, and a day after their last change where the maker ran on another machine, in another container, or before
+    /// the machine was started again. On other systems, after a day.
     #[must_use]
     pub fn atomic(mut self, atomic: bool) -> Options {
         self.atomic = atomic;

@@ -27,8 +27,8 @@ impl Temporaries {
         temporary::is_of_the_dead(name)
     }
 
-    /// Removes what dead processes left in a folder, the first time that this run comes there, and again the first time that it
-    /// makes a temporary there, `own`, which tells the file system's time.
+    /// Removes what dead processes left in a folder, the first time that this run comes there, and again the first time
+    /// that it makes a temporary there, `own`, which tells the file system's time.
     pub(super) fn sweep(&self, folder: FolderId, dir: &Dir, own: Option<&OsStr>) {
         if lock(&self.swept).insert((folder, own.is_some())) {
             temporary::tidy(dir, own);
