@@ -70,7 +70,7 @@ pub struct Synced {
     pub files: u64,
     /// Their bytes, as far as this batch wrote them.
     pub bytes: u64,
-    /// How many file systems were synced as a whole ([`BatchMethod::FileSystem`]).
+    /// How many file systems were synced as a whole ([`BatchMethod::FileSystem`](super::BatchMethod::FileSystem)).
     pub whole_file_systems: u64,
 }
 
