@@ -46,13 +46,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ingested = start.elapsed();
 
     // The description of each column, whole or not at all, with one sync for all of them.
-    let descriptions = SyncBatch::new().atomic(true);
+    let descriptions = SyncBatch::options().atomic(true).build();
     for column in 0..COLUMNS {
         descriptions.write(path(column, "json"), format!("{{\"rows\": {rows}, \"tile\": {TILE}}}\n"))?;
     }
     descriptions.finish()?;
     // And last what makes it all visible.
-    let manifest = SyncBatch::new().atomic(true);
+    let manifest = SyncBatch::options().atomic(true).build();
     manifest.write(folder.join("manifest.json"), format!("{{\"columns\": {COLUMNS}, \"rows\": {rows}}}\n"))?;
     manifest.finish()?;
     // The folder's own name.

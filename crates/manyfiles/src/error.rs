@@ -73,8 +73,8 @@ impl Operation {
     }
 }
 
-/// The cause of what did not happen because the caller cancelled it. (Not `ErrorKind::Interrupted`: `write_all` and its like
-/// would try again for ever.)
+/// The cause of what did not happen because the caller cancelled it. (Not `ErrorKind::Interrupted`: `write_all` and its
+/// like would try again for ever.)
 #[derive(Debug)]
 pub(crate) struct Cancelled;
 
@@ -119,7 +119,8 @@ impl std::error::Error for Explained {
 
 /// Something that did not happen: the operation, the path, and the cause.
 ///
-/// [`raw_os_error`](Error::raw_os_error) is what the operating system said, however often the error was wrapped or cloned.
+/// [`raw_os_error`](Error::raw_os_error) is what the operating system said, however often the error was wrapped or
+/// cloned.
 #[derive(Clone, Debug)]
 pub struct Error {
     operation: Operation,
@@ -216,12 +217,14 @@ pub(crate) fn print_last_resort<'a>(errors: impl IntoIterator<Item = &'a Error>)
 
 /// One line on standard error.
 pub(crate) fn print_last_resort_line(line: fmt::Arguments<'_>) {
-    // Where standard error is closed too there is nobody left to tell, and a drop must not panic.
-    drop(writeln!(io::stderr().lock(), "manyfiles: {line}"));
+    // One write, so that lines of other threads and processes stay whole. Where standard error is closed too nothing is
+    // left to try, and a drop must not panic.
+    drop(io::stderr().write_all(format!("manyfiles: {line}\n").as_bytes()));
 }
 
 impl From<Error> for io::Error {
-    /// Keeps the kind and carries the whole error as the payload: [`io::Error::get_ref`] finds it, and its raw error number.
+    /// Keeps the kind and carries the whole error as the payload: [`io::Error::get_ref`] finds it, and its raw error
+    /// number.
     fn from(error: Error) -> io::Error {
         io::Error::new(error.kind(), error)
     }

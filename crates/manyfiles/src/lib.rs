@@ -43,7 +43,6 @@
 pub mod appender;
 pub mod close;
 mod error;
-#[cfg(feature = "sync")]
 mod errors;
 #[cfg(feature = "fs")]
 pub mod fs;
@@ -54,19 +53,24 @@ pub mod sync;
     allow(dead_code, unused_imports, reason = "much of it is for the tree")
 )]
 mod sys;
+#[cfg(all(feature = "sync", any(unix, windows)))]
+mod temporary;
 #[cfg(all(feature = "tree", any(unix, windows)))]
 pub mod tree;
 #[cfg(all(feature = "vfs", any(unix, windows)))]
 pub mod vfs;
 #[cfg(all(feature = "writer", any(unix, windows)))]
 pub mod writer;
+#[cfg(all(feature = "sync", any(unix, windows)))]
+mod written;
 
 // Where close_already has them, so that a program may switch by renaming its dependency.
 #[doc(no_inline)]
 pub use close::{FastClose, FastCloseable};
 pub use error::{Error, Operation, Result};
-#[cfg(feature = "sync")]
 pub use errors::Errors;
+#[cfg(all(feature = "sync", any(unix, windows)))]
+pub use written::Written;
 
 /// The README's examples, compiled.
 #[cfg(all(doctest, feature = "tree", feature = "fs", feature = "vfs"))]

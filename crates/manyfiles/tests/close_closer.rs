@@ -89,10 +89,7 @@ fn everything_is_closed_and_each_panic_is_told_once_with_its_path() {
             let path = error.path().unwrap().display();
             assert_eq!(error.to_string(), format!("cannot close {path}: its drop panicked: number {path} broke"));
         }
-        assert!(
-            errors.to_string().starts_with("10 files could not be closed; the first error: cannot close "),
-            "{errors}"
-        );
+        assert!(errors.to_string().starts_with("10 failures; the first: cannot close "), "{errors}");
 
         closer.wait().expect("told once");
         let file = std::fs::File::open(env!("CARGO_MANIFEST_PATH")).unwrap();
@@ -425,6 +422,6 @@ fn of_many_failures_the_first_are_kept_and_the_rest_counted() {
     }
     let errors = closer.wait().unwrap_err();
     assert_eq!((errors.len(), errors.omitted(), errors.iter().count()), (1_500, 500, 1_000));
-    assert!(errors.to_string().starts_with("1500 files could not be closed; the first error: cannot close 0"));
+    assert!(errors.to_string().starts_with("1500 failures; the first: cannot close 0"));
     closer.finish().expect("told once");
 }

@@ -24,6 +24,17 @@ impl Drop for Slow {
     }
 }
 
+/// A handle whose close takes until the channel's sender is dropped.
+#[cfg(unix)]
+struct Held(std::sync::mpsc::Receiver<()>);
+
+#[cfg(unix)]
+impl Drop for Held {
+    fn drop(&mut self) {
+        assert!(self.0.recv().is_err());
+    }
+}
+
 #[test]
 #[cfg(unix)]
 fn with_64_handles_allowed_a_program_of_slow_closes_runs() {
@@ -149,6 +160,9 @@ fn a_child_that_was_forked_in_the_middle_may_close_by_a_closer_of_its_own() {
     for _ in 0..200 {
         closer.close(Slow(File::open("/dev/null").unwrap()));
     }
+    // One that is pending at the fork, however long this thread was kept from it.
+    let (release, released) = std::sync::mpsc::channel();
+    closer.close(Held(released));
     assert!(closer.pending() > 0);
     // SAFETY: the child allocates and starts threads, which the C library allows after a fork, and it does not return.
     match unsafe { libc::fork() } {
@@ -170,6 +184,7 @@ fn a_child_that_was_forked_in_the_middle_may_close_by_a_closer_of_its_own() {
             assert_eq!(status, 0, "the child's closes");
         }
     }
+    drop(release);
     closer.wait().expect("the parent's closes");
     assert_eq!(closer.pending(), 0);
 }

@@ -12,7 +12,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use again::{again, is_again};
-use manyfiles::close::{self, CloseErrors, Closer, Policy};
+use manyfiles::Errors;
+use manyfiles::close::{self, Closer, Policy};
 use manyfiles::{Operation, fs};
 use manyfiles_testkit::{Need, Op, SlowMount, SlowOptions, skip_unless};
 
@@ -30,7 +31,7 @@ fn warm_up(folder: &Path) {
 }
 
 /// The one failure that there is.
-fn only(result: Result<(), CloseErrors>, path: &Path) {
+fn only<T: std::fmt::Debug>(result: Result<T, Errors>, path: &Path) {
     let errors = result.expect_err("nobody was told");
     let told: Vec<_> = errors.iter().map(|error| (error.operation(), error.path(), error.raw_os_error())).collect();
     assert_eq!(told, [(Operation::Close, Some(path), Some(libc::ENOSPC))]);
@@ -125,7 +126,7 @@ fn an_error_goes_through_a_function_that_returns_an_io_error() {
     let path = mount.path().join("bad");
     let error = save(&path).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-    only(Err(error.into_inner().unwrap().downcast_ref::<CloseErrors>().unwrap().clone()), &path);
+    only::<()>(Err(error.into_inner().unwrap().downcast_ref::<Errors>().unwrap().clone()), &path);
 }
 
 #[test]

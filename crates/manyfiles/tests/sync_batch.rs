@@ -17,7 +17,7 @@ const METHODS: [BatchMethod; 3] = [BatchMethod::Automatic, BatchMethod::FileSyst
 fn batches() -> Vec<(String, SyncBatch)> {
     let both = METHODS.into_iter().flat_map(|method| [false, true].map(|atomic| (method, atomic)));
     both.map(|(method, atomic)| {
-        (format!("{method:?}, atomic {atomic}"), SyncBatch::new().method(method).atomic(atomic))
+        (format!("{method:?}, atomic {atomic}"), SyncBatch::options().method(method).atomic(atomic).build())
     })
     .collect()
 }
@@ -83,12 +83,12 @@ fn an_atomic_batch_changes_no_path_before_it_finishes_and_none_if_it_is_dropped(
             assert_eq!(fs::read(&old).unwrap(), b"as it was");
             assert!(!temp.path().join("new").exists());
         };
-        let batch = SyncBatch::new().atomic(true).method(method);
+        let batch = SyncBatch::options().atomic(true).method(method).build();
         fill(&batch);
         drop(batch);
         assert_eq!(names(temp.path()), ["old".to_owned()].into());
 
-        let batch = SyncBatch::new().atomic(true).method(method);
+        let batch = SyncBatch::options().atomic(true).method(method).build();
         fill(&batch);
         batch.finish().unwrap();
         assert_eq!(fs::read(&old).unwrap(), b"changed");
@@ -190,7 +190,7 @@ mod injected {
                 let folder = temp.path().join(text(failure, atomic));
                 fs::create_dir(&folder).unwrap();
                 fs::write(folder.join("0"), "old").unwrap();
-                let batch = SyncBatch::new().method(method).atomic(atomic);
+                let batch = SyncBatch::options().method(method).atomic(atomic).build();
                 // So many that one sync is made early.
                 for n in 0..if call == Call::Syncfs { 1500 } else { 3 } {
                     batch.write(folder.join(n.to_string()), "new").unwrap();
@@ -226,7 +226,7 @@ mod injected {
             return;
         }
         let temp = tempfile::tempdir().unwrap();
-        let batch = SyncBatch::new().atomic(true);
+        let batch = SyncBatch::options().atomic(true).build();
         for name in ["a", "refused", "z"] {
             batch.write(temp.path().join(name), "x").unwrap();
         }
@@ -282,7 +282,7 @@ mod injected {
         let disk = Disk::tmpfs().megabytes(1).mount().unwrap();
         let old = disk.path().join("old");
         fs::write(&old, "as it was").unwrap();
-        let batch = SyncBatch::new().atomic(true);
+        let batch = SyncBatch::options().atomic(true).build();
         batch.write(&old, "new").unwrap();
         let error = batch.write(&old, vec![1; 2 << 20]).unwrap_err();
         assert_eq!((error.kind(), error.path()), (ErrorKind::StorageFull, Some(&*old)));

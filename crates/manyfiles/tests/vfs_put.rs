@@ -30,7 +30,7 @@ fn ways() -> [(&'static str, Replace); 2] {
         Vfs::new().put(path, text)
     }
     fn batch(path: &Path, text: &str) -> Result<(), Error> {
-        let batch = SyncBatch::new().atomic(true);
+        let batch = SyncBatch::options().atomic(true).build();
         batch.write(path, text)?;
         batch.finish().map(drop).map_err(|failed| failed.errors().iter().next().unwrap().clone())
     }
@@ -67,7 +67,7 @@ fn nobody_may_read_the_content_before_it_has_its_name() {
     let path = temp.path().join("secret");
     fs::write(&path, "old").unwrap();
     set_mode(&path, 0o600);
-    let batch = SyncBatch::new().atomic(true);
+    let batch = SyncBatch::options().atomic(true).build();
     let mut looked = 0;
     batch
         .write_with(&path, |_| {
@@ -154,7 +154,7 @@ fn what_is_no_regular_file_is_not_replaced() {
     // What comes between the writing and the end.
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("late");
-    let batch = SyncBatch::new().atomic(true);
+    let batch = SyncBatch::options().atomic(true).build();
     batch.write(&path, "new").unwrap();
     let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
     // SAFETY: as above.
@@ -177,7 +177,7 @@ fn names_that_no_file_can_have_are_refused_before_anything_is_written() {
         assert_eq!(fs::read(temp.path().join("file")).unwrap(), b"old", "{way}");
     }
     let temp = tempfile::tempdir().unwrap();
-    let batch = SyncBatch::new().atomic(true);
+    let batch = SyncBatch::options().atomic(true).build();
     batch.write(temp.path().join("n".repeat(256)), "new").unwrap_err();
 }
 
@@ -207,7 +207,7 @@ fn every_handle_is_closed_before_the_first_path_is_changed() {
         }
         // So many folders that their names are made durable by one more sync of everything.
         let temp = tempfile::Builder::new().prefix(&format!("whole-{n}-")).tempdir().unwrap();
-        let batch = SyncBatch::new().atomic(true).method(BatchMethod::FileSystem);
+        let batch = SyncBatch::options().atomic(true).method(BatchMethod::FileSystem).build();
         for folder in 0..20 {
             let folder = temp.path().join(folder.to_string());
             fs::create_dir(&folder).unwrap();

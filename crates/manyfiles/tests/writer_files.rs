@@ -193,7 +193,7 @@ fn an_atomic_batch_finds_its_folders_again_whatever_became_of_their_paths() {
     fs::create_dir(&here).unwrap();
     fs::create_dir(&there).unwrap();
     std::env::set_current_dir(&here).unwrap();
-    let batch = SyncBatch::new().atomic(true);
+    let batch = SyncBatch::options().atomic(true).build();
     batch.write("file", b"new").unwrap();
     batch.write(here.join("other"), b"new").unwrap();
     std::env::set_current_dir(&there).unwrap();
@@ -222,7 +222,7 @@ fn an_atomic_batch_whose_folder_cannot_be_synced_says_what_it_has_changed() {
     let folder = temp.path().join("unsynced");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("a"), "old").unwrap();
-    let batch = SyncBatch::new().atomic(true).method(manyfiles::sync::BatchMethod::EachFile);
+    let batch = SyncBatch::options().atomic(true).method(manyfiles::sync::BatchMethod::EachFile).build();
     for name in ["a", "b"] {
         batch.write(folder.join(name), "new").unwrap();
     }

@@ -128,7 +128,7 @@ fn in_memory(corpus: &Corpus) -> Result<TempDir> {
 fn batch(corpus: &Corpus, method: BatchMethod, atomic: bool) -> impl FnMut(&Path) -> Result<Sample> + '_ {
     move |root| {
         in_folders(corpus, root, || {
-            let batch = SyncBatch::new().method(method).atomic(atomic);
+            let batch = SyncBatch::options().method(method).atomic(atomic).build();
             for (path, bytes) in &corpus.files {
                 batch.write(root.join(path), bytes)?;
             }

@@ -6,15 +6,18 @@ use std::sync::Arc;
 
 use super::handle;
 use super::pool::Pool;
-use super::{CloseErrors, Metrics, Options};
+use super::{Metrics, Options};
+use crate::Errors;
 
 /// Closes files on threads of its own while closing is slow, and brings every error back.
 ///
-/// Use it from any number of threads. What is handed over is closed even if nobody waits: dropping the `Closer` does,
-/// and prints errors that nobody took to standard error; so does the end of the process, where a `Closer` was never dropped.
+/// Use it from any number of threads. What is handed over is closed even if the program does not wait: the drop of the
+/// `Closer` waits, and prints errors that no call has taken to standard error. So does the end of the process, for a
+/// `Closer` that was never dropped.
 ///
-/// **Its errors are its own.** A component, a thread or an async task that has a `Closer` is told what became of its files, and
-/// nobody else is. With the feature `fs` a closer opens and writes files whose closes belong to it:
+/// **Its errors are its own.** A component, a thread or an async task that has a `Closer` of its own is told what
+/// became of its files, and of no others. With the feature `fs` a closer opens and writes files whose closes belong to
+/// it:
 ///
 /// ```
 /// # #[cfg(feature = "fs")] {
@@ -89,17 +92,18 @@ impl Closer {
         self.pool.close(handle, Some(path), None);
     }
 
-    /// Waits until everything that was handed over before this call, by any thread, is closed, and returns the failures
-    /// that nobody has been told yet: those are taken, and never told again. What is handed over during the call is not
+    /// Waits until everything that was handed over before this call, by any thread, is closed. Returns the failures
+    /// that no earlier call has returned; no later call returns them again. What is handed over during the call is not
     /// waited for.
     ///
-    /// This thread helps: it closes files that wait for a thread. So a wait may be called wherever blocking is allowed, an
-    /// executor's own threads included. It runs no drop of a user's type.
+    /// This thread helps: it closes files that wait for a thread. So a wait may be called wherever blocking is allowed,
+    /// an executor's own threads included. It runs no drop of a user's type.
     ///
-    /// Inside of a drop that this closer is making, a wait is for what was handed over before the handle that is dropped, so
-    /// that no drop waits for itself. What such a drop closes is closed on the spot.
+    /// Inside of a drop that this closer is making, a wait is for what was handed over before the handle that is
+    /// dropped, so that no drop waits for itself. What such a drop closes is closed on the spot.
     ///
-    /// In a process that was forked after the closer was made nothing is waited for: what was pending belongs to the parent.
+    /// In a process that was forked after the closer was made nothing is waited for: what was pending belongs to the
+    /// parent.
     ///
     /// ```
     /// # use manyfiles::close::{Closer, Policy};
@@ -116,15 +120,20 @@ impl Closer {
     /// assert_eq!(errors.to_string(), "cannot close pipe/to/elsewhere: its drop panicked: the other side is gone");
     /// assert!(closer.wait().is_ok());
     /// ```
-    pub fn wait(&self) -> Result<(), CloseErrors> {
+    pub fn wait(&self) -> Result<(), Errors> {
         self.pool.wait().check()
     }
 
-    /// The end: [`wait`](Closer::wait), and nothing can be handed over any more. Files that the closer has opened and that are
-    /// still open then close all the same; errors of theirs are printed.
-    pub fn finish(self) -> Result<(), CloseErrors> {
+    /// The end: [`wait`](Closer::wait), and nothing can be handed over any more. Returns what the closer has done in
+    /// all.
+    ///
+    /// Files that the closer has opened and that are still open then close all the same; errors of theirs are printed.
+    ///
+    /// # Errors
+    /// Those of `wait`.
+    pub fn finish(self) -> Result<Metrics, Errors> {
         // The drop that follows has nothing to wait for.
-        self.wait()
+        self.wait().map(|()| self.metrics())
     }
 
     /// Takes an error of a file that is about to be handed over, to be told like that of its close.
@@ -152,7 +161,7 @@ impl Default for Closer {
 }
 
 impl Drop for Closer {
-    /// Waits as [`wait`](Closer::wait) does, and prints errors that nobody took to standard error.
+    /// Waits as [`wait`](Closer::wait) does, and prints the errors to standard error.
     fn drop(&mut self) {
         self.pool.shut_down();
     }

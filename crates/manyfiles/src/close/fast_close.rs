@@ -14,13 +14,14 @@ use super::inside;
 /// size.
 ///
 /// Where closing is slow it happens on another thread, and where it isn't the wrapper costs next to nothing. A drop can
-/// return no error: keep a [`guard`](super::guard) to the end of `main`, or call [`wait`](super::wait) when it matters. What
-/// nobody asked for is printed when the process ends. A lock is held until the close: release it before the drop.
+/// return no error: keep a [`guard`](super::guard) to the end of `main`, or call [`wait`](super::wait) when it matters.
+/// Errors that no call has taken are printed when the process ends. A lock is held until the close: release it before
+/// the drop.
 ///
 /// Not for handles that are counted (`Arc<File>`): wrap what is inside the `Arc`.
 ///
-/// With the features `tokio`, `async-std` and `smol` this wraps those runtimes' files and passes their traits through. Await a
-/// `flush` before the drop, as you would without the wrapper:
+/// With the features `tokio`, `async-std` and `smol` this wraps those runtimes' files and passes their traits through.
+/// Await a `flush` before the drop, as you would without the wrapper:
 ///
 /// | file | what was not flushed | a close's error |
 /// |---|---|---|

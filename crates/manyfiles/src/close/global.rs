@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::{CloseErrors, Closer, Metrics};
+use super::{Closer, Metrics};
+use crate::Errors;
 
 static GLOBAL: OnceLock<Closer> = OnceLock::new();
 
@@ -14,8 +15,8 @@ pub(crate) fn global() -> &'static Closer {
 /// The closer of programs that call no [`set_global`].
 fn unless_set() -> Closer {
     let options = Closer::options();
-    // Those that know nothing of this crate, because they come by way of the drop-in for close_already, say by a feature that
-    // handles are dropped in async code.
+    // Those that know nothing of this crate, because they come by way of the drop-in for close_already, say by a
+    // feature that handles are dropped in async code.
     #[cfg(feature = "global-always")]
     let options = options.policy(super::Policy::Always);
     options.build()
@@ -37,10 +38,10 @@ pub fn set_global(closer: Closer) -> Result<(), Closer> {
 }
 
 /// [`Closer::wait`] of the global closer: returns when every [`FastClose`](super::FastClose) dropped so far is closed,
-/// with every failure that nobody has been told yet.
+/// with every failure that no earlier call has returned.
 ///
-/// The global closer is one for the whole process: whoever waits first is told. Where several components, threads or tasks want
-/// to know what became of their own files, each takes a [`Closer`].
+/// There is one global closer for the whole process: the first call that waits takes its errors. Where several
+/// components, threads or tasks want to know what became of their own files, each takes a [`Closer`].
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -54,7 +55,7 @@ pub fn set_global(closer: Closer) -> Result<(), Closer> {
 /// close::wait()?;
 /// # Ok(()) }
 /// ```
-pub fn wait() -> Result<(), CloseErrors> {
+pub fn wait() -> Result<(), Errors> {
     // Where nothing was ever closed there is nothing to make.
     GLOBAL.get().map_or(Ok(()), Closer::wait)
 }
@@ -66,9 +67,9 @@ pub fn metrics() -> Metrics {
 
 /// A guard for the end of `main`: keeps the process from ending before every [`FastClose`](super::FastClose) is closed.
 ///
-/// Call [`finish`](Guard::finish) to get the errors; dropping the guard prints them to standard error. Without a guard the end
-/// of the process does the same, after a panic in `main` too and by `std::process::exit` (which on Windows ends the process
-/// at once: finish first). What `abort` or a signal ends is lost.
+/// Call [`finish`](Guard::finish) to get the errors; dropping the guard prints them to standard error. Without a guard
+/// the end of the process does the same, after a panic in `main` too and by `std::process::exit` (which on Windows ends
+/// the process at once: finish first). What `abort` or a signal ends is lost.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -90,10 +91,13 @@ pub fn guard() -> Guard {
 pub struct Guard(());
 
 impl Guard {
-    /// Waits, and returns the failures that nobody has been told yet.
-    pub fn finish(self) -> Result<(), CloseErrors> {
-        // The drop that follows waits again: for what was handed over meanwhile, which is then printed.
-        wait()
+    /// Waits as [`wait`] does, and returns what the global closer has done so far.
+    ///
+    /// # Errors
+    /// The failures that no earlier wait has returned.
+    pub fn finish(self) -> Result<Metrics, Errors> {
+        // The drop that follows waits again: for what was handed over meanwhile. Errors of that are printed.
+        wait().map(|()| metrics())
     }
 }
 

@@ -21,20 +21,19 @@ use std::time::Duration;
 ///
 /// let closer = Closer::options().policy(Policy::Always).build();
 /// (0..10).for_each(|_| closer.close(Slow));
-/// closer.wait()?;
-/// let metrics = closer.metrics();
+/// let metrics = closer.finish()?;
 /// assert_eq!((metrics.handed_over, metrics.closed_inline, metrics.failures), (10, 0, 0));
 /// // What this thread would have waited for, had it closed all by itself:
 /// assert!(metrics.time_in_pool + metrics.time_in_callers >= Duration::from_millis(20));
-/// # Ok::<(), manyfiles::close::CloseErrors>(())
+/// # Ok::<(), manyfiles::Errors>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
     /// How many handles were handed over to be closed elsewhere.
     pub handed_over: u64,
-    /// How many were closed on the spot, by the thread that dropped them: because closes were fast, by policy, or because
-    /// as many were pending as the capacity allows.
+    /// How many were closed on the spot, by the thread that dropped them: because closes were fast, by policy, or
+    /// because as many were pending as the capacity allows.
     pub closed_inline: u64,
     /// The most that were pending at once: waiting or being closed.
     pub peak_pending: usize,
@@ -47,7 +46,7 @@ pub struct Metrics {
     pub failures: u64,
 }
 
-/// Who closes.
+/// Which side closes: the caller's thread, or a thread of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Caller,

@@ -32,35 +32,37 @@ const MAX_CAPACITY: usize = 512;
 
 impl Default for Options {
     fn default() -> Options {
-        // Half of what the process may have open, for handles of which nobody knows whether they are files.
+        // Half of what the process may have open, because handles of unknown types may be files.
         let capacity = (sys::handle_limit() / 2).clamp(1, MAX_CAPACITY);
         Options { policy: None, capacity, threads: THREADS, on_error: None, executor: None }
     }
 }
 
 impl Options {
-    /// When closes are handed over. Default: [`Policy::Adaptive`], or with an executor for async code [`Policy::Always`].
+    /// When closes are handed over. Default: [`Policy::Adaptive`], or with an executor for async code
+    /// [`Policy::Always`].
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Options {
         self.policy = Some(policy);
         self
     }
 
-    /// How many handles may be pending, those included that are being closed just now. Whoever comes with one more
-    /// closes it himself. Default: 512, and at most half of the process's limit on open files (the soft limit, read when the
-    /// options are made). At least 1.
+    /// How many handles may be pending, those included that are being closed just now. A thread that hands over one
+    /// more closes that one itself. Default: 512, and at most half of the process's limit on open files (the soft
+    /// limit, read when the options are made). At least 1.
     ///
-    /// On Unix fewer files are pending where the process may open few: a quarter of its limit is left free at any time, for
-    /// what the program opens elsewhere. What is pending counts as used, and so does what the program has open itself.
+    /// On Unix fewer files are pending where the process may open few: a quarter of its limit is left free at any time,
+    /// for what the program opens elsewhere. What is pending counts as used, and so does what the program has open
+    /// itself.
     #[must_use]
     pub fn capacity(mut self, handles: usize) -> Options {
         self.capacity = handles.max(1);
         self
     }
 
-    /// How many threads may close files of one volume at once, be they the closer's own or an executor's. They come as closes
-    /// pile up and leave when there is nothing to do. Another volume has as many of its own, so that one whose server does not
-    /// answer holds up no other. Default: 64. At least 1.
+    /// How many threads may close files of one volume at once, be they the closer's own or an executor's. They come as
+    /// closes pile up and leave when there is nothing to do. Each volume has as many of its own, so that a volume whose
+    /// server does not answer holds up no other volume. Default: 64. At least 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Options {
         self.threads = threads.max(1);
@@ -69,7 +71,8 @@ impl Options {
 
     /// Called with each failure in place of keeping it for [`wait`](Closer::wait), on the thread that closed and before
     /// the close counts as done: it must not wait for this closer, drop it, or open the file it is told of by way of
-    /// `manyfiles::fs`, since that would wait for the callback itself. If it panics, the failure is kept for `wait` after all.
+    /// `manyfiles::fs`, since that would wait for the callback itself. If it panics, the failure is kept for `wait`
+    /// after all.
     #[must_use]
     pub fn on_error(mut self, on_error: impl Fn(Error) + Send + Sync + 'static) -> Options {
         self.on_error = Some(Box::new(on_error));

@@ -1,5 +1,5 @@
-//! What is one for the whole process: which closers have something pending, whoever made them, and what happens to it when the
-//! process forks or ends.
+//! What all closers of the process have in common: which of them have pending closes, and what happens to these closes
+//! when the process forks or ends.
 
 #![cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
 
@@ -12,17 +12,18 @@ use super::pool::Pool;
 use super::spot::Target;
 use crate::sys;
 
-/// Whether closes can be handed over at all: on other systems the standard library tells nothing of a close, and some have
-/// neither threads nor a clock.
+/// Whether closes can be handed over at all: on other systems the standard library tells nothing of a close, and some
+/// have neither threads nor a clock.
 pub(super) const CAN_HAND_OVER: bool = cfg!(any(unix, windows));
 
-/// At the end of the process closes are waited for as long as one returns within this time: a server that takes this long has
-/// gone, and std would wait for it too, but a user's drop that waits for something else must not keep the process for ever.
+/// At the end of the process closes are waited for as long as one returns within this time: a server that takes this
+/// long has gone, and std would wait for it too, but a user's drop that waits for something else must not keep the
+/// process for ever.
 const PATIENCE_AT_THE_END: Duration = Duration::from_secs(30);
 
 /// How many closes are pending, of all closers.
 ///
-/// Release and Acquire: who reads 0 sees what every close did.
+/// Release and Acquire: a thread that reads 0 sees the effects of all closes.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
 
 /// How often this process has been forked from another.
@@ -60,7 +61,7 @@ pub(super) fn forks() -> usize {
 }
 
 thread_local! {
-    /// The list's lock, which a thread holds while it forks: so that it is nobody else's in the child.
+    /// The list's lock. A thread holds it while it forks, so that no other thread, which the child does not have, does.
     static HELD: Cell<Option<MutexGuard<'static, Vec<Weak<Pool>>>>> = const { Cell::new(None) };
 }
 
@@ -83,11 +84,12 @@ fn known() -> MutexGuard<'static, Vec<Weak<Pool>>> {
     POOLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on this pool's pending closes are found, and waited for when the process ends. `capacity` of them may be pending.
+/// From now on this pool's pending closes are found, and waited for when the process ends. `capacity` of them may be
+/// pending.
 pub(super) fn add(pool: &Arc<Pool>, capacity: usize) {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        // Without room for another handler errors that nobody takes are not printed.
+        // If the system has no room for another handler, errors that no call has taken are not printed.
         sys::at_exit(at_exit).unwrap_or(());
         make_room(capacity);
     });
@@ -99,8 +101,8 @@ pub(super) fn add(pool: &Arc<Pool>, capacity: usize) {
     }
 }
 
-/// Lets the table of descriptors grow now, before threads share it: see [`sys::make_room_for_handles`]. It takes some handle,
-/// which is none of the program's: a copy's close would be a flush of the file, and take its once-only error.
+/// Lets the table of descriptors grow now, before threads share it: see [`sys::make_room_for_handles`]. It takes some
+/// handle, which is none of the program's: a copy's close would be a flush of the file, and take its once-only error.
 fn make_room(capacity: usize) {
     #[cfg(target_os = "linux")]
     if let Ok((any, _)) = std::io::pipe() {
@@ -115,14 +117,13 @@ fn pools() -> Vec<Arc<Pool>> {
     known().iter().filter_map(Weak::upgrade).collect()
 }
 
-/// Returns when what is in the way of `target` is closed, if it was handed over to any closer before. Errors stay for those
-/// who wait.
-/// `true` if there was something.
+/// Returns when the pending closes that concern `target` are made, whichever closers they were handed over to. Their
+/// errors are not taken: the next `wait` returns them. `true` if there was such a close.
 pub(crate) fn settle(target: &Target) -> bool {
     !nothing_pends() && pools().iter().fold(false, |was_pending, pool| pool.settle(target) | was_pending)
 }
 
-/// The same, but closes of which nobody knows whether they are in the way are not waited for.
+/// The same, but closes that only may concern `target` are not waited for.
 pub(crate) fn settle_surely(target: &Target) -> bool {
     !nothing_pends() && pools().iter().fold(false, |was_pending, pool| pool.settle_surely(target) | was_pending)
 }

@@ -13,14 +13,14 @@ pub(super) enum Spot {
     Nowhere,
     /// This file.
     At(Place),
-    /// This file, which was only read here: its close changes nothing that others could see in it, so that it may come at any
-    /// time, but not after the file's name is gone (NFS and FUSE would keep another).
+    /// This file, which was only read here: its close changes nothing that others could see in it, so that it may come
+    /// at any time, but not after the file's name is gone (NFS and FUSE would keep another).
     Read(Place),
-    /// A type of the user's with who knows what inside.
+    /// A user's type. It may hold any files.
     Anywhere,
 }
 
-/// What somebody is about to do something with.
+/// The file or folder that an operation is about.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     /// What is in a file, by whatever path.
@@ -46,14 +46,14 @@ impl From<PathPlace> for Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hinders {
     No,
-    /// Nobody knows: it is waited for, but not for ever.
+    /// It may be: it is waited for, but not for ever.
     Perhaps,
     Surely,
 }
 
 impl Spot {
-    /// The spot of a handle that is about to wait. Its name is learnt later where that is possible: few ever ask for it, and whoever
-    /// hands a file over is not to wait for it.
+    /// The spot of a handle that is about to be queued. Where the system can tell its name later it is not asked here:
+    /// the name is seldom needed, and the thread that hands a file over must not wait for the answer.
     pub(super) fn of(handle: &Handle) -> Spot {
         match handle {
             Handle::System(handle) if sys::NAMES_ARE_QUICK => {
@@ -66,7 +66,8 @@ impl Spot {
         }
     }
 
-    /// The same of a handle that was opened for this. Where open files keep others from their paths it makes no difference.
+    /// The same of a handle that was opened for this. Where open files keep others from their paths it makes no
+    /// difference.
     pub(super) fn with(self, access: Access) -> Spot {
         match self {
             Spot::At(place) if access == Access::Read && !cfg!(windows) => Spot::Read(place),
@@ -74,7 +75,8 @@ impl Spot {
         }
     }
 
-    /// Asks for the name of this open handle, if nobody has yet. Nothing but the kernel is asked.
+    /// Asks the system for the name of this open handle, if that was not done before. Only the kernel is asked, no
+    /// server.
     pub(super) fn learn_name(&mut self, handle: &Handle) {
         if let (Spot::At(place) | Spot::Read(place), Handle::System(handle)) = (self, handle)
             && sys::NAMES_ARE_QUICK

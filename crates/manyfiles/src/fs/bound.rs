@@ -1,4 +1,4 @@
-//! Files whose closes belong to a closer of one's own.
+//! Files whose closes belong to a closer of the program's own.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,8 @@ use super::owner::Owner;
 use super::{File, OpenOptions, functions};
 use crate::close::Closer;
 
-/// With the feature `fs`: files whose closes belong to this closer. All other functions of [`fs`](crate::fs) see them closed.
+/// With the feature `fs`: files whose closes belong to this closer. All other functions of [`fs`](crate::fs) see them
+/// closed.
 impl Closer {
     /// [`fs::File::open`](File::open): for reading.
     ///

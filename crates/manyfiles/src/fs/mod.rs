@@ -1,11 +1,11 @@
 //! [`std::fs`] with fast closes: `use manyfiles::fs;` in place of `use std::fs;`.
 //!
-//! Every function has the signature and the meaning that it has in std. Files that these functions open are closed by the
-//! global [`Closer`](crate::close::Closer): while closing is slow, on another thread.
+//! Every function has the signature and the meaning that it has in std. Files that these functions open are closed by
+//! the global [`Closer`](crate::close::Closer): while closing is slow, on another thread.
 //!
 //! - **No error is lost.** What the system says at close, which std throws away, arrives at
 //!   [`close::wait`](crate::close::wait) or the [`guard`](crate::close::guard), with the path as it was given here.
-//! - **Errors belong to somebody.** A component that wants to hear of its own files alone opens them by a
+//! - **Errors have an owner.** A component that wants to hear of its own files alone opens them by a
 //!   [`Closer`](crate::close::Closer) of its own: `closer.write(path, contents)`.
 //! - **The order is std's.** What was dropped is closed for all these functions.
 //!
@@ -26,8 +26,8 @@
 //!
 //! # The order that std has
 //!
-//! On every system, these functions see files closed that were dropped before, whichever closer closes them: a file is known by
-//! its identity, so that links and other spellings lead to it, and by the folders above it.
+//! On every system, these functions see files closed that were dropped before, whichever closer closes them: a file is
+//! known by its identity, so that links and other spellings lead to it, and by the folders above it.
 //!
 //! | function | differs from std's |
 //! |---|---|
@@ -44,25 +44,27 @@
 //! | [`canonicalize`] | std's |
 //! | `exists`, `read_link`, `soft_link`, `DirBuilder`, `DirEntry`, `FileTimes`, `FileType`, `Metadata`, `Permissions`, `ReadDir`, `TryLockError` | std's own |
 //!
-//! *Settling*: a close that waits for a thread is made on the spot, one that is being made is waited for, others stay pending.
-//! *Checked* opening settles the file before anyone gets it.
+//! *Settling*: a close that waits for a thread is made on the spot, one that is being made is waited for, others stay
+//! pending. *Checked* opening settles the file before it returns it.
 //!
-//! - **Ordinary errors return at once**, whatever is pending: of files and folders that are missing, there already, of the wrong
-//!   kind, not empty, or on another volume.
-//! - **Nothing waits for closes of other files**; only a user's type, of which nobody knows what is inside, is waited for, for a
-//!   second at most, and once.
-//! - **Out of descriptors**, a function closes what is pending and tries again. It waits for one close, for a second at most.
-//! - **A lock ends with its file**: a file that holds one, or may, is closed on the spot. So is what is no regular file: a FIFO.
+//! - **Ordinary errors return at once**, whatever is pending: of files and folders that are missing, there already, of
+//!   the wrong kind, not empty, or on another volume.
+//! - **Nothing waits for closes of other files.** Only a user's type, which may have any file inside, is waited for:
+//!   for a second at most, and once.
+//! - **Out of descriptors**, a function closes what is pending and tries again. It waits for one close, for a second at
+//!   most.
+//! - **A lock ends with its file**: a file that holds one, or may, is closed on the spot. So is what is no regular
+//!   file: a FIFO.
 //!
 //! While nothing is pending, all this costs a load of a counter. docs/closing.md in the repository has more.
 //!
 //! # What others see
 //!
-//! Who does not come through these functions sees the file open until it is closed, some milliseconds later:
+//! Code that does not come through these functions sees the file open until it is closed, some milliseconds later:
 //! another process, `std::fs`, a C library, a reader that waits for the end of a FIFO. Call
-//! [`close::wait`](crate::close::wait) where it matters: always before you run a program that you have just written (Linux
-//! refuses with "text file busy"), and before others lock the file as SQLite does (`fcntl`: any close of the file by this process
-//! ends the lock).
+//! [`close::wait`](crate::close::wait) where it matters: always before you run a program that you have just written
+//! (Linux refuses with "text file busy"), and before others lock the file as SQLite does (`fcntl`: any close of the
+//! file by this process ends the lock).
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Whose a file is: who is told what its close said.
+//! Which closer a file belongs to: its `wait` returns what the close of the file said.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

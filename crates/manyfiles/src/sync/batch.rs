@@ -1,7 +1,6 @@
 //! [`SyncBatch`].
 
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,27 +8,31 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::folders::{Folder, Folders};
+use super::rename::{Rename, not_a_file};
 use super::volume::{Relief, Volume, Waiting, most_waiting};
-use super::{BatchFailed, BatchMethod, doubt};
+use super::{BatchFailed, Options, doubt};
+use crate::error::{print_last_resort, print_last_resort_line};
 use crate::sys::{self, Access, EntryKind};
 use crate::{Error, Errors, Operation, Result};
 
 /// Many files made durable with as few waits as the file system allows: 14 times as fast as one fsync for each on ext4.
 ///
-/// Files are written one by one, from any number of threads; [`finish`](SyncBatch::finish) returns when all are on the disk,
-/// their names included. Until then nothing is promised for any of them.
+/// Files are written one by one, from any number of threads; [`finish`](SyncBatch::finish) returns when all are on the
+/// disk, their names included. Until then nothing is promised for any of them.
 ///
-/// With [`atomic`](SyncBatch::atomic) each is written under another name, all are synced, and only then given their names: at any
-/// moment, crashes included, a path has its old content or the new one, whole.
+/// With [`atomic`](Options::atomic) each is written under another name, all are synced, and only then given their
+/// names: at any moment, crashes included, a path has its old content or the new one, whole.
 ///
-/// Dropped without `finish`, a batch syncs nothing; an atomic one removes what it has written.
+/// Dropped without `finish`, a batch does what `finish` does, and prints errors to standard error. An atomic batch does
+/// not give its files their names then: it removes them, and prints one line that says so. What was
+/// [added](SyncBatch::add) to it is made durable.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
 /// # let root = temp.path();
 /// use manyfiles::sync::SyncBatch;
 ///
-/// let batch = SyncBatch::new().atomic(true);
+/// let batch = SyncBatch::options().atomic(true).build();
 /// for n in 0..100 {
 ///     batch.write(root.join(format!("{n}.tile")), [n; 1000])?;
 /// }
@@ -40,8 +43,7 @@ use crate::{Error, Errors, Operation, Result};
 #[must_use = "nothing is durable before `finish`"]
 #[derive(Default)]
 pub struct SyncBatch {
-    method: BatchMethod,
-    atomic: bool,
+    options: Options,
     state: Mutex<State>,
 }
 
@@ -68,46 +70,38 @@ pub struct Synced {
     pub files: u64,
     /// Their bytes, as far as this batch wrote them.
     pub bytes: u64,
-    /// How many file systems were synced as a whole ([`BatchMethod::FileSystem`]).
+    /// How many file systems were synced as a whole ([`BatchMethod::FileSystem`](super::BatchMethod::FileSystem)).
     pub whole_file_systems: u64,
 }
 
 impl SyncBatch {
-    /// An empty batch.
+    /// An empty batch with the default [`Options`].
     pub fn new() -> SyncBatch {
-        SyncBatch::default()
+        SyncBatch::options().build()
     }
 
-    /// Whether files get their names only when all are durable. Default: no.
-    ///
-    /// What was at such a path is replaced by a new file. It has the permissions, the owner and the group of the one before,
-    /// access control lists included, from before the first byte is in it. What this process may not set makes the rights fewer,
-    /// and never more. On Windows it has the rights that the folder hands down. A symbolic link is replaced, not followed, and
-    /// the rights are those of the file that it led to. After a crash files called `.manyfiles-….tmp` may be left.
-    pub fn atomic(mut self, atomic: bool) -> SyncBatch {
-        self.atomic = atomic;
-        self
+    /// What can be chosen.
+    pub fn options() -> Options {
+        Options::default()
     }
 
-    /// How the files are synced. Default: [`BatchMethod::Automatic`].
-    pub fn method(mut self, method: BatchMethod) -> SyncBatch {
-        self.method = method;
-        self
+    pub(super) fn with(options: Options) -> SyncBatch {
+        SyncBatch { options, state: Mutex::default() }
     }
 
     /// Writes a file that has these bytes and no others. Its folder must be there.
     ///
     /// # Errors
-    /// Those of opening and writing, with the path. The file is not part of the batch then, and the batch can go on: in a batch
-    /// that is not [atomic](SyncBatch::atomic) the path may hold a part of the bytes. `InvalidInput` for an atomic one where a
-    /// pipe, a device or the like has the name, or a link leads to one: it stays as it is.
+    /// Those of opening and writing, with the path. The file is not part of the batch then, and the batch can go on: in
+    /// a batch that is not [atomic](Options::atomic) the path may hold a part of the bytes. `InvalidInput` for an
+    /// atomic one where a pipe, a device or the like has the name, or a link leads to one: it stays as it is.
     pub fn write(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let bytes = bytes.as_ref();
         self.fill(path.as_ref(), |file| file.write_all(bytes).map(|()| bytes.len() as u64))
     }
 
-    /// [`write`](SyncBatch::write) for a file that `fill` writes: it is called once with the empty file, and what it returns is
-    /// an error of writing. What buffers must be flushed when it returns.
+    /// [`write`](SyncBatch::write) for a file that `fill` writes: it is called once with the empty file, and what it
+    /// returns is an error of writing. What buffers must be flushed when it returns.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -141,7 +135,7 @@ impl SyncBatch {
             return Err(failed(Operation::Create)(io::ErrorKind::IsADirectory.into()));
         }
         let (mut file, rename) = self.open(&absolute, folder).map_err(failed(Operation::Create))?;
-        // Before the first byte is written: a loss is told only to those who were there.
+        // Opened before the first byte is written: the system tells a lost byte only to handles that were open then.
         let system = self.watch(&file, path).map_err(failed(Operation::Write))?;
         let bytes = fill(&mut file).map_err(failed(Operation::Write))?;
         let waiting = Waiting { file, path: path.into(), was_empty: true };
@@ -152,7 +146,7 @@ impl SyncBatch {
         let State { volumes, errors, .. } = &mut *state;
         let relief = volumes.get_mut(&system).and_then(|volume| {
             volume.sync_early(errors);
-            volume.add(waiting, bytes, self.method)
+            volume.add(waiting, bytes, self.options.method)
         });
         drop(state);
         if let Some(relief) = relief {
@@ -161,8 +155,8 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Adds a file that is written already, by whatever means. It is synced by itself, whatever the method, because what was
-    /// lost before may be told to this handle alone; and its folder with the batch.
+    /// Adds a file that is written already, by whatever means. It is synced by itself, whatever the method, because
+    /// what was lost before may be told to this handle alone; and its folder with the batch.
     pub fn add(&self, file: File, path: impl AsRef<Path>) {
         let path = path.as_ref();
         let folder = absolute(path.parent().unwrap_or(Path::new("")));
@@ -178,7 +172,8 @@ impl SyncBatch {
         }
     }
 
-    /// Makes the names in this folder durable too: for folders that were made for the files, the one that each was made in.
+    /// Makes the names in this folder durable too: for folders that were made for the files, the one that each was made
+    /// in.
     pub fn add_folder(&self, path: impl AsRef<Path>) {
         let folder = absolute(path.as_ref());
         self.lock().more_folders.insert(folder);
@@ -187,16 +182,22 @@ impl SyncBatch {
     /// Makes all files durable, and their names.
     ///
     /// # Errors
-    /// Every sync, close and rename that failed, and which paths are changed all the same. Then count no file of this batch as
-    /// durable, and don't just sync again: see [the module](super). An [atomic](SyncBatch::atomic) batch changes no path before
-    /// all bytes are durable and every handle of its files is closed. If a rename or the sync of a folder fails after that, those paths that
-    /// have their new content by then keep it, and [`BatchFailed::replaced`] names them.
+    /// Every sync, close and rename that failed, and which paths are changed all the same. Then count no file of this
+    /// batch as durable, and don't just sync again: see [the module](super). An [atomic](Options::atomic) batch changes
+    /// no path before all bytes are durable and every handle of its files is closed. If a rename or the sync of a
+    /// folder fails after that, those paths that have their new content by then keep it, and [`BatchFailed::replaced`]
+    /// names them.
     pub fn finish(self) -> Result<Synced, BatchFailed> {
+        self.end()
+    }
+
+    /// Takes all that is in the batch, so that the drop that follows finds nothing to do.
+    fn end(&self) -> Result<Synced, BatchFailed> {
         let State { mut volumes, folders, more_folders, added, mut renames, mut done, mut errors } =
             std::mem::take(&mut *self.lock());
         Relief::Sync(added).give(&mut errors);
         for volume in volumes.values_mut() {
-            volume.relief(self.method, false).give(&mut errors);
+            volume.relief(self.options.method, false).give(&mut errors);
         }
         for volume in volumes.values_mut().filter(|volume| volume.counts_on_one_sync()) {
             match volume.sync_whole() {
@@ -235,7 +236,7 @@ impl SyncBatch {
     }
 
     fn open(&self, path: &Path, folder: Arc<Folder>) -> io::Result<(File, Option<Rename>)> {
-        if !self.atomic {
+        if !self.options.atomic {
             let file = File::create(path)?;
             doubt::forget(&file);
             return Ok((file, None));
@@ -255,7 +256,7 @@ impl SyncBatch {
             },
         };
         let (file, temporary) = folder.create_temporary(old.is_some())?;
-        let rename = Rename { folder, temporary: Some(temporary), path: path.into() };
+        let rename = Rename::new(folder, temporary, path.into());
         if let Some(old) = old {
             old.give_to(&file)?;
         }
@@ -286,10 +287,6 @@ impl SyncBatch {
     }
 }
 
-fn not_a_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a folder, and nothing else is replaced")
-}
-
 /// A folder on each of these file systems, open to sync all of it. `None` if there is one without.
 fn folders_on(mut systems: BTreeSet<u64>, folders: &Folders) -> Option<Vec<(File, PathBuf)>> {
     let mut found = Vec::new();
@@ -316,9 +313,46 @@ fn ends_in_separator(path: &Path) -> bool {
 /// From so many folders on, one more sync of everything is cheaper than one for each.
 const MANY_FOLDERS: usize = 16;
 
+impl SyncBatch {
+    /// Removes the files of an atomic batch that have no names yet, and says so. What was added to the batch stays in
+    /// it.
+    fn take_back(&self) {
+        let mut state = self.lock();
+        let State { volumes, folders, renames, .. } = &mut *state;
+        // Closed before they are removed, for systems that remove no open file.
+        let (files, mut renames) = (std::mem::take(volumes), std::mem::take(renames));
+        *folders = Folders::default();
+        drop(state);
+        drop(files);
+        let left = renames.iter_mut().filter_map(|rename| rename.take_back().err());
+        print_last_resort(&left.collect::<Vec<_>>());
+        const DROPPED: &str = "an atomic batch was dropped before its `finish`";
+        match &renames[..] {
+            [] => {}
+            [one] => print_last_resort_line(format_args!("{DROPPED}: {} is not written", one.path.display())),
+            [first, ..] => print_last_resort_line(format_args!(
+                "{DROPPED}: none of its {} files is written; the first is {}",
+                renames.len(),
+                first.path.display()
+            )),
+        }
+    }
+}
+
+impl Drop for SyncBatch {
+    fn drop(&mut self) {
+        if self.options.atomic {
+            self.take_back();
+        }
+        if let Err(failed) = self.end() {
+            print_last_resort(failed.errors());
+        }
+    }
+}
+
 impl fmt::Debug for SyncBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SyncBatch { method, atomic, state: _ } = self;
+        let SyncBatch { options: Options { method, atomic }, state: _ } = self;
         let done = self.lock().done;
         f.debug_struct("SyncBatch")
             .field("method", method)
@@ -333,35 +367,4 @@ fn absolute(folder: &Path) -> PathBuf {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     // Where no current folder can be found a relative one cannot be synced either, and the sync says so.
     std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf())
-}
-
-/// A temporary file that is to get its name. It is removed if that does not happen.
-struct Rename {
-    folder: Arc<Folder>,
-    /// Away once it has its name.
-    temporary: Option<OsString>,
-    path: Arc<Path>,
-}
-
-impl Rename {
-    fn make(&mut self) -> io::Result<()> {
-        if let (Some(temporary), Some(name)) = (&self.temporary, self.path.file_name()) {
-            // Somebody may have put it there since.
-            if self.folder.look_at(name)?.is_some_and(|found| found.kind == EntryKind::Other) {
-                return Err(not_a_file());
-            }
-            self.folder.rename(temporary, name)?;
-            self.temporary = None;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Rename {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            // Left over where this fails: the error that led here is the one to tell.
-            self.folder.remove(temporary).unwrap_or(());
-        }
-    }
 }

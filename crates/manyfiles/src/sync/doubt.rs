@@ -1,11 +1,13 @@
 //! Files of which a sync has failed: nothing that is in them counts as durable any more.
 //!
-//! After a failed sync the page cache goes on showing the bytes that the disk does not have, and takes them for written: a later
-//! sync succeeds without writing them. On ext4 it is worse, even bytes that are appended later share a block with lost ones, and
-//! are lost with them although their own sync succeeded. So a file that has failed once is synced by nobody in this process
-//! until it is empty: created anew, or cut to nothing. It can be written and read, only never *durable*.
+//! After a failed sync the page cache goes on showing the bytes that the disk does not have, and takes them for
+//! written: a later sync succeeds without writing them. On ext4 it is worse, even bytes that are appended later share a
+//! block with lost ones, and are lost with them although their own sync succeeded. So once a sync of a file has failed,
+//! no part of this process syncs it until it is empty: created anew, or cut to nothing. It can be written and read,
+//! only never *durable*.
 //!
-//! The list is this process's. Another process, or this program after a restart, cannot know: nothing on the disk says so.
+//! The list is this process's. Another process, or this program after a restart, cannot know: nothing on the disk says
+//! so.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,8 +27,8 @@ type Key = (Identity, Option<SystemTime>);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static FILES: Mutex<Option<HashMap<Key, Error>>> = Mutex::new(None);
 
-/// A disk that fails takes more files along than this only if it takes all. Of those beyond nothing is remembered, and then no file
-/// is synced that was there before.
+/// A disk that fails takes more files along than this only if it takes all. Of those beyond nothing is remembered, and
+/// then no file is synced that was there before.
 const MOST: usize = 10_000;
 static OVERFLOWN: AtomicBool = AtomicBool::new(false);
 

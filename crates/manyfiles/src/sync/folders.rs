@@ -1,24 +1,26 @@
 //! The folders of a batch: each found once, and found again whatever becomes of its path.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::sys::{self, Dir, Stat};
+use crate::temporary;
 
 /// A folder in which a batch has a name to make durable.
 ///
-/// Its handle is held, so that a folder that is renamed or replaced meanwhile is still the right one. A batch over very many
-/// folders holds some handles only; of the others it has the absolute path.
+/// Its handle is held, so that a folder that is renamed or replaced meanwhile is still the right one. A batch over very
+/// many folders holds some handles only; of the others it has the absolute path.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
     handle: Option<Dir>,
+    /// Whether this batch has looked for what a dead process left here.
+    is_tidied: AtomicBool,
 }
 
 /// All folders of a batch, by their absolute paths.
@@ -31,6 +33,9 @@ pub(super) struct Folders {
 
 /// So many folders are held open at most. More would leave too little of the usual limit (1024 handles) for the files.
 const MOST_HANDLES: usize = 128;
+
+/// Paths of so many folders are remembered, some megabytes at most. After that all are looked through again.
+const MOST_TIDIED: usize = 10_000;
 
 impl Folders {
     /// The folder of `path`, an absolute one.
@@ -46,7 +51,7 @@ impl Folders {
             None => {
                 let may_hold = self.folders.len() < MOST_HANDLES.min(sys::handle_limit() / 8);
                 let handle = if may_hold { Some(Dir::open_root(folder)?) } else { None };
-                let new = Arc::new(Folder { path: folder.to_path_buf(), handle });
+                let new = Arc::new(Folder { path: folder.to_path_buf(), handle, is_tidied: AtomicBool::new(false) });
                 self.folders.insert(folder.to_path_buf(), Arc::clone(&new));
                 new
             }
@@ -65,19 +70,43 @@ impl Folders {
 }
 
 impl Folder {
-    /// Makes a file that nobody else has. Its name begins with a dot. `is_private`: nobody else may read it, either.
+    /// Makes a file under a name that no other file has. `is_private`: no other user may read it.
     pub(super) fn create_temporary(&self, is_private: bool) -> io::Result<(File, OsString)> {
         let mode = if is_private { 0o600 } else { 0o666 };
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        // What is left over from an earlier crash has other names, as a rule; if not, the next try has.
         loop {
-            let random = RandomState::new().hash_one(number);
-            let name = OsString::from(format!(".manyfiles-{random:016x}.tmp"));
+            let name = temporary::name();
             match self.with_handle(|handle| handle.create_new(&name, mode)) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                created => return Ok((created?.into(), name)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(created) => {
+                    self.tidy_once(&name);
+                    return Ok((created.into(), name));
+                }
             }
+        }
+    }
+
+    /// Removes what dead processes left in this folder. Each process does so once in a folder: a program may make a
+    /// batch for each of its files. `own` is a temporary file of this process in the folder.
+    fn tidy_once(&self, own: &OsStr) {
+        static TIDIED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+        if self.is_tidied.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let mut tidied = TIDIED.lock().unwrap_or_else(PoisonError::into_inner);
+        let paths = tidied.get_or_insert_default();
+        if paths.len() >= MOST_TIDIED {
+            paths.clear();
+        }
+        let is_first = paths.insert(self.path.clone());
+        drop(tidied);
+        if is_first {
+            // A courtesy: what cannot be opened or removed stays.
+            self.with_handle(|dir| {
+                temporary::tidy(dir, Some(own));
+                Ok(())
+            })
+            .unwrap_or(());
         }
     }
 

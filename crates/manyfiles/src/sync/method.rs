@@ -9,32 +9,34 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BatchMethod {
-    /// `FileSystem` where that is possible and likely to be faster, which depends on how many files there are and how much of
-    /// other programs' data waits to be written; else `EachFile`.
+    /// `FileSystem` where that is possible and likely to be faster, which depends on how many files there are and how
+    /// much of other programs' data waits to be written; else `EachFile`.
     #[default]
     Automatic,
-    /// One sync for all. Only on Linux 5.8 or later (before, it did not tell of lost bytes), and on ext2 to ext4, XFS, btrfs,
-    /// F2FS and tmpfs; elsewhere it is as `EachFile`.
+    /// One sync for all. Only on Linux 5.8 or later (before, it did not tell of lost bytes), and on ext2 to ext4, XFS,
+    /// btrfs, F2FS and tmpfs; elsewhere it is as `EachFile`.
     FileSystem,
     /// One sync for each file.
     EachFile,
 }
 
-/// Fewer files than this are synced one by one: a `syncfs` takes a journal commit and some more (with 500 files 15 ms against
-/// 30 ms from 16 threads), and a program that syncs a few files at a time would make all others' data its own affair each time.
+/// Fewer files than this are synced one by one: a `syncfs` takes a journal commit and some more (with 500 files 15 ms
+/// against 30 ms from 16 threads), and a program that syncs a few files at a time would write the data of all other
+/// programs each time.
 const FEW: u64 = 64;
 
-/// What a sync of one file more costs from many threads, in microseconds, beyond its share of a `syncfs`: 30 ms for 500 files
-/// against 15 ms.
+/// What a sync of one file more costs from many threads, in microseconds, beyond its share of a `syncfs`: 30 ms for 500
+/// files against 15 ms.
 const GAIN_PER_FILE: u64 = 30;
 
 /// What a `syncfs` costs for each MiB that others left to write: 212 ms for 400 MB.
 const COST_PER_MIB: u64 = 530;
 
-/// Whether a whole file system is to be synced for so many files of one's own, where others have left so many bytes to write.
+/// Whether the whole file system is to be synced: for `files` files of this batch, where other programs have left
+/// `others` bytes to write.
 ///
-/// While a batch still grows nobody knows how long; that it will be some times as large as it is now costs little if it is wrong,
-/// because those synced one by one so far are not synced again.
+/// While a batch still grows its final size is not known, and eight times the present size is assumed. That costs
+/// little if it is wrong, because files that were synced one by one are not synced again.
 pub(super) fn prefers_file_system(files: u64, others: u64, more_to_come: bool) -> bool {
     let likely = if more_to_come { files.saturating_mul(8) } else { files };
     files >= FEW && likely.saturating_mul(GAIN_PER_FILE) >= (others >> 20).saturating_mul(COST_PER_MIB)

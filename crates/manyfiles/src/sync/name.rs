@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use crate::sys::{self, Dir};
 use crate::{Error, Operation, Result};
 
-/// A file that somebody moves at the wrong moment is looked for again, so many times.
+/// How many times a file is looked for: another program may move it between the question where it is and the look.
 const TRIES: usize = 16;
 
 /// Makes the name of an open file durable: syncs the folder that has the name now.
 ///
-/// The file itself is asked where it is, because the path that opened it says less: it may be relative and the current folder
-/// another one since, it may end in a symbolic link, and the file or a folder above may have been moved. `opened_as`, an absolute
-/// path, is the second guess, for systems that do not answer. In both cases the name is looked up in the opened folder: only a
-/// folder in which it is this file is synced. A file that was removed has no name to make durable.
+/// The file itself is asked where it is, because the path that opened it says less: it may be relative and the current
+/// folder another one since, it may end in a symbolic link, and the file or a folder above may have been moved.
+/// `opened_as`, an absolute path, is the second guess, for systems that do not answer. In both cases the name is looked
+/// up in the opened folder: only a folder in which it is this file is synced. A file that was removed has no name to
+/// make durable.
 ///
 /// # Errors
 /// those of the system with the folder's path; `NotFound` with the file's if no folder could be found in which it is.

@@ -20,10 +20,10 @@ pub(super) struct Waiting {
 
 /// What is known of one file system.
 pub(super) struct Volume {
-    /// Open since before the first of the files was written, so that a lost byte is told to it.
+    /// Open since before the first of the files was written, so that the system tells it of a lost byte.
     anchor: Arc<Waiting>,
     can_sync_whole: bool,
-    /// Some files were closed and count on one sync for all.
+    /// Some files were closed without a sync of their own: one sync for the file system has to come.
     whole: bool,
     /// A sync that was started while files still come, and how many files there were then.
     early: Option<JoinHandle<Result<(), Error>>>,
@@ -33,15 +33,16 @@ pub(super) struct Volume {
     bytes: u64,
 }
 
-/// So many files wait with their handles open at most: as many as 64 threads sync in a moment, and few beside the usual limit.
+/// So many files wait with their handles open at most: as many as 64 threads sync in a moment, and few beside the usual
+/// limit.
 const MOST_WAITING: usize = 256;
 
 pub(super) fn most_waiting() -> usize {
     MOST_WAITING.min(sys::handle_limit() / 4).max(1)
 }
 
-/// Whenever so many files have come, a sync is started. 2,300 files take 36 ms so, 50 with one sync at the end; 10,000 take 134
-/// and 198 (two cores, ext4).
+/// Whenever so many files have come, a sync is started. 2,300 files take 36 ms so, 50 with one sync at the end; 10,000
+/// take 134 and 198 (two cores, ext4).
 const EARLY: u64 = 512;
 
 /// 16 threads of fsync are 5.3 times as fast as one, 64 threads 5.5 to 7.8 times (docs/measurements.md, "Durable").
@@ -62,7 +63,8 @@ impl Volume {
         }
     }
 
-    /// Takes a file of so many bytes. When too many wait, what is to be done with them: not here, where others wait too.
+    /// Takes a file of so many bytes. When too many wait, what is to be done with them: not here, where others wait
+    /// too.
     pub(super) fn add(&mut self, file: Waiting, bytes: u64, method: BatchMethod) -> Option<Relief> {
         self.waiting.push(file);
         self.files += 1;
@@ -76,7 +78,7 @@ impl Volume {
             && match method {
                 BatchMethod::EachFile => false,
                 BatchMethod::FileSystem => true,
-                // Who counts on one sync for all stays with it.
+                // Once the batch has chosen one sync for the file system, it keeps that choice.
                 BatchMethod::Automatic => {
                     let others = || sys::unwritten(&self.anchor.file).saturating_sub(self.bytes);
                     self.whole || prefers_file_system(self.files, others(), more_to_come)
@@ -163,7 +165,8 @@ fn sync_and_close(waiting: Waiting, errors: &mut Vec<Error>) {
     close(waiting, errors);
 }
 
-/// Syncs and closes each, from as many threads as that is worth. A journal commits once for all that wait for it at a time.
+/// Syncs and closes each, from as many threads as that is worth. A journal commits once for all that wait for it at a
+/// time.
 fn sync_each(files: Vec<Waiting>) -> Vec<Error> {
     if files.len() > 1 {
         for waiting in &files {

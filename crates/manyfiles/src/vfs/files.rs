@@ -143,7 +143,7 @@ impl Backend for Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_path_buf(),
             other => other?,
         };
-        let batch = SyncBatch::new().atomic(true).method(BatchMethod::EachFile);
+        let batch = SyncBatch::options().atomic(true).method(BatchMethod::EachFile).build();
         batch.write(&path, bytes)?;
         match batch.finish() {
             Ok(_) => Ok(()),

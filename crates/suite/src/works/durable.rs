@@ -35,7 +35,7 @@ pub(super) fn files(work: &Work, session: &Session<'_>) {
     let batch = |atomic: bool| {
         move |root: &Path| {
             in_folders(corpus, root, || {
-                let batch = SyncBatch::new().atomic(atomic);
+                let batch = SyncBatch::options().atomic(atomic).build();
                 corpus.files.iter().try_for_each(|(path, bytes)| {
                     interrupt.check()?;
                     Ok::<(), anyhow::Error>(batch.write(root.join(path), bytes)?)

@@ -1,4 +1,4 @@
-//! How a handle goes from whoever drops it to whoever closes it, and the close itself.
+//! How a handle goes from the thread that drops it to the thread that closes it, and the close itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,7 +83,8 @@ impl Pool {
 
     fn hand_over(self: &Arc<Pool>, handle: Handle, path: Option<Box<Path>>, access: Access) {
         let spot = Spot::of(&handle).with(access);
-        // No regular file: who writes to a FIFO would find a reader that has gone, and who reads from a pipe wait for its end.
+        // Not a regular file. A delayed close of a pipe or FIFO would be seen at its other end: a reader would go on
+        // waiting for the end, and a writer would write to a reader that has gone.
         if spot == Spot::Nowhere && matches!(handle, Handle::System(_)) {
             return self.close_in_order(handle, path, Some(access));
         }
@@ -96,7 +97,7 @@ impl Pool {
         self.hand_over_at(spot, handle, path, access);
     }
 
-    /// Hands over what is in the way of those who come to `spot`.
+    /// Queues a close. Operations that concern `spot` wait for it.
     pub(in crate::close) fn hand_over_at(
         self: &Arc<Pool>,
         spot: Spot,

@@ -1,7 +1,7 @@
 //! What a closer and its threads share.
 //!
-//! `closing.rs` has how a handle goes from whoever drops it to whoever closes it, `waiting.rs` how all that is pending is waited for,
-//! and `settling.rs` how what is in somebody's way is.
+//! `closing.rs`: how a handle goes from the thread that drops it to the thread that closes it. `waiting.rs`: waiting
+//! for all pending closes. `settling.rs`: waiting for the closes that concern one path.
 
 mod closing;
 mod settling;
@@ -21,8 +21,8 @@ use super::sync::{Condvar, Mutex, MutexGuard};
 use super::threads::Spawn;
 use crate::Error;
 
-/// How long a function waits for closes of which nobody knows whether they are in its way: those of a user's type. After that
-/// nobody waits for these any more who need not.
+/// How long a function waits for closes that only may be in its way: those of a user's type. After this time the
+/// function goes on without them, and later functions do not wait for them at all.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What receives failures in place of [`wait`](super::Closer::wait).
@@ -35,18 +35,18 @@ pub(crate) struct Pool {
     /// Whether it has handed over or kept anything, so that the process knows of it.
     is_known: AtomicBool,
     queue: Mutex<Queue>,
-    /// How many jobs wait or are being closed, for those who want to know without the lock.
+    /// How many jobs wait or are being closed. To be read without the lock.
     unsettled: AtomicUsize,
     /// A job waits, or the threads shall leave.
     pub(super) work: Condvar,
-    /// A close was made that somebody may wait for.
+    /// A close was made that a thread may wait for.
     finished: Condvar,
     on_error: Option<OnError>,
     /// What runs the workers, if not threads of the pool's own.
     pub(super) executor: Option<Box<dyn Executor>>,
     pub(super) spawn: Box<dyn Spawn>,
-    /// How long a thread of the pool's own stays without work. A worker on an executor leaves at once: the thread has other
-    /// things to do.
+    /// How long a thread of the pool's own stays without work. A worker on an executor leaves at once: the thread has
+    /// other things to do.
     pub(super) idle: Duration,
     /// How often the process had forked when this was made.
     forks: usize,

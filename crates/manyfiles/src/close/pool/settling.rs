@@ -1,4 +1,4 @@
-//! Waiting for the closes that are in the way of what somebody is about to do, and for no others.
+//! Waiting for the closes that are in the way of what the caller is about to do, and for no others.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,11 +7,11 @@ use super::{PATIENCE, Pool};
 use crate::close::spot::{Hinders, Target};
 
 impl Pool {
-    /// Returns when what was handed over before and is in the way of `target` is closed. Errors stay for a wait.
+    /// Returns when the closes that were handed over before and concern `target` are made. Their errors are not taken:
+    /// the next `wait` returns them. `true` if there was such a close.
     ///
-    /// What still waits is closed on this thread: it need not wait for those before it, and a thread of the executor
-    /// that comes here needs no other thread to go on.
-    /// `true` if there was something.
+    /// A close that no thread has begun is made on this thread. So it does not wait for the closes queued before it,
+    /// and a thread of the executor that comes here needs no other thread to go on.
     pub(in crate::close) fn settle(self: &Arc<Pool>, target: &Target) -> bool {
         if self.is_left_behind() {
             return false;
@@ -20,7 +20,7 @@ impl Pool {
         self.settle_before(target, before, PATIENCE)
     }
 
-    /// The same, but what nobody knows of is not waited for.
+    /// The same, but closes that only may concern `target` are not waited for.
     pub(in crate::close) fn settle_surely(self: &Arc<Pool>, target: &Target) -> bool {
         if self.is_left_behind() {
             return false;

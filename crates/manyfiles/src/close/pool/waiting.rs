@@ -4,25 +4,25 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{PATIENCE, Pool};
-use crate::close::errors::Kept;
 use crate::close::inside;
 use crate::close::metrics::Side;
 use crate::close::queue::{Job, Need, Queue};
 use crate::close::sync::MutexGuard;
+use crate::errors::Collected;
 
 impl Pool {
     /// Waits until all that was handed over before is closed, and takes the errors.
-    pub(in crate::close) fn wait(self: &Arc<Pool>) -> Kept {
+    pub(in crate::close) fn wait(self: &Arc<Pool>) -> Collected {
         if self.is_left_behind() {
-            return Kept::default();
+            return Collected::default();
         }
         self.drain().take_errors()
     }
 
     /// Waits until all that was handed over before is closed.
     ///
-    /// Closes on this thread what waits for one, if that is a call of the system's. What runs code of a user's is left to the
-    /// pool's threads: this one may be in the middle of something that such code would wait for.
+    /// Closes on this thread what waits for one, if that is a call of the system's. What runs code of a user's is left
+    /// to the pool's threads: this one may be in the middle of something that such code would wait for.
     fn drain(self: &Arc<Pool>) -> MutexGuard<'_, Queue> {
         let mut queue = self.lock();
         let until = self.horizon(&queue);
@@ -38,8 +38,8 @@ impl Pool {
         queue
     }
 
-    /// Whether jobs before this number run code of a user's and have no thread but the executor's, which may never begin. Then
-    /// a place for one of the pool's own is reserved.
+    /// Whether jobs before this number run code of a user's and have no thread but the executor's, which may never
+    /// begin. Then a place for one of the pool's own is reserved.
     pub(super) fn is_left_to_executor(&self, queue: &mut Queue, until: u64) -> bool {
         self.executor.is_some() && queue.has_other(until) && queue.start_own()
     }
@@ -54,7 +54,8 @@ impl Pool {
         self.lock()
     }
 
-    /// The number before which this thread may wait for jobs: in a drop that the pool is making it is the number of that.
+    /// The number before which this thread may wait for jobs: in a drop that the pool is making it is the number of
+    /// that.
     pub(super) fn horizon(&self, queue: &Queue) -> u64 {
         inside::job_of(self).unwrap_or_else(|| queue.now())
     }
@@ -100,7 +101,7 @@ impl Pool {
         pending > 0
     }
 
-    /// Waits, sends the threads home, and prints errors that nobody took.
+    /// Waits, ends the threads, and prints errors that no call has taken.
     pub(in crate::close) fn shut_down(self: &Arc<Pool>) {
         if self.is_left_behind() {
             return;
@@ -111,7 +112,7 @@ impl Pool {
         kept.print();
     }
 
-    /// The process ends: waits as long as closes return, and prints errors that nobody took.
+    /// The process ends: waits as long as closes return, and prints errors that no call has taken.
     pub(in crate::close) fn end(self: &Arc<Pool>, patience: Duration) {
         if self.is_left_behind() {
             return;

@@ -6,9 +6,9 @@ mod threads;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
-use super::errors::Kept;
 use super::handle::Handle;
 use super::spot::{Hinders, Spot, Target};
+use crate::errors::Collected;
 use crate::sys::Identity;
 
 pub(super) use threads::{Need, Source};
@@ -22,7 +22,7 @@ pub(super) struct Job {
     spot: Spot,
     /// Whether no earlier close of the same file is pending.
     is_ready: bool,
-    /// Whether somebody has waited for it in vain, so that nobody who need not will.
+    /// A waiter has timed out on this close. Later waiters skip it, unless it is certainly in their way.
     is_given_up: bool,
 }
 
@@ -41,12 +41,14 @@ struct Volume {
     closing: usize,
 }
 
-/// Pending closes, the threads that make them, and the errors that nobody has taken yet.
+/// Pending closes, the threads that make them, and the errors that no wait has taken yet.
 ///
-/// Every job has a number. A wait lasts until no job is pending whose number is below that of the next one to come.
+/// Every job has a number. A wait notes the number that the next job will have, and lasts until no job with a lower one
+/// is pending.
 ///
 /// - **Closes of one file are made in their order**: of the jobs of one file the first alone is ready.
-/// - **A volume whose closes hang holds up no other**: each may have as many threads as the closer is allowed.
+/// - **A volume whose closes hang holds up no other volume**: each volume may have as many threads as the closer is
+///   allowed.
 ///
 /// A thread is starting, idle, woken (and not there yet) or closing. Starting and woken threads will look at the queue,
 /// and closing ones will when they are done; so if no more jobs wait than threads are starting or woken, each job has
@@ -60,9 +62,9 @@ pub(super) struct Queue {
     files: HashMap<Identity, usize>,
     volumes: Vec<Volume>,
 
-    /// Until which number somebody waits, once for each wait.
+    /// For each running wait: the number below which no job may be pending when it ends.
     awaited: Vec<u64>,
-    /// How many wait for single closes.
+    /// How many threads wait for single closes.
     pub(super) watchers: usize,
 
     peak_pending: usize,
@@ -79,7 +81,7 @@ pub(super) struct Queue {
     woken: usize,
     shut_down: bool,
 
-    kept: Kept,
+    kept: Collected,
 }
 
 impl Queue {
@@ -102,7 +104,7 @@ impl Queue {
             idle: 0,
             woken: 0,
             shut_down: false,
-            kept: Kept::default(),
+            kept: Collected::default(),
         }
     }
 
@@ -202,7 +204,7 @@ impl Queue {
 
     fn take(&mut self, index: usize) -> Option<Job> {
         let mut job = self.waiting.remove(index)?;
-        // Nobody can ask for it while it is being closed.
+        // While the handle is being closed the system cannot be asked for its name.
         job.spot.learn_name(&job.handle);
         let volume = self.volume(&job.spot);
         volume.ready -= 1;
@@ -211,7 +213,7 @@ impl Queue {
         Some(job)
     }
 
-    /// A close was made. `true` if somebody may wait for it.
+    /// A close was made. `true` if a thread may wait for it.
     #[must_use]
     pub(super) fn finish(&mut self, number: u64) -> bool {
         let Some(index) = self.closing.iter().position(|closing| closing.number == number) else { return false };
@@ -285,7 +287,7 @@ impl Queue {
         most
     }
 
-    /// Nobody who need not waits any more for those that are pending now and perhaps in the way of `target`.
+    /// Marks the pending closes that only may concern `target`: waiters skip them from now on.
     #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
     pub(super) fn give_up_on(&mut self, target: &Target, before: u64) {
         for job in self.waiting.iter_mut().take_while(|job| job.number < before) {
@@ -302,7 +304,7 @@ impl Queue {
         self.kept.add(error);
     }
 
-    pub(super) fn take_errors(&mut self) -> Kept {
+    pub(super) fn take_errors(&mut self) -> Collected {
         std::mem::take(&mut self.kept)
     }
 }

@@ -22,12 +22,12 @@ pub(in crate::close) enum Need {
 }
 
 impl Queue {
-    /// From now on the executor takes so many.
+    /// From now on the executor takes up to `max` workers.
     pub(in crate::close) fn allow_workers(&mut self, max: usize) {
         self.max_workers = max.min(self.max_threads);
     }
 
-    /// What the jobs that wait need, if anything.
+    /// What the waiting jobs need of threads. The count of threads is changed as if the caller had done it.
     pub(in crate::close) fn need(&mut self) -> Need {
         let coming = self.starting + self.woken;
         let wanted: usize = self.volumes.iter().map(|volume| self.wanted(volume)).sum();
@@ -50,13 +50,14 @@ impl Queue {
     fn wanted(&self, volume: &Volume) -> usize {
         // While many close, one of them is free again sooner than a sleeper is awake: letting a few jobs wait for that
         // makes a hand-over three times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: those look at
-        // the queue by themselves when their time is up, and ask again what is needed when they take a job, so that no job
-        // waits for closes that hang.
+        // the queue by themselves when their time is up, and ask again what is needed when they take a job, so that no
+        // job waits for closes that hang.
         let soon_free = if self.idle > 0 { volume.closing / 8 } else { 0 };
         volume.ready.min(self.max_threads.saturating_sub(volume.closing)).saturating_sub(soon_free)
     }
 
-    /// Whether all threads of the executor are busy with other volumes than one whose jobs wait. Those may hang.
+    /// Whether a volume has waiting jobs and no thread. The executor's threads are all busy with other volumes then,
+    /// whose closes may hang.
     fn is_one_stuck(&self) -> bool {
         self.volumes.iter().any(|volume| volume.closing == 0 && volume.ready > 0)
     }

@@ -21,15 +21,21 @@ use super::OpenOptions;
 use super::owner::Owner;
 use crate::close::{self, Access, FastClose};
 
-/// [`std::fs::File`], closed by the global [`Closer`](crate::close::Closer) when it is dropped, or by the one that opened it;
-/// what the system says then arrives at [`close::wait`](crate::close::wait), or at that closer's own, with the path that the
-/// file was opened by.
+/// [`std::fs::File`], closed by the global [`Closer`](crate::close::Closer) when it is dropped, or by the one that
+/// opened it; what the system says then arrives at [`close::wait`](crate::close::wait), or at that closer's own, with
+/// the path that the file was opened by.
 ///
 /// It has all that std's has. What std has and this does not is reached through a reference to std's file inside
-/// ([`Deref`]). Whoever has had one, or the descriptor, may have locked the file, and a lock must not outlive it: such a file is
-/// closed on the spot if it holds a lock. (Linux says whether it does, on its own file systems. Elsewhere, and where a server or a FUSE
-/// process keeps the locks, it may.) So is what is no regular file, and one that Windows removes when it
-/// is closed (`FILE_FLAG_DELETE_ON_CLOSE`): until then its name is not free, and who opened it would lose it.
+/// ([`Deref`]).
+///
+/// These are closed on the spot, and not handed over:
+///
+/// - a file that holds a lock, because the lock must not outlive the `File`. Code that had the reference or the
+///   descriptor may have locked the file. Linux says whether it is locked, on its own file systems. Elsewhere, and
+///   where a server or a FUSE process keeps the locks, such a file counts as locked;
+/// - what is not a regular file;
+/// - a file that Windows removes when it is closed (`FILE_FLAG_DELETE_ON_CLOSE`). Until the close its name is not free,
+///   and a program that opened it by the name would lose it.
 ///
 /// [`io::copy`] lets the kernel copy between files of std's only. Between these, give it the files inside:
 /// `io::copy(&mut &*from, &mut &*to)`, or use [`fs::copy`](super::copy).
@@ -52,7 +58,8 @@ use crate::close::{self, Access, FastClose};
 /// close::wait()?;
 /// # Ok(()) }
 /// ```
-// A `FastClose` has no room for a path, and one that the system is asked for at close would be a guess: files are renamed.
+// A `FastClose` has no room for a path, and one that the system is asked for at close would be a guess: files are
+// renamed.
 pub struct File {
     /// `None` only while it is dropped.
     file: Option<std::fs::File>,
@@ -105,7 +112,7 @@ impl File {
         self.file.as_ref().expect(HELD)
     }
 
-    /// The file for those of whom nobody knows what they do with it.
+    /// Lends std's file to code outside. That code may lock or change it, so the close may not be delayed.
     #[inline]
     fn lend(&self) -> &std::fs::File {
         self.is_lent.store(true, Ordering::Relaxed);
@@ -160,7 +167,8 @@ impl File {
         self.inner().metadata()
     }
 
-    /// [`std::fs::File::try_clone`]: another handle of this file, with the same path and closer. Both may have locked it.
+    /// [`std::fs::File::try_clone`]: another handle of this file, with the same path and closer. Both may have locked
+    /// it.
     ///
     /// # Errors
     /// As in std.
@@ -248,7 +256,7 @@ impl fmt::Debug for File {
 }
 
 impl From<std::fs::File> for File {
-    /// A file whose path nobody gave, and that may have been locked.
+    /// A file whose path is not known, and that may have been locked.
     fn from(file: std::fs::File) -> File {
         let is_lent = AtomicBool::new(true);
         File { file: Some(file), path: None, owner: Owner::default(), access: None, is_lent, close_here: false }

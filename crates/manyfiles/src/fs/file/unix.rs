@@ -25,7 +25,7 @@ impl IntoRawFd for File {
 }
 
 impl From<OwnedFd> for File {
-    /// A file whose path nobody gave.
+    /// A file whose path is not known.
     fn from(fd: OwnedFd) -> File {
         std::fs::File::from(fd).into()
     }

@@ -25,7 +25,7 @@ impl IntoRawHandle for File {
 }
 
 impl From<OwnedHandle> for File {
-    /// A file whose path nobody gave.
+    /// A file whose path is not known.
     fn from(handle: OwnedHandle) -> File {
         std::fs::File::from(handle).into()
     }

@@ -127,7 +127,7 @@ impl Dir {
     }
 
     /// Up to `most` of the names in it, in no order.
-    #[cfg(feature = "tree")]
+    #[cfg(feature = "sync")]
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
         use std::os::unix::ffi::OsStrExt;
         let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

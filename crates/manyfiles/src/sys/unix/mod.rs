@@ -23,7 +23,7 @@ mod names;
 mod open_files;
 #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "where a path leads is asked by `fs`"))]
 mod place;
-#[cfg(feature = "tree")]
+#[cfg(feature = "sync")]
 mod process;
 #[cfg(feature = "sync")]
 #[allow(dead_code, reason = "which of these are used depends on the features")]
@@ -49,7 +49,7 @@ pub(crate) use names::exchange;
 #[cfg(feature = "fs")]
 pub(crate) use open_files::*;
 pub(crate) use place::*;
-#[cfg(feature = "tree")]
+#[cfg(feature = "sync")]
 pub(crate) use process::{Process, is_running, own_process};
 #[cfg(feature = "sync")]
 pub(crate) use sync::*;

@@ -226,7 +226,7 @@ impl Dir {
     }
 
     /// Up to `most` of the names in it, in no order.
-    #[cfg(feature = "tree")]
+    #[cfg(feature = "sync")]
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
         let entries = std::fs::read_dir(link::path_of(&self.0)?)?;
         entries.take(most).map(|entry| Ok(entry?.file_name())).collect()

@@ -24,7 +24,7 @@ mod native;
 mod open_files;
 #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "where a path leads is asked by `fs`"))]
 mod place;
-#[cfg(feature = "tree")]
+#[cfg(feature = "sync")]
 mod process;
 mod stat;
 #[cfg(feature = "sync")]
@@ -51,7 +51,7 @@ pub(crate) use name::{has_usual_separators, is_separator, refusal_of_name};
 #[cfg(any(feature = "fs", feature = "sync"))]
 pub(crate) use open_files::*;
 pub(crate) use place::*;
-#[cfg(feature = "tree")]
+#[cfg(feature = "sync")]
 pub(crate) use process::{Process, is_running, own_process};
 pub(crate) use stat::{identity_of, stat};
 #[cfg(feature = "sync")]
