@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::tar::header::Header;
+use crate::tar_header::Header;
 
 /// What a tar is compressed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,5 +1,6 @@
 //! What becomes of an entry between the archive and the tree: selected or not, stripped, its rights reduced.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +19,19 @@ pub(crate) struct Gate {
     pub special_files: bool,
     pub ownership: bool,
     pub set_id: bool,
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Gate { strip, select, special_files, ownership, set_id } = self;
+        f.debug_struct("Gate")
+            .field("strip", strip)
+            .field("selects", &select.is_some())
+            .field("special_files", special_files)
+            .field("ownership", ownership)
+            .field("set_id", set_id)
+            .finish()
+    }
 }
 
 impl Gate {

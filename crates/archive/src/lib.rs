@@ -29,7 +29,7 @@
 //! # What is kept, and what is told
 //! - *Order*: entries are handed over in the archive's order, those of a zip too, so that of several of one path the tree knows
 //!   which is the last.
-//! - *Modes*: those that are given, without set-id bits unless [asked for](Unpacker::set_id); the sticky bit stays. A tar's blank
+//! - *Modes*: those that are given, without set-id bits unless [asked for](Options::set_id); the sticky bit stays. A tar's blank
 //!   field gives none, nor does a zip of MS-DOS or Windows; DOS's read-only bit counts on Windows only.
 //! - *Times*: a zip's without a better field is DOS's, also where that is all zeros: 31 December 1979, as unzip has it.
 //! - *Pipes in zips*: what `zip archive.zip -` read is a file, and so is every entry with content, whatever its mode says.
@@ -37,33 +37,42 @@
 //!   never made to whatever else has that name.
 //! - *What follows*: zeros behind a tar or behind compressed data are padding. Anything else is not read, and named in
 //!   [`Summary::trailing`]: other bytes behind compressed data, by one rule for all compressions; a tar behind a tar, which
-//!   [`ignore_zeros`](Unpacker::ignore_zeros) reads; more zeros than tars are filled up with.
+//!   [`ignore_zeros`](Options::ignore_zeros) reads; more zeros than tars are filled up with.
 //! - *Zeros alone* are an empty tar up to 1 MiB. More are space that was reserved, and zeros before other bytes are an image.
 //! - Extended attributes and access control lists are not unpacked, but [counted](Summary::with_attributes). Names of users are not
 //!   looked at.
 //!
-//! [`strip_components`]: Unpacker::strip_components
+//! [`strip_components`]: Options::strip_components
 #![forbid(unsafe_code)]
 
+mod cancel;
 mod decode;
 mod entry;
 mod error;
 mod format;
 mod gate;
+mod limit;
 mod limits;
+mod number;
+mod options;
 mod parts;
 mod progress;
+mod read_at;
 mod stamp;
 mod summary;
 mod sys;
 mod tar;
+mod tar_header;
+mod target;
 mod unpacker;
 mod zip;
 
 pub use entry::{Entry, Kind};
-pub use error::{Error, ErrorKind, Position};
+pub use error::{Error, ErrorKind, Position, Result};
 pub use format::{Compression, Format};
-pub use limits::{Limit, Limits};
+pub use limit::Limit;
+pub use limits::Limits;
+pub use options::Options;
 pub use progress::InputProgress;
 pub use summary::{Summary, Trailing};
 pub use unpacker::{Input, Unpacker};

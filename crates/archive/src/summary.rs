@@ -29,7 +29,7 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trailing {
-    /// Another tar. [`Unpacker::ignore_zeros`](crate::Unpacker::ignore_zeros) reads it.
+    /// Another tar. [`Options::ignore_zeros`](crate::Options::ignore_zeros) reads it.
     Tar,
     /// Bytes after the end of the tar that are no tar.
     AfterTar,

@@ -28,7 +28,7 @@
 //! # let root = temp.path().join("site");
 //! use manyfiles::tree::TreeWriter;
 //!
-//! let tree = TreeWriter::new(&root)?;
+//! let tree = TreeWriter::open(&root)?;
 //! for n in 0..1000 {
 //!     tree.file(format!("page/{n}.html"), format!("<p>{n}</p>"))?;
 //! }
@@ -60,6 +60,8 @@ pub mod tree;
 pub mod vfs;
 #[cfg(all(feature = "writer", any(unix, windows)))]
 pub mod writer;
+#[cfg(all(any(feature = "tree", feature = "writer"), any(unix, windows)))]
+mod written;
 
 // Where close_already has them, so that a program may switch by renaming its dependency.
 #[doc(no_inline)]
@@ -67,6 +69,8 @@ pub use close::{FastClose, FastCloseable};
 pub use error::{Error, Operation, Result};
 #[cfg(feature = "sync")]
 pub use errors::Errors;
+#[cfg(all(any(feature = "tree", feature = "writer"), any(unix, windows)))]
+pub use written::Written;
 
 /// The README's examples, compiled.
 #[cfg(all(doctest, feature = "tree", feature = "fs", feature = "vfs"))]

@@ -1,10 +1,11 @@
 //! What follows the end of a tar: padding, another tar, or something else; and whether a file of zeros is a tar at all.
 
-use super::header::{BLOCK, Block, Header};
-use super::source::{Cancel, Source};
+use super::source::Source;
+use crate::cancel::Cancel;
 use crate::error::{ErrorKind, Result};
 use crate::format::zeros_look_like;
 use crate::summary::Trailing;
+use crate::tar_header::{BLOCK, Block, Header};
 
 /// The most bytes of zeros that a tar is filled up with, or that an empty one consists of. Tars consist of whole records: of
 /// 10 KiB, unless `tar -b` says something else; tapes are written with 64 to 512 KiB. 1 MiB is `tar -b 2048`. More zeros than
@@ -29,7 +30,7 @@ pub(super) fn follows(
     is_empty: bool,
     ignore_zeros: bool,
     cancel: &Cancel,
-) -> Result<Follows> {
+) -> Result<Follows, ErrorKind> {
     let mut block: Block = [0; BLOCK];
     let no_archive = |zeros, then: &[u8]| {
         let looks_like = Some(zeros_look_like(zeros, then));

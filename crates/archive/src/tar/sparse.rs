@@ -1,7 +1,7 @@
 //! Sparse files: where their pieces are, and what lists of pieces are believed.
 
-use super::header::{BLOCK, Block, number};
-use super::pax::decimal;
+use crate::number::{decimal, number};
+use crate::tar_header::{BLOCK, Block};
 
 /// Bytes of a sparse file that are in the archive: all between is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::mapped::Window;
+use super::window::Window;
 use crate::sys::Identity;
 
 /// The bytes of a file that are known when it is handed over. Streams go through [`create`](super::TreeWriter::create).

@@ -19,6 +19,7 @@
 //! seconds, as with [`std::fs::write`], unless [`Durability`] is asked for.
 
 mod content;
+mod control;
 mod engine;
 mod mapped;
 mod metadata;
@@ -28,14 +29,16 @@ mod path;
 mod publish;
 mod report;
 mod stream;
+mod window;
 mod writer;
 
 pub use content::Content;
+pub use control::{Canceller, Observer};
 pub use mapped::MappedFile;
 pub use metadata::{Metadata, Node};
 pub use options::{Answer, Durability, OnConflict, Options};
 pub use outcome::{Digest, Entry, EntryStat, Outcome};
 pub use path::{Refusal, check};
-pub use report::{Canceller, Incomplete, Observer, Progress, Report, Times};
+pub use report::{Incomplete, Progress, Report, Times};
 pub use stream::TreeFile;
 pub use writer::TreeWriter;

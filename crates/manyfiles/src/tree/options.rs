@@ -1,12 +1,12 @@
-//! How a [`TreeWriter`] is opened.
+//! [`Options`]: how a [`TreeWriter`] is to write.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(doc)]
 use super::TreeWriter;
 use super::outcome::{Digest, Entry, NewDigest, OnEntry};
-use crate::Result;
 
 /// What to do with an entry whose name is taken: a file, a link or a device. A folder that exists is never a conflict, and a
 /// folder is never replaced by something else: that is a failure, unless the entry is skipped or gets another name.
@@ -102,7 +102,7 @@ pub enum Durability {
     AtFinish,
 }
 
-/// Options of a [`TreeWriter`]; [`open`](Options::open) makes it.
+/// How a [`TreeWriter`] is to write: choices, to be followed by [`open`](Options::open).
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) on_conflict: OnConflict,
@@ -113,6 +113,7 @@ pub struct Options {
     pub(super) last_wins: bool,
     pub(super) on_entry: Option<OnEntry>,
     pub(super) digest: Option<NewDigest>,
+    pub(super) publish: bool,
 }
 
 impl Default for Options {
@@ -126,6 +127,7 @@ impl Default for Options {
             last_wins: false,
             on_entry: None,
             digest: None,
+            publish: false,
         }
     }
 }
@@ -224,24 +226,20 @@ impl Options {
         self
     }
 
-    /// Opens a tree that appears whole: it is written in a folder beside `target`, and [`finish`](TreeWriter::finish) gives it
-    /// that name if every entry is there, at one moment where the system can exchange two names (Linux), in two renames
-    /// elsewhere. The folder that had the name is removed then; its permissions stay. If anything failed, was cancelled, or the
-    /// tree is dropped without `finish`, `target` stays as it was, and what was written is removed.
-    /// One failure may come after the new tree has the name, and says so by its path: the old tree, or the folder above, could not
-    /// be removed or synced.
+    /// The tree appears whole: it is written in a folder beside the path that [`open`](Options::open) is given, the target.
+    /// [`finish`](TreeWriter::finish) gives that folder the target's name if every entry is there: at one moment where the system
+    /// can exchange two names (Linux), in two renames elsewhere. The folder that had the name before is removed then; its
+    /// permissions stay. Default: false, and entries are written below the path itself.
     ///
-    /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was killed
-    /// has left beside `target` is removed by the next.
+    /// If anything failed or was cancelled, or the tree is dropped without `finish`, the target stays as it was, and what was
+    /// written is removed. One failure may come after the new tree has the name, and says so by its path: the old tree, or the
+    /// folder above, could not be removed or synced.
     ///
-    /// # Errors
-    /// If what has the name is not a folder, or no folder can be made beside it.
-    pub fn publish(self, target: impl AsRef<Path>) -> Result<TreeWriter> {
-        TreeWriter::publish(target.as_ref(), self)
-    }
-
-    /// Opens `root` for writing below it; makes the folder, and those above it, if it isn't there.
-    pub fn open(self, root: impl AsRef<Path>) -> Result<TreeWriter> {
-        TreeWriter::open(root.as_ref(), self)
+    /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was killed has
+    /// left beside the target is removed by the next.
+    #[must_use]
+    pub fn publish(mut self, publish: bool) -> Self {
+        self.publish = publish;
+        self
     }
 }

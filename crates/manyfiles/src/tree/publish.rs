@@ -55,8 +55,14 @@ impl Publish {
         Ok(Publish { parent: parent.to_path_buf(), target, making, durable, temporaries })
     }
 
+    /// The folder that the tree is written in.
     pub(super) fn making(&self) -> &Path {
         &self.making
+    }
+
+    /// The name that the tree is to have, as an absolute path.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
     }
 
     /// Gives the tree its name; what had it is removed. If that fails, what had the name has it still, and the new tree is
@@ -65,7 +71,7 @@ impl Publish {
         let old = match self.take_name() {
             Ok(old) => old,
             Err(error) => {
-                self.vanish()?;
+                self.remove()?;
                 return Err(error);
             }
         };
@@ -117,7 +123,7 @@ impl Publish {
     }
 
     /// Removes the tree that was in the making.
-    pub(super) fn vanish(&self) -> Result<()> {
+    pub(super) fn remove(&self) -> Result<()> {
         fs::remove_dir_all(&self.making).map_err(|error| Error::new(Operation::Remove, &*self.making, error))
     }
 }

@@ -3,14 +3,14 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::engine::{BUFFER, Job, Shared, Work, is_of_the_engine};
 use super::path::{Split, is_folder_path, split};
 use super::publish::Publish;
 use super::{Canceller, Content, Durability, Incomplete, Metadata, Node, Observer, Options, Refusal, Report, TreeFile};
-use crate::error::print_last_resort;
+use crate::error::{print_last_resort, print_last_resort_line};
 use crate::{Error, Operation, Result};
 
 /// Writes many entries below one folder. See the [module](super) for what it promises, and [`Options`] for its choices.
@@ -19,7 +19,8 @@ use crate::{Error, Operation, Result};
 /// (the path is refused, the writing was cancelled) is in the report as well: it may be ignored there and read at the end.
 ///
 /// Dropped without [`finish`](TreeWriter::finish), it writes what it was given, waits for that, and prints each failure to
-/// standard error, since nobody else will hear of it.
+/// standard error, since no call is left to return it. A tree that is to be [published](Options::publish) appears by `finish`
+/// alone: dropped, it is removed, and standard error says so.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,25 +41,36 @@ pub struct TreeWriter {
     finished: bool,
 }
 
+impl Options {
+    /// Opens `root` for writing below it; makes the folder, and those above it, if it isn't there. A tree that is to be
+    /// [published](Options::publish) is written beside `root`.
+    ///
+    /// # Errors
+    /// If what has the name is no folder, or the folder cannot be made or opened.
+    pub fn open(self, root: impl AsRef<Path>) -> Result<TreeWriter> {
+        let root = root.as_ref();
+        if !self.publish {
+            let shared = Shared::open(root, false, self)?;
+            return Ok(TreeWriter { shared, publish: None, finished: false });
+        }
+        let publish = Publish::begin(root, self.durability != Durability::None)?;
+        let shared = Shared::open(publish.making(), true, self).inspect_err(|_| drop(publish.remove()))?;
+        Ok(TreeWriter { shared, publish: Some(publish), finished: false })
+    }
+}
+
 impl TreeWriter {
     /// Opens `root` with default [`Options`]; makes it if it isn't there.
-    pub fn new(root: impl AsRef<Path>) -> Result<TreeWriter> {
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open(root: impl AsRef<Path>) -> Result<TreeWriter> {
         Options::default().open(root)
     }
 
     /// The choices, to be followed by [`open`](Options::open).
     pub fn options() -> Options {
         Options::default()
-    }
-
-    pub(super) fn open(root: &Path, options: Options) -> Result<TreeWriter> {
-        Ok(TreeWriter { shared: Shared::open(root, false, options)?, publish: None, finished: false })
-    }
-
-    pub(super) fn publish(target: &Path, options: Options) -> Result<TreeWriter> {
-        let publish = Publish::begin(target, options.durability != Durability::None)?;
-        let shared = Shared::open(publish.making(), true, options).inspect_err(|_| drop(publish.vanish()))?;
-        Ok(TreeWriter { shared, publish: Some(publish), finished: false })
     }
 
     /// The folder that everything is below, as it was given. Of a tree that is to be [published](Options::publish), the one that
@@ -98,12 +110,12 @@ impl TreeWriter {
         let mut bytes = 0;
         loop {
             match source.read(&mut buffer) {
-                Ok(0) => return file.close().map(|()| bytes),
+                Ok(0) => return file.close().map(|_| bytes),
                 Ok(read) => {
                     bytes += read as u64;
                     // What a write says, `close` says again, as an error of this crate.
                     if file.write_all(&buffer[..read]).is_err() {
-                        return file.close().map(|()| bytes);
+                        return file.close().map(|_| bytes);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -175,12 +187,12 @@ impl TreeWriter {
 
     /// To see how far it is.
     pub fn observer(&self) -> Observer {
-        Observer { control: self.shared.control() }
+        Observer::new(self.shared.control())
     }
 
     /// To stop it.
     pub fn canceller(&self) -> Canceller {
-        Canceller { control: self.shared.control() }
+        Canceller::new(self.shared.control())
     }
 
     /// Waits until everything is written and closed, and sets the folders' times and permissions. A [`TreeFile`] that is open
@@ -189,8 +201,14 @@ impl TreeWriter {
     /// # Errors
     /// If anything at all did not arrive, or the writing was cancelled; the report is in the error.
     pub fn finish(mut self) -> Result<Report, Incomplete> {
+        let root = self.shown_root();
         let report = self.end(true);
-        if report.is_complete() { Ok(report) } else { Err(Incomplete::new(report)) }
+        if report.is_complete() { Ok(report) } else { Err(Incomplete::new(report, root)) }
+    }
+
+    /// The root as the caller named it, also of a tree that is to be published.
+    fn shown_root(&self) -> PathBuf {
+        self.publish.as_ref().map_or(self.root(), Publish::target).to_path_buf()
     }
 
     /// `publishes`: a tree that is to appear does, if it is complete.
@@ -199,7 +217,7 @@ impl TreeWriter {
         assert!(!is_of_the_engine(), "a tree is finished in its own callback, and would wait for itself");
         let mut report = self.shared.finish();
         if let Some(publish) = self.publish.take() {
-            let ended = if report.is_complete() && publishes { publish.appear() } else { publish.vanish() };
+            let ended = if report.is_complete() && publishes { publish.appear() } else { publish.remove() };
             report.failures.extend(ended.err());
         }
         report
@@ -242,11 +260,16 @@ impl Drop for TreeWriter {
         if self.finished || self.shared.is_a_child_s() || is_of_the_engine() {
             return;
         }
+        let (root, is_published) = (self.shown_root(), self.publish.is_some());
         let report = self.end(false);
+        if is_published {
+            let root = root.display();
+            print_last_resort_line(format_args!("the tree {root} was dropped before `finish`: nothing of it is there"));
+        }
         print_last_resort(report.failures.iter());
         if report.not_written > 0 {
             let why = format!("cancelled; {} entries were not written", report.not_written);
-            print_last_resort([&Error::new(Operation::Write, self.root(), io::Error::other(why))]);
+            print_last_resort([&Error::new(Operation::Write, root, io::Error::other(why))]);
         }
     }
 }

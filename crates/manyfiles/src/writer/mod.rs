@@ -29,13 +29,13 @@ mod second;
 mod sink;
 mod target;
 mod writer_core;
-mod written;
 
 use std::io;
 use std::path::Path;
 
 use crate::{Error, Operation};
 
+pub use crate::Written;
 #[cfg(feature = "tokio")]
 pub use async_writer::AsyncFileWriter;
 pub use file_writer::FileWriter;
@@ -45,7 +45,6 @@ pub use policy::SyncPolicy;
 pub(crate) use target::{Kind, Target};
 #[cfg(feature = "vfs")]
 pub(crate) use writer_core::Core;
-pub use written::Written;
 
 /// Systems count offsets with a sign.
 fn check_offset(offset: u64) -> io::Result<()> {

@@ -8,8 +8,9 @@ use std::sync::{Arc, MutexGuard};
 
 use super::control::State;
 use super::job::{Job, Link, Work};
+use super::lock::lock;
+use super::shared::Shared;
 use super::threads::is_of_the_engine;
-use super::{Shared, lock};
 use crate::tree::{Content, Metadata, Outcome};
 use crate::{Error, Operation, Result};
 

@@ -171,7 +171,7 @@ fn read_full(file: &Handle, buffer: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
     use crate::tree::Options;
-    use crate::tree::engine::Shared;
+    use crate::tree::engine::shared::Shared;
 
     #[test]
     fn a_cancellation_ends_a_comparison_and_leaves_the_source_at_its_beginning() {

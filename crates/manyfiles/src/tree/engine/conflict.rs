@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::SystemTime;
 
 use super::folders::FolderId;
-use super::lock;
+use super::lock::lock;
 use crate::error::{explained, explained_as};
 use crate::sys::{self, EntryKind, Stat};
 use crate::tree::{Answer, OnConflict};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 
 use super::counts::Totals;
-use super::lock;
+use super::lock::lock;
 use super::outcome::Outcome;
 use super::queue::Queue;
 use super::threads::Threads;

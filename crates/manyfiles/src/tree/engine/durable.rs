@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::folders::Folder;
 use super::job::{Job, Work};
-use super::{Shared, lock};
+use super::lock::lock;
+use super::shared::Shared;
 use crate::sys::{Dir, WholeFileSystem};
 use crate::tree::Durability;
 use crate::{Error, Operation, Result};

@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::counts::{Stopwatch, TELLING_SIZE};
+use super::counts::TELLING_SIZE;
 use super::lane::{Lane, OpenFolder};
 use super::placement::{Opened, Placement};
+use super::stopwatch::Stopwatch;
 use super::write::Stop;
 use crate::error::explained;
 use crate::sys::{self, Handle};

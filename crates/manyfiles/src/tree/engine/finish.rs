@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::folders::Folder;
 use super::job::{Job, Work};
 use super::lane::Lane;
-use super::{Shared, lock};
+use super::lock::lock;
+use super::shared::Shared;
 use crate::tree::{Metadata, Outcome, Report};
 use crate::{Error, Operation, Result};
 

@@ -5,11 +5,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::Shared;
 use super::counts::Counts;
 use super::durable::Durable;
 use super::folders::{Folder, FolderId};
-use super::lock;
+use super::lock::lock;
+use super::shared::Shared;
 use crate::sys::{self, Dir, EntryKind};
 use crate::tree::{Digest, EntryStat, Refusal};
 use crate::{Error, Operation, Result};

@@ -4,7 +4,7 @@ use std::io;
 
 use super::job::{Job, Link, Work};
 use super::lane::{Lane, OpenFolder};
-use super::lock;
+use super::lock::lock;
 use super::outcome::Astray;
 use super::placement::Opened;
 use crate::{Error, Operation, Result};

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::folders::{Folder, FolderId, Identity};
-use super::lock;
+use super::lock::lock;
 use super::name::Keys;
 use crate::tree::outcome::{self as entry, Digest, Entry, NewDigest, OnEntry};
 use crate::{Error, Operation};

@@ -10,14 +10,15 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_cha
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::counts::{Stopwatch, TELLING_SIZE};
+use super::counts::TELLING_SIZE;
 use super::folders::{Folder, FolderId};
 use super::job::Job;
 use super::lane::{Lane, OpenFolder};
-use super::lock;
+use super::lock::lock;
 use super::pace::SLOW;
 use super::placement::Opened;
 use super::queue::{Batch, Done};
+use super::stopwatch::Stopwatch;
 use super::threads::belongs_to_the_engine;
 use super::worker::{Ended, Lesson, OpenOnce, SPLIT_EVERY, fill_job, look_away, open_job};
 use crate::sys::{self, Sleeps};

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use super::lock;
+use super::lock::lock;
 use crate::tree::Answer;
 
 /// A question about this path, and where its answer goes: `None` if the program's callback panicked.

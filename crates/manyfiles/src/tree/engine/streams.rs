@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use super::lane::Lane;
-use super::{Shared, lock};
+use super::lock::lock;
+use super::shared::Shared;
 use crate::tree::Metadata;
 use crate::{Error, Operation, Result};
 use open::Open;

@@ -16,7 +16,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use super::folders::FolderId;
-use super::lock;
+use super::lock::lock;
 use crate::sys::{self, Dir, EntryKind, Process, Stat};
 
 const PREFIX: &str = ".manyfiles-";

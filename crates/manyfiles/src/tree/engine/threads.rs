@@ -8,9 +8,10 @@ use std::thread::JoinHandle;
 use super::control::State;
 use super::folders::FolderId;
 use super::lane::Lane;
+use super::lock::lock;
 use super::queue::Done;
+use super::shared::Shared;
 use super::worker::{self, Ended};
-use super::{Shared, lock};
 use crate::sys;
 
 /// Counts of threads. A thread is beginning, busy or idle.

@@ -6,14 +6,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Stream;
 use crate::sys::{self, Identity};
-use crate::tree::engine::counts::Stopwatch;
 use crate::tree::engine::folders::Folder;
 use crate::tree::engine::job::{Job, Work};
 use crate::tree::engine::lane::Lane;
+use crate::tree::engine::lock::lock;
 use crate::tree::engine::name::Name;
 use crate::tree::engine::placement::{Opened, Placement, Target};
+use crate::tree::engine::shared::Shared;
+use crate::tree::engine::stopwatch::Stopwatch;
 use crate::tree::engine::threads::is_of_the_engine;
-use crate::tree::engine::{Shared, lock};
 use crate::tree::{Content, Digest, Metadata, Outcome};
 use crate::{Error, Operation, Result};
 
