@@ -35,7 +35,7 @@ impl fmt::Debug for Gate {
 }
 
 impl Gate {
-    /// Whether the entry at `path` is wanted. Asked once for each entry: who selects may count.
+    /// Whether the entry at `path` is wanted. Asked once for each entry: the program's `select` may count its calls.
     pub fn selects(&self, path: &Path) -> bool {
         self.select.as_ref().is_none_or(|select| select(as_matched(path)))
     }
@@ -64,8 +64,9 @@ impl Gate {
 
 /// Permissions, set-id and sticky bits.
 const ALL: u32 = 0o7777;
-/// The bits that give rights away: whoever runs the file, or makes one in the folder, does so as its owner or group. The sticky
-/// bit takes rights away (to remove what others have in a folder), and is kept like any permission.
+/// The bits that give rights away: a program runs with the rights of the file's owner or group, and what is made in a
+/// folder gets the folder's group. The sticky bit takes rights away (to remove what others have in a folder), and is
+/// kept like any permission.
 const SET_ID: u32 = 0o6000;
 
 /// A path as patterns are matched with it: `./src/` is `src`, whichever way the archive's maker named its folder.

@@ -5,8 +5,8 @@ use crate::limit::Limit;
 
 /// What stops a bomb and not the Linux kernel (83,731 entries, 1.4 GB, compressed 10 times).
 ///
-/// Each archive is counted by itself. Entries that are left out (by a selection, or because stripping leaves no name) count as
-/// entries, not as bytes.
+/// Each archive is counted by itself. Entries that are left out (by a selection, or because stripping leaves no name)
+/// count as entries, not as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -15,8 +15,8 @@ pub struct Limits {
     /// The most bytes of content, holes of sparse files included: not every file system has holes. Default: 1 TiB.
     pub bytes: u64,
     /// The most times larger than its compressed form an archive may become. Default: 1,000. Counted from the first
-    /// [`RATIO_FREE`](Limits::RATIO_FREE) bytes on, so that a small archive of zeros is no bomb; holes of sparse files are
-    /// not counted.
+    /// [`RATIO_FREE`](Limits::RATIO_FREE) bytes on, so that a small archive of zeros is no bomb; holes of sparse files
+    /// are not counted.
     pub ratio: u64,
 }
 

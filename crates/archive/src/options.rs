@@ -32,16 +32,17 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Leaves the first `count` components of each path away, as tar's option of this name does. Entries that have no more than
-    /// that are left out. A path that is absolute, or has a `..` among these components, is refused, not mended. Default: 0.
+    /// Leaves the first `count` components of each path away, as tar's option of this name does. Entries that have no
+    /// more than that are left out. A path that is absolute, or has a `..` among these components, is refused, not
+    /// mended. Default: 0.
     #[must_use]
     pub fn strip_components(mut self, count: usize) -> Self {
         self.gate.strip = count;
         self
     }
 
-    /// Unpacks only entries for whose path `select` says `true`. The path is the archive's, before stripping, but without `./`
-    /// before it and slashes behind it. May be called from several threads. Default: all.
+    /// Unpacks only entries for whose path `select` says `true`. The path is the archive's, before stripping, but
+    /// without `./` before it and slashes behind it. May be called from several threads. Default: all.
     #[must_use]
     pub fn select(mut self, select: Arc<dyn Fn(&Path) -> bool + Send + Sync>) -> Self {
         self.gate.select = Some(select);
@@ -55,8 +56,8 @@ impl Options {
         self
     }
 
-    /// How many threads decode the entries of a zip. Default: one per core. (A compressed tar is decoded by one thread; an xz
-    /// of several blocks by one per core.)
+    /// How many threads decode the entries of a zip. Default: one per core. (A compressed tar is decoded by one thread;
+    /// an xz of several blocks by one per core.)
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
@@ -70,23 +71,25 @@ impl Options {
         self
     }
 
-    /// Gives entries the user and group numbers that the archive has for them. (Names of users are not looked at.) Default: no.
+    /// Gives entries the user and group numbers that the archive has for them. (Names of users are not looked at.)
+    /// Default: no.
     #[must_use]
     pub fn ownership(mut self, ownership: bool) -> Self {
         self.gate.ownership = ownership;
         self
     }
 
-    /// Reads on behind the end of a tar if another one follows, however many zeros are between: tars that were joined, as GNU
-    /// tar's option of this name does. Default: no; then what follows is named in the [`Summary`](crate::Summary).
+    /// Reads on behind the end of a tar if another one follows, however many zeros are between: tars that were joined,
+    /// as GNU tar's option of this name does. Default: no; then what follows is named in the
+    /// [`Summary`](crate::Summary).
     #[must_use]
     pub fn ignore_zeros(mut self, ignore_zeros: bool) -> Self {
         self.ignore_zeros = ignore_zeros;
         self
     }
 
-    /// Keeps set-user-id and set-group-id bits, of files and of folders. Default: no. (The sticky bit is always kept: it only
-    /// takes rights away.)
+    /// Keeps set-user-id and set-group-id bits, of files and of folders. Default: no. (The sticky bit is always kept:
+    /// it only takes rights away.)
     #[must_use]
     pub fn set_id(mut self, set_id: bool) -> Self {
         self.gate.set_id = set_id;

@@ -51,7 +51,8 @@ impl<'a> Header<'a> {
         text(&self.0[157..257])
     }
 
-    /// What goes before the name, with a slash between. Only POSIX headers have one; star's is shorter, with times behind it.
+    /// What goes before the name, with a slash between. Only POSIX headers have one; star's is shorter, with times
+    /// behind it.
     pub fn prefix(self) -> &'a [u8] {
         if &self.0[257..263] != b"ustar\0" {
             return b"";

@@ -25,8 +25,8 @@ use crate::zip;
 pub enum Input {
     /// A file, recognised by its content. A pipe or a device is read as a stream.
     File(PathBuf),
-    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, whose directory is at the end.
-    /// It is read on a thread of its own, which a stream that neither ends nor sends may outlive the call on.
+    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, whose directory is at
+    /// the end. It is read on a thread of its own, which a stream that neither ends nor sends may outlive the call on.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -70,17 +70,17 @@ impl Unpacker {
 
     /// Reads `input` to its end and hands every entry to `tree`, as long as that is not cancelled.
     ///
-    /// Entries that are refused or damaged are in the tree's report, with those that could not be written; an `Err` says that the
-    /// archive could not be read, or not to its end. What was handed over before stays.
+    /// Entries that are refused or damaged are in the tree's report, with those that could not be written; an `Err`
+    /// says that the archive could not be read, or not to its end. What was handed over before stays.
     ///
-    /// Entries are handed over in the archive's order, whichever thread has decoded them, so that what becomes of a second one
-    /// of one path is up to the tree.
+    /// Entries are handed over in the archive's order, whichever thread has decoded them, so that what becomes of a
+    /// second one of one path is up to the tree.
     pub fn unpack(&self, input: Input, tree: &TreeWriter) -> Result<Summary> {
         self.read(input, Target::Tree(tree), Cancel(Some(tree.canceller())))
     }
 
-    /// Reads `input` to its end and shows every entry that [`unpack`](Unpacker::unpack) would hand over or refuse. Of a zip only
-    /// the directory is read, so that damaged content is not noticed.
+    /// Reads `input` to its end and shows every entry that [`unpack`](Unpacker::unpack) would hand over or refuse. Of a
+    /// zip only the directory is read, so that damaged content is not noticed.
     pub fn list(&self, input: Input, visit: &mut dyn FnMut(&Entry<'_>)) -> Result<Summary> {
         self.read(input, Target::List(visit), Cancel::default())
     }

@@ -16,13 +16,6 @@ impl Errors {
         if errors.is_empty() { Ok(()) } else { Err(Errors { errors }) }
     }
 
-    /// These errors: at least one.
-    #[cfg(feature = "tree")]
-    pub(crate) fn of(errors: Vec<Error>) -> Errors {
-        debug_assert!(!errors.is_empty(), "no errors are no `Errors`");
-        Errors { errors }
-    }
-
     /// The errors, in the order in which they came.
     pub fn iter(&self) -> std::slice::Iter<'_, Error> {
         self.errors.iter()

@@ -60,7 +60,7 @@ pub mod tree;
 pub mod vfs;
 #[cfg(all(feature = "writer", any(unix, windows)))]
 pub mod writer;
-#[cfg(all(any(feature = "tree", feature = "writer"), any(unix, windows)))]
+#[cfg(all(feature = "sync", any(unix, windows)))]
 mod written;
 
 // Where close_already has them, so that a program may switch by renaming its dependency.
@@ -69,7 +69,7 @@ pub use close::{FastClose, FastCloseable};
 pub use error::{Error, Operation, Result};
 #[cfg(feature = "sync")]
 pub use errors::Errors;
-#[cfg(all(any(feature = "tree", feature = "writer"), any(unix, windows)))]
+#[cfg(all(feature = "sync", any(unix, windows)))]
 pub use written::Written;
 
 /// The README's examples, compiled.

@@ -408,3 +408,43 @@ fn what_did_not_arrive_goes_into_functions_with_other_errors() {
     assert_eq!(in_errors(cancelled()).unwrap_err().len(), 1);
     in_io(cancelled()).unwrap_err();
 }
+
+/// What only the end of a tree does: it sets the time of the folder `d`.
+fn is_ended(root: &Path, time: std::time::SystemTime) -> bool {
+    std::fs::metadata(root.join("d")).is_ok_and(|there| there.modified().is_ok_and(|modified| modified == time))
+}
+
+#[test]
+fn a_tree_that_is_dropped_or_finished_in_its_callback_is_ended_all_the_same() {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1000);
+    for (asked, finishes) in [(false, false), (true, false), (false, true)] {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("taken"), "old").unwrap();
+        let slot = Arc::new(Mutex::new(None::<TreeWriter>));
+        let own = slot.clone();
+        let end = move || {
+            let tree = own.lock().unwrap().take();
+            match tree {
+                Some(tree) if finishes => drop(tree.finish()),
+                tree => drop(tree),
+            }
+        };
+        let options = match asked {
+            true => TreeWriter::options().on_conflict(OnConflict::Ask(Arc::new(move |_| {
+                end();
+                manyfiles::tree::Answer::Skip
+            }))),
+            false => TreeWriter::options().on_entry(move |_| end()),
+        };
+        let mut held = slot.lock().unwrap();
+        let tree = held.insert(options.open(temp.path()).unwrap());
+        tree.folder("d", Metadata::default().modified(time)).unwrap();
+        tree.file(if asked { "taken" } else { "a" }, "x").unwrap();
+        drop(held);
+        let begun = std::time::Instant::now();
+        while !is_ended(temp.path(), time) {
+            assert!(begun.elapsed().as_secs() < 60, "it was not ended: asked {asked}, finishes {finishes}");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Compressed tars: decoded on a thread of their own, which hands blocks to the thread that looks for entries.
 //!
-//! Blocks are bounded in number and used again. The thread ends with the input, or when nobody wants its blocks any more; one
-//! that waits for a stream that neither ends nor sends is left behind.
+//! Blocks are bounded in number and used again. The thread ends with the input, or when the receiver is gone. A thread
+//! that waits for a stream which neither ends nor sends is left behind.
 
 mod input;
 mod lz4;
@@ -133,7 +133,7 @@ fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) 
     pump(decoder, to, used, &state)
 }
 
-/// Fills blocks until the input ends or nobody wants more of them.
+/// Fills blocks until the input ends or the receiver is gone.
 fn pump(
     mut decoder: Box<dyn Read>,
     to: &SyncSender<Message>,

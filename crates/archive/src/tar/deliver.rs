@@ -118,18 +118,13 @@ fn piece_by_piece<S: Source>(
     Ok(())
 }
 
-/// Whose failure it was.
+/// Which side failed.
 enum Failed {
     Archive(ErrorKind),
     Tree(std::io::Error),
 }
 
-fn copy<S: Source>(
-    scanner: &mut Scanner<S>,
-    mut len: u64,
-    file: &mut TreeFile,
-    cancel: &Cancel,
-) -> Result<(), Failed> {
+fn copy<S: Source>(scanner: &mut Scanner<S>, mut len: u64, file: &mut TreeFile, cancel: &Cancel) -> Result<(), Failed> {
     while len > 0 {
         cancel.check().map_err(Failed::Archive)?;
         let chunk = scanner.chunk(len).map_err(Failed::Archive)?;

@@ -13,8 +13,8 @@ use crate::progress::InputProgress;
 use crate::read_at::read_at;
 use crate::stamp::Stamp;
 
-/// How much is read at a header after content was passed over: the header, and the next one if the file is tiny. Copying more
-/// than that costs more than the call it saves.
+/// How much is read at a header after content was passed over: the header, and the next one if the file is tiny.
+/// Copying more than that costs more than the call it saves.
 const FIRST_READ: usize = 512;
 /// How much is read where headers follow each other without a gap. Doubles from [`FIRST_READ`] on.
 const MOST_READ: usize = 64 << 10;

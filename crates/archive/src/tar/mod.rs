@@ -1,8 +1,9 @@
 //! Tar: v7, ustar, GNU and pax, from a file or a stream.
 //!
-//! One thread goes from header to header ([`scan`]) and hands content over: windows of the mapped file, or bytes that another
-//! thread has decompressed. Why not the `tar` crate's iteration: it knows neither pax sparse files nor global pax headers nor
-//! times before 1970, and it does not tell at which byte of the file an entry's content is, once its reader is buffered.
+//! One thread goes from header to header ([`scan`]) and hands content over: windows of the mapped file, or bytes that
+//! another thread has decompressed. Why not the `tar` crate's iteration: it knows neither pax sparse files nor global
+//! pax headers nor times before 1970, and it does not tell at which byte of the file an entry's content is, once its
+//! reader is buffered.
 
 mod deliver;
 mod end;
@@ -32,7 +33,8 @@ pub(crate) use file::FileSource;
 pub(crate) use source::Source;
 pub(crate) use stream::StreamSource;
 
-/// Reads a tar to its end, or with `ignore_zeros` all that follow each other. `meter` counts also what was read before an error.
+/// Reads a tar to its end, or with `ignore_zeros` all that follow each other. `meter` counts also what was read before
+/// an error.
 pub(crate) fn read<S: Source>(
     source: S,
     gate: &Gate,

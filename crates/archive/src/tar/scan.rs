@@ -14,8 +14,8 @@ use crate::summary::Trailing;
 use crate::sys;
 use crate::tar_header::{BLOCK, Block, Header, text};
 
-/// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names end at
-/// 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
+/// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names
+/// end at 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
 const LONGEST_EXTENSION: u64 = 16 << 20;
 
 /// Tars in several volumes consist of whole records, which are of this size by default.
@@ -137,7 +137,8 @@ impl<S: Source> Scanner<S> {
         let start = self.source.position();
         let mut is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
         if is_zero && self.source.position() > start {
-            // The end is two blocks of zeros, or one and the end of the file. One alone ends nothing: some archives are joined.
+            // The end is two blocks of zeros, or one and the end of the file. One alone ends nothing: some archives are
+            // joined.
             is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
         } else if is_zero && self.headers == 0 {
             return Err(ErrorKind::Empty);
@@ -165,8 +166,8 @@ impl<S: Source> Scanner<S> {
         Ok(true)
     }
 
-    /// Looks at what follows the end that [`next`](Self::next) has found. `true`: another tar, which is to be read on. What is
-    /// not read is [`trailing`](Self::trailing).
+    /// Looks at what follows the end that [`next`](Self::next) has found. `true`: another tar, which is to be read on.
+    /// What is not read is [`trailing`](Self::trailing).
     pub fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool, ErrorKind> {
         let zeros = self.end.expect("asked for at the end");
         match end::follows(&mut self.source, zeros, self.headers == 0, ignore_zeros, cancel)? {
@@ -371,7 +372,8 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    /// Some next bytes of the member's content, at most `max`. None at all: the archive is [`cut_short`](Self::cut_short).
+    /// Some next bytes of the member's content, at most `max`. None at all: the archive is
+    /// [`cut_short`](Self::cut_short).
     pub fn chunk(&mut self, max: u64) -> Result<&[u8], ErrorKind> {
         let chunk = self.source.chunk(max.min(self.left))?;
         self.left -= chunk.len() as u64;

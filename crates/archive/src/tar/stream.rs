@@ -106,7 +106,8 @@ impl Source for StreamSource {
     }
 
     fn finish(&mut self) -> Result<(), ErrorKind> {
-        // What follows the end of the tar is padding, but a checksum may follow that; and who writes into a pipe wants it read.
+        // What follows the end of the tar is padding, but a checksum may follow that. And a program that writes into a
+        // pipe would fail if the rest was not read.
         while self.fill()? {
             self.take(u64::MAX);
         }

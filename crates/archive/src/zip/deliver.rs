@@ -20,7 +20,7 @@ const LONGEST_TARGET: u64 = 64 << 10;
 
 /// What was decoded of an entry.
 pub(super) enum Decoded {
-    /// There is nothing to decode, or nobody wants it.
+    /// There is nothing to decode, or the entry is not wanted.
     Nothing,
     /// The content of a file, or what a symbolic link says.
     Bytes(Vec<u8>),
@@ -126,7 +126,8 @@ pub(super) fn hand_over(gate: &Gate, record: &Record<'_>, decoded: Decoded, tree
     });
 }
 
-/// Writes a file whose content is [long](is_long) as it is decoded. Its place among other entries of its path is its end.
+/// Writes a file whose content is [long](is_long) as it is decoded. Its place among other entries of its path is its
+/// end.
 pub(super) fn stream(
     gate: &Gate,
     record: &Record<'_>,

@@ -97,8 +97,8 @@ fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Re
         }
         return Ok(Err(part()));
     }
-    // The directory ends where this record begins, whatever precedes the archive. If something stands between (a signature),
-    // the offset tells.
+    // The directory ends where this record begins, whatever precedes the archive. If something stands between (a
+    // signature), the offset tells.
     let adjacent = end.checked_sub(size);
     for start in [adjacent, Some(offset)].into_iter().flatten() {
         let Some(shift) = start.checked_sub(offset) else { continue };

@@ -1,11 +1,11 @@
 //! Zip: the directory is read once, and entries are decoded by several threads that share the file by positioned reads.
 //!
-//! Limits are asked about what the directory says before anything is written, and no entry yields more than that. Entries are
-//! handed over in the directory's order ([`order`]), whichever thread decodes them; only long files that no other entry is about
-//! ([`contested`]) go beside it.
+//! Limits are asked about what the directory says before anything is written, and no entry yields more than that.
+//! Entries are handed over in the directory's order ([`order`]), whichever thread decodes them; only long files that no
+//! other entry is about ([`contested`]) go beside it.
 //!
-//! Why not the `zip` crate: its archive keeps one entry per name and drops the others without a word, one malformed extra field
-//! costs the whole archive, and its readers need a buffer and a decoder anew for each entry.
+//! Why not the `zip` crate: its archive keeps one entry per name and drops the others without a word, one malformed
+//! extra field costs the whole archive, and its readers need a buffer and a decoder anew for each entry.
 
 mod content;
 mod contested;
@@ -46,8 +46,8 @@ pub(crate) struct Archive<'a> {
     pub progress: &'a InputProgress,
 }
 
-/// Whether there is a zip's directory at the end of a file that does not begin as one. An error: one of reading, or that the
-/// directory is there and says why it cannot be used.
+/// Whether there is a zip's directory at the end of a file that does not begin as one. An error: one of reading, or
+/// that the directory is there and says why it cannot be used.
 pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     match end::find(file, len) {
         Ok(end) => Ok(end.is_some()),

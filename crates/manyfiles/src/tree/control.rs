@@ -35,8 +35,8 @@ impl fmt::Debug for Observer {
     }
 }
 
-/// Stops the writing, from any thread. Cheap to clone. (Not from within a signal handler: it takes a lock. A thread that waits
-/// for signals may call it.)
+/// Stops the writing, from any thread. Cheap to clone. (Not from within a signal handler: it takes a lock. A thread
+/// that waits for signals may call it.)
 #[derive(Clone)]
 pub struct Canceller {
     control: Arc<Control>,
@@ -47,8 +47,8 @@ impl Canceller {
         Canceller { control }
     }
 
-    /// No entry is begun after this; those being written are stopped and removed; calls that hand over entries, those that wait
-    /// for room too, return an error at once, and `finish` reports what is complete.
+    /// No entry is begun after this; those being written are stopped and removed; calls that hand over entries, those
+    /// that wait for room too, return an error at once, and `finish` reports what is complete.
     pub fn cancel(&self) {
         self.control.cancel();
     }

@@ -1,4 +1,5 @@
-//! A file as content without a copy: [windows](Window) of it are mapped, written from, and unmapped after their last use.
+//! A file as content without a copy: [windows](Window) of it are mapped, written from, and unmapped after their last
+//! use.
 
 use std::fs::File;
 use std::io;
@@ -11,16 +12,16 @@ use super::window::{Mapped, Window};
 use crate::sys::{self, Identity};
 use crate::{Error, Operation, Result};
 
-/// How much is mapped at a time: pages of a mapping count as memory of the process once they have been used, so that what is
-/// mapped must be bounded. With 32 MiB in flight some ten windows live at once.
+/// How much is mapped at a time: pages of a mapping count as memory of the process once they have been used, so that
+/// what is mapped must be bounded. With 32 MiB in flight some ten windows live at once.
 const WINDOW: u64 = 4 << 20;
 
-/// A file whose ranges can be the content of others: an archive that is not compressed. The bytes go from the page cache of
-/// one file into that of the other with no copy between.
+/// A file whose ranges can be the content of others: an archive that is not compressed. The bytes go from the page
+/// cache of one file into that of the other with no copy between.
 ///
-/// They are never looked at in this process, only handed to system calls, so that a file which another process cuts short
-/// meanwhile is an error of the entries that it hits, not a crash. After the last entry, [`check`](MappedFile::check) tells
-/// whether the file stayed as it was.
+/// They are never looked at in this process, only handed to system calls, so that a file which another process cuts
+/// short meanwhile is an error of the entries that it hits, not a crash. After the last entry,
+/// [`check`](MappedFile::check) tells whether the file stayed as it was.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
@@ -75,8 +76,8 @@ impl MappedFile {
     /// `len` bytes from `offset` on, as content.
     ///
     /// # Errors
-    /// If the range reaches past the end, or is longer than [`MAX_SLICE`](Self::MAX_SLICE); what the system says if it cannot
-    /// map it.
+    /// If the range reaches past the end, or is longer than [`MAX_SLICE`](Self::MAX_SLICE); what the system says if it
+    /// cannot map it.
     pub fn slice(&self, offset: u64, len: usize) -> Result<Content> {
         let end = offset.checked_add(len as u64);
         if len > Self::MAX_SLICE || end.is_none_or(|end| end > self.len) {

@@ -20,10 +20,11 @@ pub(super) struct Publish {
     temporaries: Temporaries,
 }
 
-/// Between the name and the temporary name of a tree that was moved aside: in two renames, between which the process may die.
+/// Between the name and the temporary name of a tree that was moved aside: in two renames, between which the process
+/// may die.
 const ASIDE: &str = ".old";
 
-/// In a larger folder nobody looks for what is left.
+/// Of a larger folder only as many names are looked at for what dead runs have left.
 const MOST_NAMES: usize = 16 << 10;
 
 impl Publish {
@@ -65,8 +66,8 @@ impl Publish {
         &self.target
     }
 
-    /// Gives the tree its name; what had it is removed. If that fails, what had the name has it still, and the new tree is
-    /// gone.
+    /// Gives the tree its name; what had it is removed. If that fails, what had the name has it still, and the new tree
+    /// is gone.
     pub(super) fn appear(self) -> Result<()> {
         let old = match self.take_name() {
             Ok(old) => old,
@@ -133,8 +134,8 @@ fn not_a_folder() -> io::Error {
     io::Error::new(io::ErrorKind::NotADirectory, why)
 }
 
-/// Takes away what runs that died have left beside `target`, and gives a tree its name back that had been moved aside. A
-/// courtesy: what cannot be listed or removed stays.
+/// Takes away what runs that died have left beside `target`, and gives a tree its name back that had been moved aside.
+/// A courtesy: what cannot be listed or removed stays.
 fn clean_up(parent: &Path, target: &Path, name: &OsStr, temporaries: &Temporaries) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten().take(MOST_NAMES) {

@@ -68,11 +68,11 @@ pub struct Times {
     pub close: Duration,
 }
 
-/// Some entries did not arrive, or the writing was cancelled: the error of [`finish`](super::TreeWriter::finish), with the whole
-/// report.
+/// Some entries did not arrive, or the writing was cancelled: the error of [`finish`](super::TreeWriter::finish), with
+/// the whole report.
 ///
-/// `?` takes it into a function that returns [`Errors`] or [`io::Error`]. The latter carries the whole of it as the payload
-/// ([`io::Error::get_ref`]), and has the kind of the first failure.
+/// `?` takes it into a function that returns [`Errors`] or [`io::Error`]. The latter carries the whole of it as the
+/// payload ([`io::Error::get_ref`]), and has the kind of the first failure.
 #[derive(Debug)]
 pub struct Incomplete {
     report: Box<Report>,
@@ -86,7 +86,8 @@ impl Incomplete {
         if report.cancelled || report.not_written > 0 {
             errors.push(Error::new(Operation::Write, root, io::Error::other(Cancelled)));
         }
-        Incomplete { errors: Errors::of(errors), report: Box::new(report) }
+        let errors = Errors::check(errors).expect_err("a report that is not complete has an error");
+        Incomplete { errors, report: Box::new(report) }
     }
 
     /// The report: what was written, and each failure.

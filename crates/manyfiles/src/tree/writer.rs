@@ -6,21 +6,24 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::engine::{BUFFER, Job, Shared, Work, is_of_the_engine};
+use super::engine::{BUFFER, Job, Shared, Work, works_for_a_tree};
 use super::path::{Split, is_folder_path, split};
 use super::publish::Publish;
 use super::{Canceller, Content, Durability, Incomplete, Metadata, Node, Observer, Options, Refusal, Report, TreeFile};
 use crate::error::{print_last_resort, print_last_resort_line};
-use crate::{Error, Operation, Result};
+use crate::{Error, Operation, Result, sys};
 
 /// Writes many entries below one folder. See the [module](super) for what it promises, and [`Options`] for its choices.
 ///
-/// Every call that hands an entry over returns at once unless too many bytes are in flight. An error that such a call returns
-/// (the path is refused, the writing was cancelled) is in the report as well: it may be ignored there and read at the end.
+/// Every call that hands an entry over returns at once unless too many bytes are in flight. An error that such a call
+/// returns (the path is refused, the writing was cancelled) is in the report as well: it may be ignored there and read
+/// at the end.
 ///
-/// Dropped without [`finish`](TreeWriter::finish), it writes what it was given, waits for that, and prints each failure to
-/// standard error, since no call is left to return it. A tree that is to be [published](Options::publish) appears by `finish`
-/// alone: dropped, it is removed, and standard error says so.
+/// Dropped without [`finish`](TreeWriter::finish), it writes what it was given, waits for that, and prints each failure
+/// to standard error, since no call is left to return it. A tree that is to be [published](Options::publish) appears by
+/// `finish` alone: dropped, it is removed, and standard error says so. Dropped in a callback
+/// ([`on_entry`](Options::on_entry), [`Ask`](super::OnConflict::Ask)), it is ended by a thread of its own, which the
+/// program's exit may cut short.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -73,8 +76,8 @@ impl TreeWriter {
         Options::default()
     }
 
-    /// The folder that everything is below, as it was given. Of a tree that is to be [published](Options::publish), the one that
-    /// it is written in.
+    /// The folder that everything is below, as it was given. Of a tree that is to be [published](Options::publish), the
+    /// one that it is written in.
     pub fn root(&self) -> &Path {
         &self.shared.root
     }
@@ -102,8 +105,8 @@ impl TreeWriter {
     /// A file with all that `source` has, read on this thread. Returns how many bytes that was.
     ///
     /// # Errors
-    /// What went wrong with the file, if it is known by now (see [`TreeFile::close`]), or with the source: then nothing of the
-    /// file is left. It is in the report too.
+    /// What went wrong with the file, if it is known by now (see [`TreeFile::close`]), or with the source: then nothing
+    /// of the file is left. It is in the report too.
     pub fn copy_from(&self, path: impl AsRef<Path>, mut source: impl io::Read, metadata: Metadata) -> Result<u64> {
         let mut file = self.create(path, metadata)?;
         let mut buffer = vec![0; BUFFER];
@@ -137,22 +140,22 @@ impl TreeWriter {
         self.shared.submit_folder(path.as_os_str(), metadata)
     }
 
-    /// A symbolic link at `path` that says `target`. The target is not checked: the link is made and never followed. Links
-    /// have no permissions; `metadata` may give a time and an owner.
+    /// A symbolic link at `path` that says `target`. The target is not checked: the link is made and never followed.
+    /// Links have no permissions; `metadata` may give a time and an owner.
     pub fn symlink(&self, path: impl AsRef<Path>, target: impl AsRef<Path>, metadata: Metadata) -> Result<()> {
         let Split { folder, name } = self.check_name(Operation::Symlink, path.as_ref())?;
         self.submit(&folder, &name, Work::Symlink { target: target.as_ref().to_path_buf(), metadata })
     }
 
-    /// A second name for the file at `existing`, which is a path below the same root. It is made where it stands in the order of
-    /// entries: a link to what `existing` is when all entries of either path that came before are done. Entries of either path
-    /// that come after it wait for it.
+    /// A second name for the file at `existing`, which is a path below the same root. It is made where it stands in the
+    /// order of entries: a link to what `existing` is when all entries of either path that came before are done.
+    /// Entries of either path that come after it wait for it.
     pub fn hard_link(&self, path: impl AsRef<Path>, existing: impl AsRef<Path>) -> Result<()> {
         self.link(path.as_ref(), existing.as_ref(), None)
     }
 
-    /// As [`hard_link`](TreeWriter::hard_link). If the link cannot be made (the file at `existing` was not written, or the file
-    /// system has no hard links), the file gets this content and metadata of its own.
+    /// As [`hard_link`](TreeWriter::hard_link). If the link cannot be made (the file at `existing` was not written, or
+    /// the file system has no hard links), the file gets this content and metadata of its own.
     pub fn hard_link_or(
         &self,
         path: impl AsRef<Path>,
@@ -195,8 +198,8 @@ impl TreeWriter {
         Canceller::new(self.shared.control())
     }
 
-    /// Waits until everything is written and closed, and sets the folders' times and permissions. A [`TreeFile`] that is open
-    /// still, in another thread or forgotten, is a failure.
+    /// Waits until everything is written and closed, and sets the folders' times and permissions. A [`TreeFile`] that
+    /// is open still, in another thread or forgotten, is a failure.
     ///
     /// # Errors
     /// If anything at all did not arrive, or the writing was cancelled; the report is in the error.
@@ -213,14 +216,32 @@ impl TreeWriter {
 
     /// `publishes`: a tree that is to appear does, if it is complete.
     fn end(&mut self, publishes: bool) -> Report {
+        // The drop that this panic leads to ends the tree on another thread.
+        assert!(!works_for_a_tree(), "a tree is finished in a callback, and would wait for itself");
         self.finished = true;
-        assert!(!is_of_the_engine(), "a tree is finished in its own callback, and would wait for itself");
         let mut report = self.shared.finish();
         if let Some(publish) = self.publish.take() {
             let ended = if report.is_complete() && publishes { publish.appear() } else { publish.remove() };
             report.failures.extend(ended.err());
         }
         report
+    }
+
+    /// Has another thread end the tree, since this one may be a thread that the end waits for.
+    fn end_elsewhere(&mut self) {
+        self.finished = true;
+        let root = self.shown_root();
+        let tree = TreeWriter { shared: self.shared.clone(), publish: self.publish.take(), finished: false };
+        let (hand_over, handed_over) = std::sync::mpsc::channel::<TreeWriter>();
+        let thread = std::thread::Builder::new().name("manyfiles-end".into());
+        match sys::spawn_quiet(thread, move || drop(handed_over.recv())) {
+            Ok(_) => drop(hand_over.send(tree)),
+            Err(cause) => {
+                // Dropped here, it would come to this place again.
+                std::mem::forget(tree);
+                print_last_resort([&Error::new(Operation::Write, root, cause)]);
+            }
+        }
     }
 
     fn check<'a>(&self, operation: Operation, path: &'a Path) -> Result<Split<'a>> {
@@ -256,9 +277,12 @@ impl TreeWriter {
 
 impl Drop for TreeWriter {
     fn drop(&mut self) {
-        // In a forked child it is a copy; the files are the other process's. In a callback, see `end`.
-        if self.finished || self.shared.is_a_child_s() || is_of_the_engine() {
+        // In a forked child it is a copy; the files are the other process's.
+        if self.finished || self.shared.is_a_child_s() {
             return;
+        }
+        if works_for_a_tree() {
+            return self.end_elsewhere();
         }
         let (root, is_published) = (self.shown_root(), self.publish.is_some());
         let report = self.end(false);

@@ -1,13 +1,15 @@
-//! The machinery below [`TreeWriter`](super::TreeWriter): threads that take entries of one folder at a time and write them.
+//! The machinery below [`TreeWriter`](super::TreeWriter): threads that take entries of one folder at a time and write
+//! them.
 //!
-//! An entry comes in through [`admission`] and waits in the [`queue`] of its folder ([`folders`]). [`threads`] has somebody to take
-//! it; [`pace`] says how many there should be. A thread runs [`worker`], with what it has for itself in a [`lane`]: [`place`] is
-//! the first half of an entry (its name; [`conflict`] if that is taken, [`placement`] is what came of it), [`fill`] the second (its
-//! bytes: [`write`], [`copy`], [`compare`]). [`make`] makes what has no bytes, [`link`] hard links in their order; [`access`] has
-//! the rules of owners and permissions. [`pipeline`] gives the halves
-//! to two threads where one folder is all there is. [`streams`] are files that callers write on their own threads. [`finish`] does
-//! what comes last, and [`durable`] waits for the disk if asked to. [`outcome`] and [`counts`] are what came of it all. [`shared`] is the
-//! tree itself, and [`control`] the part of it that has no handles.
+//! An entry comes in through [`admission`] and waits in the [`queue`] of its folder ([`folders`]). [`threads`] starts
+//! or wakes a thread for it; [`pace`] says how many there should be. A thread runs [`worker`], with what it has for
+//! itself in a [`lane`]: [`place`] is the first half of an entry (its name; [`conflict`] if that is taken,
+//! [`placement`] is what came of it), [`fill`] the second (its bytes: [`write`], [`copy`], [`compare`]). [`make`] makes
+//! what has no bytes, [`link`] hard links in their order; [`access`] has the rules of owners and permissions.
+//! [`pipeline`] gives the halves to two threads where one folder is all there is. [`streams`] are files that callers
+//! write on their own threads. [`finish`] does what comes last, and [`durable`] waits for the disk if asked to.
+//! [`outcome`] and [`counts`] are what came of it all. [`shared`] is the tree itself, and [`control`] the part of it
+//! that has no handles.
 
 mod access;
 mod admission;
@@ -28,6 +30,7 @@ mod lock;
 mod make;
 mod name;
 mod outcome;
+mod own_thread;
 mod pace;
 mod pipeline;
 mod place;
@@ -45,7 +48,7 @@ mod write;
 pub(super) use self::control::Control;
 pub(super) use self::copy::BUFFER;
 pub(super) use self::job::{Job, Work};
+pub(super) use self::own_thread::works_for_a_tree;
 pub(super) use self::shared::Shared;
 pub(super) use self::streams::Stream;
 pub(super) use self::temporary::Temporaries;
-pub(super) use self::threads::is_of_the_engine;

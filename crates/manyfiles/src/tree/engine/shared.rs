@@ -33,7 +33,7 @@ pub(in crate::tree) struct Shared {
     /// The process that opened the tree. A child that was forked has copies of all this, and must not touch the files.
     pub(super) process: u32,
     pub(super) questions: Questions,
-    /// The numbers of files that got another name.
+    /// For names that were taken: which number the next file gets.
     pub(super) numbers: Numbers,
     pub(super) temporaries: Temporaries,
     pub(super) streams: Streams,
@@ -48,8 +48,8 @@ impl Deref for Shared {
     }
 }
 
-/// As many threads as there are processors, and two where there is one: one can write while the other waits. Asked once, because
-/// the answer takes several system calls.
+/// As many threads as there are processors, and two where there is one: one can write while the other waits. Asked
+/// once, because the answer takes several system calls.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).max(2))

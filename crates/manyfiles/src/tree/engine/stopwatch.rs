@@ -27,8 +27,8 @@ impl Stopwatch {
         now - std::mem::replace(&mut self.lap, now)
     }
 
-    /// Whether the file that begins now is split. To read the clock between all operations of small files would take 2 % of
-    /// the time that it measures.
+    /// Whether the file that begins now is split. To read the clock between all operations of small files would take 2
+    /// % of the time that it measures.
     pub(super) fn split_this(&mut self, split: bool) {
         self.split = split;
     }

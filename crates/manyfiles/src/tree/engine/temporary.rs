@@ -1,13 +1,14 @@
 //! Names for what is not complete yet, and what becomes of those that a process left when it was killed.
 //!
-//! What is to replace something is made as `.manyfiles-PROCESS-STARTED-WORLD-COUNT` beside it and renamed. A later run takes
-//! away what a dead one left: in each folder where it finds a name taken it looks through the names once. Such a file
-//! is removed only if its maker is surely gone. The name says who that was: a process number with the time that process
-//! started, and the world that both belong to (machine, start of the machine, namespace of process numbers). In the own world
-//! the system says whether that process runs. In another one (another container, another host of a network file system, the
-//! time before the machine was started again) nobody can be asked: there a file counts as left when nothing about it changed
-//! for a day, by the file system's own clock, which a run reads from a file that it makes to replace another. Unless root, a process removes only what belongs to its own user. No lock is
-//! needed, and no call for each file.
+//! What is to replace something is made as `.manyfiles-PROCESS-STARTED-WORLD-COUNT` beside it and renamed. A later run
+//! takes away what a dead one left: in each folder where it finds a name taken it looks through the names once. Such a
+//! file is removed only if the process that made it is surely gone. The name says which process that was: its number,
+//! the time it started, and the world that both belong to (machine, start of the machine, namespace of process
+//! numbers). In the own world the system says whether that process runs. Of another world (another container, another
+//! host of a network file system, the time before the machine was started again) the system knows nothing. There a file
+//! counts as left when nothing about it has changed for a day, by the file system's own clock, which a run reads from a
+//! file that it makes to replace another. A process that is not root's removes only what belongs to its own user. No
+//! lock is needed, and no call for each file.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -21,7 +22,7 @@ use crate::sys::{self, Dir, EntryKind, Process, Stat};
 
 const PREFIX: &str = ".manyfiles-";
 
-/// Where nobody can be asked: no write takes as long.
+/// Where the system does not know the process: no write takes as long.
 const LEFT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// In a larger folder it looks no further.
@@ -55,9 +56,9 @@ impl Temporaries {
         })
     }
 
-    /// Removes what dead processes left in a folder, the first time that this run comes there, and again the first time that it makes a
-    /// temporary there, `own`, which tells the file system's time. It is a courtesy: what cannot be listed or removed stays, and no
-    /// entry fails for it.
+    /// Removes what dead processes left in a folder, the first time that this run comes there, and again the first time
+    /// that it makes a temporary there, `own`, which tells the file system's time. It is a courtesy: what cannot be
+    /// listed or removed stays, and no entry fails for it.
     pub(super) fn sweep(&self, folder: FolderId, dir: &Dir, own: Option<&OsStr>) {
         if !lock(&self.swept).insert((folder, own.is_some())) {
             return;
@@ -93,7 +94,7 @@ impl Temporaries {
     }
 }
 
-/// Who made a temporary of this name. `None` if it is none.
+/// The process that made a temporary of this name. `None` if the name is not that of a temporary.
 fn maker_of(name: &OsStr) -> Option<Process> {
     let rest = name.to_str()?.strip_prefix(PREFIX)?;
     // As `format` writes them: no signs, no upper case, nothing missing.

@@ -23,9 +23,9 @@ use crate::tree::outcome::finish_digest;
 use crate::{Error, Operation, Result};
 
 impl Shared {
-    /// Ends a stream whose content is complete, `len` bytes with what is left out. Returns how many bytes of it were written or
-    /// handed over. `hand_over` is called where nothing was written yet, with the folder and the name: it hands the content
-    /// over as that of any other file.
+    /// Ends a stream whose content is complete, `len` bytes with what is left out. Returns how many bytes of it were
+    /// written or handed over. `hand_over` is called where nothing was written yet, with the folder and the name: it
+    /// hands the content over as that of any other file.
     pub(in crate::tree) fn close_stream(
         self: &Arc<Shared>,
         stream: &Stream,
@@ -92,8 +92,8 @@ impl Shared {
         let result = match result {
             Ok(filled) => {
                 lane.counts.bytes += if filled == Filled::Written { written } else { 0 };
-                // The stream's final name, which may differ from the requested one. The file at the requested name may be from
-                // another program.
+                // The stream's final name, which may differ from the requested one. The file at the requested name may
+                // be from another program.
                 self.outcome.is_there(&folder, &name);
                 Ok(filled)
             }
@@ -189,7 +189,7 @@ impl Shared {
         self.done_aside(&mut lock(&self.state), folder.id, &done);
     }
 
-    /// Ends the streams that nobody has closed. What another thread is writing at this moment is waited for.
+    /// Ends the streams that are not closed. Waits for a write that another thread makes at this moment.
     pub(in crate::tree::engine) fn end_streams(self: &Arc<Shared>) {
         let left: Vec<_> = lock(&self.streams.all).values().cloned().collect();
         for stream in left {
