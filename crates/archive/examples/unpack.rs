@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let summary = match args.next() {
         Some(folder) => {
-            let tree = TreeWriter::new(folder)?;
+            let tree = TreeWriter::open(folder)?;
             let summary = Unpacker::new().unpack(input, &tree)?;
             tree.finish()?;
             summary

@@ -23,8 +23,8 @@ pub struct Entry<'a> {
     pub modified: Option<SystemTime>,
     /// User and group number, if they are kept.
     pub owner: Option<(u32, u32)>,
-    /// Why it would not be written. Reasons that depend on what is in the folder (a name that is taken, a symbolic link in
-    /// the way) are found only when it is written.
+    /// Why it would not be written. Reasons that depend on what is in the folder (a name that is taken, a symbolic link
+    /// in the way) are found only when it is written.
     pub refusal: Option<Error>,
 }
 
@@ -110,8 +110,8 @@ impl Entry<'_> {
     }
 }
 
-/// The time `seconds` and `nanos` after (or, with negative seconds, before and after) 1970. `None` if this system's clock type
-/// cannot hold it.
+/// The time `seconds` and `nanos` after (or, with negative seconds, before and after) 1970. `None` if this system's
+/// clock type cannot hold it.
 pub(crate) fn time(seconds: i64, nanos: u32) -> Option<SystemTime> {
     let whole = Duration::from_secs(seconds.unsigned_abs());
     let time =

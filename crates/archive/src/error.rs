@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::format::Compression;
-use crate::limits::Limit;
+use crate::limit::Limit;
 
-pub(crate) type Result<T> = std::result::Result<T, ErrorKind>;
+/// `std`'s result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An archive could not be read, or not to its end. What had been handed over before stays and is in the tree's report.
 #[derive(Debug)]
@@ -135,6 +136,24 @@ pub enum ErrorKind {
 impl ErrorKind {
     pub(crate) fn damaged(at: Position, cause: impl Into<String>) -> ErrorKind {
         ErrorKind::Damaged { at, entries: 0, cause: cause.into() }
+    }
+
+    /// What an entry is given up for when the archive, not the file system, is to blame.
+    pub(crate) fn of_entry(&self) -> io::Error {
+        let told = |cause: String| io::Error::new(io::ErrorKind::InvalidData, cause);
+        match self {
+            ErrorKind::Read(error) => match error.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => io::Error::new(error.kind(), error.to_string()),
+            },
+            ErrorKind::Cancelled => io::Error::new(io::ErrorKind::Interrupted, "cancelled"),
+            ErrorKind::Damaged { cause, .. } => told(format!("the archive is damaged here: {cause}")),
+            ErrorKind::Limit { limit, value, .. } => {
+                told(format!("given up: with it the archive goes over the limit of {value} for the {limit}"))
+            }
+            ErrorKind::Changed(_) => told("the archive was changed or cut short while it was being unpacked".into()),
+            other => told(other.to_string()),
+        }
     }
 
     /// Says after how many entries it happened, where that belongs to the message.

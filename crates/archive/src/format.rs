@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::tar::header::Header;
+use crate::tar_header::Header;
 
 /// What a tar is compressed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,8 +59,8 @@ impl fmt::Display for Format {
 /// How many first bytes [`detect`] looks at.
 pub(crate) const HEAD: usize = 1024;
 
-/// The format that `head`, a file's first [`HEAD`] bytes or all it has, begins. `None` may still be a zip behind a program
-/// that unpacks it.
+/// The format that `head`, a file's first [`HEAD`] bytes or all it has, begins. `None` may still be a zip behind a
+/// program that unpacks it.
 pub(crate) fn detect(head: &[u8]) -> Option<Format> {
     let compression = match head {
         [0x1f, 0x8b, ..] => Compression::Gzip,

@@ -1,5 +1,6 @@
 //! What becomes of an entry between the archive and the tree: selected or not, stripped, its rights reduced.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,8 +21,21 @@ pub(crate) struct Gate {
     pub set_id: bool,
 }
 
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Gate { strip, select, special_files, ownership, set_id } = self;
+        f.debug_struct("Gate")
+            .field("strip", strip)
+            .field("selects", &select.is_some())
+            .field("special_files", special_files)
+            .field("ownership", ownership)
+            .field("set_id", set_id)
+            .finish()
+    }
+}
+
 impl Gate {
-    /// Whether the entry at `path` is wanted. Asked once for each entry: who selects may count.
+    /// Whether the entry at `path` is wanted. Asked once for each entry: the program's `select` may count its calls.
     pub fn selects(&self, path: &Path) -> bool {
         self.select.as_ref().is_none_or(|select| select(as_matched(path)))
     }
@@ -50,8 +64,9 @@ impl Gate {
 
 /// Permissions, set-id and sticky bits.
 const ALL: u32 = 0o7777;
-/// The bits that give rights away: whoever runs the file, or makes one in the folder, does so as its owner or group. The sticky
-/// bit takes rights away (to remove what others have in a folder), and is kept like any permission.
+/// The bits that give rights away: a program runs with the rights of the file's owner or group, and what is made in a
+/// folder gets the folder's group. The sticky bit takes rights away (to remove what others have in a folder), and is
+/// kept like any permission.
 const SET_ID: u32 = 0o6000;
 
 /// A path as patterns are matched with it: `./src/` is `src`, whichever way the archive's maker named its folder.

@@ -1,69 +1,81 @@
 //! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`].
 //!
-//! - [`Unpacker::unpack`] reads an archive from a file or a stream and hands every entry to a tree, which writes them on many
-//!   threads; [`Unpacker::list`] shows what that would do.
-//! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64; stored,
-//!   deflate, deflate64, bzip2, lzma, zstd, xz). Recognised by content, never by name.
-//! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed tar is
-//!   decoded on a thread of its own, the entries of a zip on several.
+//! - [`Unpacker::unpack`] reads an archive from a file or a stream and hands every entry to a tree, which writes them
+//!   on many threads; [`Unpacker::list`] shows what that would do.
+//! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64;
+//!   stored, deflate, deflate64, bzip2, lzma, zstd, xz). Recognised by content, never by name.
+//! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed
+//!   tar is decoded on a thread of its own, the entries of a zip on several.
 //!
 //! # What an archive may try, and what stops it
 //! An archive is taken to be written by an enemy, and to be changed by another process while it is read.
 //!
-//! - *Leave the root*, by `..`, absolute paths, symbolic links and files "through" them, hard links to outside: the tree refuses
-//!   it, and its report names the entry. This crate never repairs such a path into another one, [`strip_components`]
-//!   included.
-//! - *Fill the disk or never end*: [`Limits`] on entries, bytes and ratio, on by default. An entry of a zip yields at most the
-//!   size that its directory says, and that is what the limits are asked about before anything is written.
-//! - *Fill memory*: no allocation follows a size that is only claimed. Headers before an entry may take 16 MiB, a sparse file's
-//!   map as much, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in the file.
-//! - *Crash the reader*: all numbers are checked; content is never read through the mapping in user space, so that cutting the
-//!   archive short is an error and no signal.
-//! - *Give rights away*: set-id bits, owners, devices and FIFOs are dropped or refused unless asked for. What an archive gives no
-//!   mode for gets none here, so that the tree makes it as any program would.
-//! - *Show different content to different programs*: a zip's directory is believed, not what precedes entries; pax sizes are
-//!   believed over header sizes, as GNU tar and libarchive do.
+//! - *Leave the root*, by `..`, absolute paths, symbolic links and files "through" them, hard links to outside: the
+//!   tree refuses it, and its report names the entry. This crate never repairs such a path into another one,
+//!   [`strip_components`] included.
+//! - *Fill the disk or never end*: [`Limits`] on entries, bytes and ratio, on by default. An entry of a zip yields at
+//!   most the size that its directory says, and that is what the limits are asked about before anything is written.
+//! - *Fill memory*: no allocation follows a size that is only claimed. Headers before an entry may take 16 MiB, a
+//!   sparse file's map as much, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in
+//!   the file.
+//! - *Crash the reader*: all numbers are checked; content is never read through the mapping in user space, so that
+//!   cutting the archive short is an error and no signal.
+//! - *Give rights away*: set-id bits, owners, devices and FIFOs are dropped or refused unless asked for. What an
+//!   archive gives no mode for gets none here, so that the tree makes it as any program would.
+//! - *Show different content to different programs*: a zip's directory is believed, not what precedes entries; pax
+//!   sizes are believed over header sizes, as GNU tar and libarchive do.
 //!
 //! **Not in scope**: whether content is harmless, signatures, hiding from other processes what is being unpacked.
 //!
 //! # What is kept, and what is told
-//! - *Order*: entries are handed over in the archive's order, those of a zip too, so that of several of one path the tree knows
-//!   which is the last.
-//! - *Modes*: those that are given, without set-id bits unless [asked for](Unpacker::set_id); the sticky bit stays. A tar's blank
-//!   field gives none, nor does a zip of MS-DOS or Windows; DOS's read-only bit counts on Windows only.
+//! - *Order*: entries are handed over in the archive's order, those of a zip too, so that of several of one path the
+//!   tree knows which is the last.
+//! - *Modes*: those that are given, without set-id bits unless [asked for](Options::set_id); the sticky bit stays. A
+//!   tar's blank field gives none, nor does a zip of MS-DOS or Windows; DOS's read-only bit counts on Windows only.
 //! - *Times*: a zip's without a better field is DOS's, also where that is all zeros: 31 December 1979, as unzip has it.
-//! - *Pipes in zips*: what `zip archive.zip -` read is a file, and so is every entry with content, whatever its mode says.
-//! - *Hard links* to what was not selected, stripped away or refused are errors of their entries, which name the target. They are
-//!   never made to whatever else has that name.
+//! - *Pipes in zips*: what `zip archive.zip -` read is a file, and so is every entry with content, whatever its mode
+//!   says.
+//! - *Hard links* to what was not selected, stripped away or refused are errors of their entries, which name the
+//!   target. They are never made to whatever else has that name.
 //! - *What follows*: zeros behind a tar or behind compressed data are padding. Anything else is not read, and named in
-//!   [`Summary::trailing`]: other bytes behind compressed data, by one rule for all compressions; a tar behind a tar, which
-//!   [`ignore_zeros`](Unpacker::ignore_zeros) reads; more zeros than tars are filled up with.
-//! - *Zeros alone* are an empty tar up to 1 MiB. More are space that was reserved, and zeros before other bytes are an image.
-//! - Extended attributes and access control lists are not unpacked, but [counted](Summary::with_attributes). Names of users are not
-//!   looked at.
+//!   [`Summary::trailing`]: other bytes behind compressed data, by one rule for all compressions; a tar behind a tar,
+//!   which [`ignore_zeros`](Options::ignore_zeros) reads; more zeros than tars are filled up with.
+//! - *Zeros alone* are an empty tar up to 1 MiB. More are space that was reserved, and zeros before other bytes are an
+//!   image.
+//! - Extended attributes and access control lists are not unpacked, but [counted](Summary::with_attributes). Names of
+//!   users are not looked at.
 //!
-//! [`strip_components`]: Unpacker::strip_components
+//! [`strip_components`]: Options::strip_components
 #![forbid(unsafe_code)]
 
+mod cancel;
 mod decode;
 mod entry;
 mod error;
 mod format;
 mod gate;
+mod limit;
 mod limits;
+mod number;
+mod options;
 mod parts;
 mod progress;
+mod read_at;
 mod stamp;
 mod summary;
 mod sys;
 mod tar;
+mod tar_header;
+mod target;
 mod unpacker;
 mod zip;
 
 pub use entry::{Entry, Kind};
-pub use error::{Error, ErrorKind, Position};
+pub use error::{Error, ErrorKind, Position, Result};
 pub use format::{Compression, Format};
-pub use limits::{Limit, Limits};
+pub use limit::Limit;
+pub use limits::Limits;
+pub use options::Options;
 pub use progress::InputProgress;
 pub use summary::{Summary, Trailing};
 pub use unpacker::{Input, Unpacker};

@@ -1,13 +1,12 @@
 //! What stops a bomb: limits on what an archive may unpack to, and the meter that holds an archive to them.
 
-use std::fmt;
-
 use crate::error::{ErrorKind, Result};
+use crate::limit::Limit;
 
 /// What stops a bomb and not the Linux kernel (83,731 entries, 1.4 GB, compressed 10 times).
 ///
-/// Each archive is counted by itself. Entries that are left out (by a selection, or because stripping leaves no name) count as
-/// entries, not as bytes.
+/// Each archive is counted by itself. Entries that are left out (by a selection, or because stripping leaves no name)
+/// count as entries, not as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -16,8 +15,8 @@ pub struct Limits {
     /// The most bytes of content, holes of sparse files included: not every file system has holes. Default: 1 TiB.
     pub bytes: u64,
     /// The most times larger than its compressed form an archive may become. Default: 1,000. Counted from the first
-    /// [`RATIO_FREE`](Limits::RATIO_FREE) bytes on, so that a small archive of zeros is no bomb; holes of sparse files are
-    /// not counted.
+    /// [`RATIO_FREE`](Limits::RATIO_FREE) bytes on, so that a small archive of zeros is no bomb; holes of sparse files
+    /// are not counted.
     pub ratio: u64,
 }
 
@@ -56,38 +55,6 @@ impl Default for Limits {
     }
 }
 
-/// Which of the [`Limits`] was reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// [`Limits::entries`].
-    Entries,
-    /// [`Limits::bytes`].
-    Bytes,
-    /// [`Limits::ratio`].
-    Ratio,
-}
-
-impl Limit {
-    /// The command's option that raises the limit.
-    pub fn option(self) -> &'static str {
-        match self {
-            Limit::Entries => "--max-entries",
-            Limit::Bytes => "--max-bytes",
-            Limit::Ratio => "--max-ratio",
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Limit::Entries => "number of entries",
-            Limit::Bytes => "bytes of content",
-            Limit::Ratio => "ratio of unpacked to compressed size",
-        })
-    }
-}
-
 /// Counts what one archive has come to.
 #[derive(Debug)]
 pub(crate) struct Meter {
@@ -114,7 +81,7 @@ impl Meter {
     }
 
     /// One more entry, asked before anything of it is written.
-    pub fn entry(&mut self) -> Result<()> {
+    pub fn entry(&mut self) -> Result<(), ErrorKind> {
         if self.entries >= self.limits.entries {
             return Err(ErrorKind::Limit { limit: Limit::Entries, value: self.limits.entries, entries: self.entries });
         }
@@ -123,7 +90,7 @@ impl Meter {
     }
 
     /// So many bytes of content more, asked before any of them is written.
-    pub fn content(&mut self, bytes: u64) -> Result<()> {
+    pub fn content(&mut self, bytes: u64) -> Result<(), ErrorKind> {
         let sum = self.bytes.saturating_add(bytes);
         if sum > self.limits.bytes {
             return Err(ErrorKind::Limit { limit: Limit::Bytes, value: self.limits.bytes, entries: self.entries });
@@ -134,7 +101,7 @@ impl Meter {
 }
 
 /// `unpacked` bytes came from `packed` ones: too many?
-pub(crate) fn check_ratio(limits: &Limits, unpacked: u64, packed: u64) -> Result<()> {
+pub(crate) fn check_ratio(limits: &Limits, unpacked: u64, packed: u64) -> Result<(), ErrorKind> {
     if unpacked > Limits::RATIO_FREE && unpacked / limits.ratio.max(1) > packed {
         return Err(ErrorKind::Limit { limit: Limit::Ratio, value: limits.ratio, entries: 0 });
     }

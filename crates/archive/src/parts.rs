@@ -1,4 +1,5 @@
-//! Archives that come in parts. Only the first one begins as an archive: of the others nothing but the name tells what they are.
+//! Archives that come in parts. Only the first one begins as an archive: of the others nothing but the name tells what
+//! they are.
 
 use std::path::Path;
 

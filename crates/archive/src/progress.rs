@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// How much of the input has been read. Cheap to clone: keep one and give one to [`Unpacker::progress`](crate::Unpacker::progress).
-/// Several archives read one after the other add up.
+/// How much of the input has been read. Cheap to clone: keep one and give one to
+/// [`Options::progress`](crate::Options::progress). Several archives read one after the other add up.
 #[derive(Clone, Debug, Default)]
 pub struct InputProgress(Arc<Counts>);
 

@@ -20,7 +20,7 @@ impl Stamp {
     }
 
     /// An error if another process has changed the file.
-    pub fn check(&self, file: &File) -> Result<()> {
+    pub fn check(&self, file: &File) -> Result<(), ErrorKind> {
         let now = Stamp::of(file).map_err(ErrorKind::Read)?;
         if now != *self {
             return Err(ErrorKind::Changed(io::Error::other("its length or time is not what it was")));

@@ -24,12 +24,12 @@ pub struct Summary {
     pub trailing: Option<Trailing>,
 }
 
-/// What followed an archive and was not read, shown as a sentence for its user. Padding is nothing: a tar's last record is
-/// filled with zeros, and so may be what follows compressed data.
+/// What followed an archive and was not read, shown as a sentence for its user. Padding is nothing: a tar's last record
+/// is filled with zeros, and so may be what follows compressed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trailing {
-    /// Another tar. [`Unpacker::ignore_zeros`](crate::Unpacker::ignore_zeros) reads it.
+    /// Another tar. [`Options::ignore_zeros`](crate::Options::ignore_zeros) reads it.
     Tar,
     /// Bytes after the end of the tar that are no tar.
     AfterTar,

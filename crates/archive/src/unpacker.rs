@@ -2,161 +2,90 @@
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use manyfiles::tree::TreeWriter;
 
+use crate::cancel::Cancel;
 use crate::decode::{self, Blocks};
 use crate::entry::Entry;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Compression, Format, HEAD};
-use crate::gate::Gate;
-use crate::limits::{Limits, Meter};
+use crate::limits::Meter;
+use crate::options::Options;
 use crate::parts;
-use crate::progress::InputProgress;
+use crate::read_at::read_at;
 use crate::stamp::Stamp;
 use crate::summary::{Summary, Trailing};
-use crate::tar::{self, Cancel, FileSource, StreamSource, Target};
+use crate::tar::{self, FileSource, StreamSource};
+use crate::target::Target;
 use crate::zip;
 
 /// Where an archive comes from.
 pub enum Input {
     /// A file, recognised by its content. A pipe or a device is read as a stream.
     File(PathBuf),
-    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, whose directory is at the end.
-    /// It is read on a thread of its own, which a stream that neither ends nor sends may outlive the call on.
+    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, whose directory is at
+    /// the end. It is read on a thread of its own, which a stream that neither ends nor sends may outlive the call on.
     Stream(Box<dyn Read + Send>),
 }
 
-/// How archives are unpacked: choices, to be followed by [`unpack`](Unpacker::unpack) or [`list`](Unpacker::list), once per
-/// archive.
+/// Unpacks archives, each by one call of [`unpack`](Unpacker::unpack) or [`list`](Unpacker::list).
 ///
 /// ```no_run
 /// use manyfiles::tree::TreeWriter;
 /// use manyfiles_archive::{Input, Unpacker};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let tree = TreeWriter::new("linux")?;
-/// let summary = Unpacker::new().strip_components(1).unpack(Input::File("linux-6.1.tar.xz".into()), &tree)?;
+/// let tree = TreeWriter::open("linux")?;
+/// let unpacker = Unpacker::options().strip_components(1).build();
+/// let summary = unpacker.unpack(Input::File("linux-6.1.tar.xz".into()), &tree)?;
 /// let report = tree.finish()?;
 /// println!("{}: {} entries, {} files written", summary.format, summary.entries, report.files);
 /// # Ok(()) }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug, Default)]
 pub struct Unpacker {
-    gate: Gate,
-    ignore_zeros: bool,
-    limits: Limits,
-    threads: usize,
-    progress: InputProgress,
+    options: Options,
 }
 
-impl Default for Unpacker {
-    fn default() -> Self {
-        Unpacker {
-            gate: Gate::default(),
-            ignore_zeros: false,
-            limits: Limits::default(),
-            threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-            progress: InputProgress::default(),
-        }
+impl Options {
+    /// The unpacker.
+    pub fn build(self) -> Unpacker {
+        Unpacker { options: self }
     }
 }
 
 impl Unpacker {
-    /// Default choices: everything is unpacked but ownership, set-id bits, devices and FIFOs, within default [`Limits`].
+    /// With default [`Options`]: everything is unpacked but ownership, set-id bits, devices and FIFOs, within default
+    /// [`Limits`](crate::Limits).
     pub fn new() -> Unpacker {
         Unpacker::default()
     }
 
-    /// Leaves the first `count` components of each path away, as tar's option of this name does. Entries that have no more than
-    /// that are left out. A path that is absolute, or has a `..` among these components, is refused, not mended. Default: 0.
-    #[must_use]
-    pub fn strip_components(mut self, count: usize) -> Self {
-        self.gate.strip = count;
-        self
-    }
-
-    /// Unpacks only entries for whose path `select` says `true`. The path is the archive's, before stripping, but without `./`
-    /// before it and slashes behind it. May be called from several threads. Default: all.
-    #[must_use]
-    pub fn select(mut self, select: Arc<dyn Fn(&Path) -> bool + Send + Sync>) -> Self {
-        self.gate.select = Some(select);
-        self
-    }
-
-    /// What stops a bomb.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// How many threads decode the entries of a zip. Default: one per core. (A compressed tar is decoded by one thread; an xz
-    /// of several blocks by one per core.)
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
-        self
-    }
-
-    /// Makes device nodes and FIFOs instead of refusing them. Default: no.
-    #[must_use]
-    pub fn special_files(mut self, special_files: bool) -> Self {
-        self.gate.special_files = special_files;
-        self
-    }
-
-    /// Gives entries the user and group numbers that the archive has for them. (Names of users are not looked at.) Default: no.
-    #[must_use]
-    pub fn ownership(mut self, ownership: bool) -> Self {
-        self.gate.ownership = ownership;
-        self
-    }
-
-    /// Reads on behind the end of a tar if another one follows, however many zeros are between: tars that were joined, as GNU
-    /// tar's option of this name does. Default: no; then what follows is named in the [`Summary`].
-    #[must_use]
-    pub fn ignore_zeros(mut self, ignore_zeros: bool) -> Self {
-        self.ignore_zeros = ignore_zeros;
-        self
-    }
-
-    /// Keeps set-user-id and set-group-id bits, of files and of folders. Default: no. (The sticky bit is always kept: it only
-    /// takes rights away.)
-    #[must_use]
-    pub fn set_id(mut self, set_id: bool) -> Self {
-        self.gate.set_id = set_id;
-        self
-    }
-
-    /// Counts into `progress` what is read.
-    #[must_use]
-    pub fn progress(mut self, progress: InputProgress) -> Self {
-        self.progress = progress;
-        self
+    /// The choices, to be followed by [`build`](Options::build).
+    pub fn options() -> Options {
+        Options::default()
     }
 
     /// Reads `input` to its end and hands every entry to `tree`, as long as that is not cancelled.
     ///
-    /// Entries that are refused or damaged are in the tree's report, with those that could not be written; an `Err` says that the
-    /// archive could not be read, or not to its end. What was handed over before stays.
+    /// Entries that are refused or damaged are in the tree's report, with those that could not be written; an `Err`
+    /// says that the archive could not be read, or not to its end. What was handed over before stays.
     ///
-    /// Entries are handed over in the archive's order, whichever thread has decoded them, so that what becomes of a second one
-    /// of one path is up to the tree.
-    pub fn unpack(&self, input: Input, tree: &TreeWriter) -> std::result::Result<Summary, Error> {
+    /// Entries are handed over in the archive's order, whichever thread has decoded them, so that what becomes of a
+    /// second one of one path is up to the tree.
+    pub fn unpack(&self, input: Input, tree: &TreeWriter) -> Result<Summary> {
         self.read(input, Target::Tree(tree), Cancel(Some(tree.canceller())))
     }
 
-    /// Reads `input` to its end and shows every entry that [`unpack`](Unpacker::unpack) would hand over or refuse. Of a zip only
-    /// the directory is read, so that damaged content is not noticed.
-    pub fn list(&self, input: Input, visit: &mut dyn FnMut(&Entry<'_>)) -> std::result::Result<Summary, Error> {
+    /// Reads `input` to its end and shows every entry that [`unpack`](Unpacker::unpack) would hand over or refuse. Of a
+    /// zip only the directory is read, so that damaged content is not noticed.
+    pub fn list(&self, input: Input, visit: &mut dyn FnMut(&Entry<'_>)) -> Result<Summary> {
         self.read(input, Target::List(visit), Cancel::default())
     }
 
-    fn read(&self, input: Input, target: Target<'_>, cancel: Cancel) -> std::result::Result<Summary, Error> {
+    fn read(&self, input: Input, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
         let name = match &input {
             Input::File(path) => path.clone(),
             Input::Stream(_) => "-".into(),
@@ -168,7 +97,7 @@ impl Unpacker {
         .map_err(|kind| Error::new(name, kind))
     }
 
-    fn read_file(&self, path: &Path, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
+    fn read_file(&self, path: &Path, target: Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
         let mut file = match File::open(path) {
             Ok(file) => file,
             // Windows does not open folders.
@@ -188,21 +117,21 @@ impl Unpacker {
             return Err(ErrorKind::Empty);
         }
         let mut head = vec![0; len.min(HEAD as u64) as usize];
-        tar::read_at(&file, &mut head, 0)?;
-        self.progress.opened(Some(len));
+        read_at(&file, &mut head, 0)?;
+        self.options.progress.opened(Some(len));
         match format::detect(&head) {
             // What begins with zeros may be anything: something that a zip is behind, for one.
             Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&file, len)? => {
                 self.read_zip(file, stamp, target, &cancel)
             }
             Some(Format::Tar(None)) => {
-                let source = FileSource::new(file, self.progress.clone()).map_err(ErrorKind::Open)?;
+                let source = FileSource::new(file, path, self.options.progress.clone()).map_err(ErrorKind::Open)?;
                 self.read_tar(source, None, target, &cancel).1
             }
             Some(Format::Tar(Some(_))) => {
                 // On Windows a read by position moves the position.
                 file.rewind().map_err(ErrorKind::Read)?;
-                self.read_blocks(decode::Input::new(Box::new(file), self.progress.clone()), target, cancel)
+                self.read_blocks(decode::Input::new(Box::new(file), self.options.progress.clone()), target, cancel)
             }
             Some(Format::Zip) => self.read_zip(file, stamp, target, &cancel),
             // A zip may have anything before it, a program that unpacks it for one.
@@ -211,13 +140,18 @@ impl Unpacker {
         }
     }
 
-    fn read_stream(&self, stream: Box<dyn Read + Send>, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
-        self.progress.opened(None);
-        self.read_blocks(decode::Input::new(stream, self.progress.clone()), target, cancel)
+    fn read_stream(
+        &self,
+        stream: Box<dyn Read + Send>,
+        target: Target<'_>,
+        cancel: Cancel,
+    ) -> Result<Summary, ErrorKind> {
+        self.options.progress.opened(None);
+        self.read_blocks(decode::Input::new(stream, self.options.progress.clone()), target, cancel)
     }
 
     /// Reads what may keep its reader waiting, so that another thread does.
-    fn read_blocks(&self, input: decode::Input, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
+    fn read_blocks(&self, input: decode::Input, target: Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
         let mut blocks = Blocks::start(input).map_err(ErrorKind::Read)?;
         let (detected, head) = blocks.format(&cancel)?;
         let compression = match detected {
@@ -228,7 +162,7 @@ impl Unpacker {
                 return Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None });
             }
         };
-        let source = StreamSource::new(blocks, compression.map(|_| self.limits), cancel.clone());
+        let source = StreamSource::new(blocks, compression.map(|_| self.options.limits), cancel.clone());
         let (source, summary) = self.read_tar(source, compression, target, &cancel);
         let mut summary = summary.map_err(|kind| match kind {
             ErrorKind::NotAnArchive { looks_like, .. } => ErrorKind::NotAnArchive { looks_like, compression },
@@ -246,18 +180,31 @@ impl Unpacker {
         compression: Option<Compression>,
         mut target: Target<'_>,
         cancel: &Cancel,
-    ) -> (S, Result<Summary>) {
-        let mut meter = Meter::new(self.limits);
-        let (source, read) = tar::read(source, &self.gate, self.ignore_zeros, &mut meter, &mut target, cancel);
+    ) -> (S, Result<Summary, ErrorKind>) {
+        let mut meter = Meter::new(self.options.limits);
+        let (source, read) =
+            tar::read(source, &self.options.gate, self.options.ignore_zeros, &mut meter, &mut target, cancel);
         let summary = read.map(|trailing| summary(Format::Tar(compression), &meter, trailing));
         (source, summary.map_err(|kind| kind.after(meter.entries)))
     }
 
-    fn read_zip(&self, file: File, stamp: Stamp, mut target: Target<'_>, cancel: &Cancel) -> Result<Summary> {
-        let mut meter = Meter::new(self.limits);
-        let archive =
-            zip::Archive { file: &file, stamp, limits: &self.limits, gate: &self.gate, progress: &self.progress };
-        zip::read(&archive, self.threads, &mut meter, &mut target, cancel).map_err(|kind| kind.after(meter.entries))?;
+    fn read_zip(
+        &self,
+        file: File,
+        stamp: Stamp,
+        mut target: Target<'_>,
+        cancel: &Cancel,
+    ) -> Result<Summary, ErrorKind> {
+        let mut meter = Meter::new(self.options.limits);
+        let archive = zip::Archive {
+            file: &file,
+            stamp,
+            limits: &self.options.limits,
+            gate: &self.options.gate,
+            progress: &self.options.progress,
+        };
+        zip::read(&archive, self.options.threads, &mut meter, &mut target, cancel)
+            .map_err(|kind| kind.after(meter.entries))?;
         Ok(summary(Format::Zip, &meter, None))
     }
 }

@@ -32,7 +32,7 @@ fn refused(unpacker: &Unpacker, archive: &[u8]) -> (Vec<String>, Vec<String>) {
 }
 
 fn all_but(name: &'static str) -> Unpacker {
-    Unpacker::new().select(Arc::new(move |path| path != Path::new(name)))
+    Unpacker::options().select(Arc::new(move |path| path != Path::new(name))).build()
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_link_to_what_stripping_leaves_no_name_of_is_refused_with_the_whole_path() {
         .file("sub/deep/c", b"x")
         .entry(b'1', "sub/deep/d", "sub/deep/c", b"")
         .end();
-    let (files, failures) = refused(&Unpacker::new().strip_components(2), &tar);
+    let (files, failures) = refused(&Unpacker::options().strip_components(2).build(), &tar);
     assert_eq!(files, ["c", "d"]);
     let [failure] = &failures[..] else { panic!("{failures:?}") };
     assert!(failure.contains("links to sub/a, of which --strip-components 2 leaves no name"), "{failure}");
@@ -98,7 +98,7 @@ fn a_link_to_what_stripping_leaves_no_name_of_is_refused_with_the_whole_path() {
 fn stripping_that_leaves_no_name_of_any_entry_is_counted_apart_from_the_selection() {
     let tar = Tar::default().file("a", b"x").file("b/c", b"x").entry(b'5', "b/./", "", b"").file("d", b"x").end();
     let select = Arc::new(|path: &Path| path != Path::new("d"));
-    let unpacker = Unpacker::new().strip_components(1).select(select);
+    let unpacker = Unpacker::options().strip_components(1).select(select).build();
     let mut listed = Vec::new();
     let summary = unpacker.list(stream_of(tar), &mut |entry| listed.push(entry.path.to_owned())).unwrap();
     assert_eq!(listed, [Path::new("c")], "a folder of which '.' is left is none");
@@ -130,7 +130,7 @@ fn who_selects_is_asked_once_for_each_entry() {
         by.lock().unwrap().push(path.to_string_lossy().into_owned());
         true
     });
-    let unpacker = Unpacker::new().select(select);
+    let unpacker = Unpacker::options().select(select).build();
     let place = Place::new();
     assert!(place.unpack_as(unpacker.clone(), stream_of(&tar[..])).1.is_complete());
     assert_eq!(*asked.lock().unwrap(), ["a", "b", "c"]);

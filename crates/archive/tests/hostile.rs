@@ -138,7 +138,7 @@ fn stripping_applies_to_hard_links_and_does_not_mend_hostile_paths() {
         .file("/top/d", b"hostile")
         .file("alone", b"x");
     let place = Place::new();
-    let (result, report) = place.unpack_as(Unpacker::new().strip_components(1), stream_of(tar.end()));
+    let (result, report) = place.unpack_as(Unpacker::options().strip_components(1).build(), stream_of(tar.end()));
     place.assert_nothing_outside();
     assert_eq!(place.files(), ["a", "b"]);
     assert_eq!(report.failures.len(), 3, "{:?}", report.failures);
@@ -154,7 +154,7 @@ fn devices_and_fifos_are_refused_unless_asked_for() {
     assert_eq!(failures, [refused("disk"), refused("fifo"), refused("null")]);
 
     let fifo = Tar::default().entry(b'6', "fifo", "", b"").end();
-    let (place, _, report) = unpack_whole(Unpacker::new().special_files(true), stream_of(fifo));
+    let (place, _, report) = unpack_whole(Unpacker::options().special_files(true).build(), stream_of(fifo));
     assert_eq!(report.nodes, 1);
     assert_eq!(Tree::read(place.root()).unwrap().entries[Path::new("fifo")].kind, manyfiles_testkit::Kind::Fifo);
 }
@@ -173,7 +173,7 @@ fn set_id_bits_and_owners_are_dropped_unless_asked_for() {
         seen.unwrap()
     };
     assert_eq!(listed(Unpacker::new()), (Some(0o755), None));
-    assert_eq!(listed(Unpacker::new().set_id(true).ownership(true)), (Some(0o6755), Some((1000, 1001))));
+    assert_eq!(listed(Unpacker::options().set_id(true).ownership(true).build()), (Some(0o6755), Some((1000, 1001))));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn sizes_of_more_than_any_disk_go_over_the_limit_and_without_one_are_damage() {
     }
     for input in [Input::File(path), stream_of(tar)] {
         let place = Place::new();
-        let (result, report) = place.unpack_as(Unpacker::new().limits(Limits::NONE), input);
+        let (result, report) = place.unpack_as(Unpacker::options().limits(Limits::NONE).build(), input);
         assert_damaged(&result);
         assert_eq!(place.files(), ["good"]);
         assert_eq!(report.failures.len(), 1, "the entry that is cut short is named");
@@ -373,12 +373,12 @@ fn limits_stop_before_what_goes_over_them() {
     let tar = tar.end();
     for (limits, files) in [(Limits::default().entries(3), 3), (Limits::default().bytes(450), 4)] {
         let place = Place::new();
-        let (result, report) = place.unpack_as(Unpacker::new().limits(limits), stream_of(&tar[..]));
+        let (result, report) = place.unpack_as(Unpacker::options().limits(limits).build(), stream_of(&tar[..]));
         let error = result.unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
         assert_eq!((report.files, place.files().len()), (files, files as usize));
     }
-    unpack_whole(Unpacker::new().limits(Limits::default().entries(10).bytes(1000)), stream_of(tar));
+    unpack_whole(Unpacker::options().limits(Limits::default().entries(10).bytes(1000)).build(), stream_of(tar));
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn a_bomb_is_stopped_by_its_ratio_even_behind_the_end_of_the_tar() {
         assert!(matches!(error.kind(), ErrorKind::Limit { limit: Limit::Ratio, value: 1000, .. }), "{error}");
         assert_eq!(place.files(), ["small"], "the bomb is not left behind");
         assert!(report.bytes < Limits::RATIO_FREE);
-        unpack_whole(Unpacker::new().limits(Limits::default().ratio(u64::MAX)), stream_of(archive));
+        unpack_whole(Unpacker::options().limits(Limits::default().ratio(u64::MAX)).build(), stream_of(archive));
     }
 }
 
@@ -440,7 +440,7 @@ fn an_archive_that_is_cut_short_meanwhile_is_an_error_and_no_signal() {
         }
         true
     });
-    let (result, report) = place.unpack_as(Unpacker::new().select(cut), Input::File(path));
+    let (result, report) = place.unpack_as(Unpacker::options().select(cut).build(), Input::File(path));
     let error = result.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Changed(_)), "{error}");
     assert!(report.files < 200);
@@ -463,7 +463,7 @@ fn a_cancelled_tree_ends_the_reading() {
         }
         true
     });
-    let error = Unpacker::new().select(select).unpack(stream_of(tar.end()), &tree).unwrap_err();
+    let error = Unpacker::options().select(select).build().unpack(stream_of(tar.end()), &tree).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Cancelled));
     let report = tree.finish().unwrap_err().into_report();
     assert!(report.cancelled && report.files < 100);

@@ -208,11 +208,11 @@ fn progress_ends_at_the_total_and_adds_up() {
     let mut total = 0;
     for bytes in [&tar, &packed] {
         let (_temp, path) = file_of(bytes);
-        unpack_whole(Unpacker::new().progress(progress.clone()), Input::File(path));
+        unpack_whole(Unpacker::options().progress(progress.clone()).build(), Input::File(path));
         total += bytes.len() as u64;
         assert_eq!((progress.read(), progress.total()), (total, Some(total)));
     }
-    unpack_whole(Unpacker::new().progress(progress.clone()), stream_of(&tar[..]));
+    unpack_whole(Unpacker::options().progress(progress.clone()).build(), stream_of(&tar[..]));
     assert_eq!((progress.read(), progress.total()), (total + tar.len() as u64, None));
 }
 

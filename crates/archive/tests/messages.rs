@@ -33,7 +33,8 @@ fn failures(archive: &[u8], is_tar: bool) -> Vec<manyfiles::Error> {
 fn an_entry_that_goes_over_a_limit_is_not_called_damaged() {
     let zeros = vec![0; 100 << 20];
     let tar = zstd::encode_all(&Tar::default().file("bomb", &zeros).end()[..], 1).unwrap();
-    let (result, report) = Place::new().unpack_as(Unpacker::new().limits(Limits::default().ratio(10)), stream_of(tar));
+    let (result, report) =
+        Place::new().unpack_as(Unpacker::options().limits(Limits::default().ratio(10)).build(), stream_of(tar));
     assert!(result.unwrap_err().to_string().contains("--max-ratio"));
     let [failure] = &report.failures[..] else { panic!("{:?}", report.failures) };
     let failure = failure.to_string();

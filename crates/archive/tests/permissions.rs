@@ -141,7 +141,7 @@ fn a_folder_whose_entry_comes_after_its_files_has_the_mode_that_it_gives() {
 
 #[test]
 fn the_sticky_bit_is_kept_and_set_id_bits_only_if_asked_for() {
-    let (plain, asked) = (Unpacker::new(), Unpacker::new().set_id(true));
+    let (plain, asked) = (Unpacker::new(), Unpacker::options().set_id(true).build());
     for kind in [b'0', b'5'] {
         let name = if kind == b'5' { "a/" } else { "a" };
         for (field, usual, with_set_id) in [
@@ -187,7 +187,7 @@ fn set_id_bits_that_are_asked_for_arrive_on_files_and_folders() {
     file[100..107].copy_from_slice(b"0004755");
     Tar::seal(&mut file);
     let tar = Tar::default().block(&folder).block(&file).end();
-    let (place, ..) = unpack_whole(Unpacker::new().set_id(true), stream_of(&tar[..]));
+    let (place, ..) = unpack_whole(Unpacker::options().set_id(true).build(), stream_of(&tar[..]));
     assert_eq!(mode_of(&place.root().join("folder")), 0o2755);
     assert_eq!(mode_of(&place.root().join("file")), 0o4755);
     let (place, ..) = unpack_whole(Unpacker::new(), stream_of(tar));

@@ -29,7 +29,7 @@ fn under_every_policy(input: impl Fn() -> Input, check: impl Fn(&Path)) {
         println!("{policy:?}");
         let place = Place::new();
         let tree = TreeWriter::options().on_conflict(policy).last_wins(true).open(place.root()).unwrap();
-        Unpacker::new().threads(8).unpack(input(), &tree).unwrap();
+        Unpacker::options().threads(8).build().unpack(input(), &tree).unwrap();
         assert_eq!(tree.finish().unwrap().skipped, 0, "nothing was there before");
         check(&place.root());
     }

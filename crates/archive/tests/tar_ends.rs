@@ -15,7 +15,7 @@ fn unpacked(bytes: &[u8], ignore_zeros: bool) -> (Vec<String>, Summary) {
     let (_temp, path) = file_of(bytes);
     let mut outcomes = Vec::new();
     for input in [Input::File(path), stream_of(bytes), stream_of(zstd::encode_all(bytes, 1).unwrap())] {
-        let (place, mut summary, _) = unpack_whole(Unpacker::new().ignore_zeros(ignore_zeros), input);
+        let (place, mut summary, _) = unpack_whole(Unpacker::options().ignore_zeros(ignore_zeros).build(), input);
         summary.format = manyfiles_archive::Format::Tar(None);
         outcomes.push((place.files(), summary));
     }
@@ -88,7 +88,11 @@ fn a_global_header_of_one_tar_says_nothing_of_the_next() {
     let first = Tar::default().entry(b'g', "global", "", global).file("a", b"x").end();
     let mut times = Vec::new();
     let joined = stream_of([first, tar(&["b"])].concat());
-    Unpacker::new().ignore_zeros(true).list(joined, &mut |entry| times.push(entry.modified.unwrap())).unwrap();
+    Unpacker::options()
+        .ignore_zeros(true)
+        .build()
+        .list(joined, &mut |entry| times.push(entry.modified.unwrap()))
+        .unwrap();
     let at = |seconds| std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
     assert_eq!(times, [at(555), at(1)]);
 }
@@ -100,7 +104,7 @@ fn damage_behind_the_end_is_damage_if_it_is_read() {
     joined[len - 2048] ^= 1; // In the header of "c".
     assert_eq!(unpacked(&joined, false).1.trailing, Some(Trailing::Tar));
     let place = Place::new();
-    let (result, _) = place.unpack_as(Unpacker::new().ignore_zeros(true), stream_of(joined));
+    let (result, _) = place.unpack_as(Unpacker::options().ignore_zeros(true).build(), stream_of(joined));
     assert_damaged(&result);
     assert_eq!(place.files(), ["a", "b"]);
 }
@@ -134,7 +138,7 @@ fn joined_tars_are_what_gnu_tar_reads_with_the_same_option() {
     let place = Place::new();
     let overwrite = manyfiles::tree::OnConflict::Overwrite;
     let tree = manyfiles::tree::Options::default().on_conflict(overwrite).open(place.root()).unwrap();
-    Unpacker::new().ignore_zeros(true).unpack(Input::File(path), &tree).unwrap();
+    Unpacker::options().ignore_zeros(true).build().unpack(Input::File(path), &tree).unwrap();
     tree.finish().unwrap();
     Tree::read(expected.path()).unwrap().assert_same(&Tree::read(place.root()).unwrap(), Compare::ALL_BUT_TIMES);
 }

@@ -119,7 +119,8 @@ fn components_are_stripped_from_entries_and_from_hard_links() {
     let archive = sample.path().join("archive");
     run(Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(sample.path()).arg("sample"), false);
     for count in [1, 2] {
-        let (place, summary, _) = unpack_whole(Unpacker::new().strip_components(count), Input::File(archive.clone()));
+        let (place, summary, _) =
+            unpack_whole(Unpacker::options().strip_components(count).build(), Input::File(archive.clone()));
         let expected = manyfiles_testkit::scratch().unwrap();
         let strip = format!("--strip-components={count}");
         run(Command::new("tar").arg("-xpf").arg(&archive).arg(strip).arg("-C").arg(expected.path()), false);
@@ -140,8 +141,10 @@ fn what_is_listed_is_what_is_unpacked() {
         Command::new("tar").args(["--format=pax", "-cf"]).arg(&archive).arg("-C").arg(sample.path()).arg("sample"),
         false,
     );
-    let unpacker =
-        Unpacker::new().strip_components(1).select(std::sync::Arc::new(|path| !path.starts_with("sample/many")));
+    let unpacker = Unpacker::options()
+        .strip_components(1)
+        .select(std::sync::Arc::new(|path| !path.starts_with("sample/many")))
+        .build();
     let mut listed = Vec::new();
     let mut bytes = 0;
     let summary = unpacker

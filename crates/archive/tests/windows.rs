@@ -135,7 +135,7 @@ fn a_zip_is_read_by_several_threads_and_a_name_that_is_not_unicode_is_read_as_ms
     let mut entries: Vec<_> = names.iter().zip(&contents).map(|(name, content)| (&name[..], &content[..])).collect();
     entries.push((b"caf\x82", b"x"));
     let (_temp, path) = file_of(&zip(&entries));
-    let (place, _, report) = unpack_whole(Unpacker::new().threads(4), Input::File(path));
+    let (place, _, report) = unpack_whole(Unpacker::options().threads(4).build(), Input::File(path));
     assert_eq!(report.files, 101);
     for (n, content) in contents.iter().enumerate() {
         assert!(fs::read(place.root().join(format!("folder/{n}"))).unwrap() == *content, "{n}");
@@ -150,7 +150,7 @@ fn a_device_is_refused_and_made_even_if_asked_for_is_an_error_that_says_why() {
     let (_, report) = place.unpack(stream_of(tar.clone()));
     assert_eq!(report.failures[0].refusal(), Some(Refusal::UnwantedKind));
     let place = Place::new();
-    let (_, report) = place.unpack_as(Unpacker::new().special_files(true), stream_of(tar));
+    let (_, report) = place.unpack_as(Unpacker::options().special_files(true).build(), stream_of(tar));
     assert!(report.failures[0].to_string().contains("hold no devices"), "{report:?}");
 }
 

@@ -23,7 +23,8 @@ const COMPARE: Compare = Compare { modes: true, times: false, hard_links: false 
 fn assert_is(expected: &Path, archive: &Path) {
     let mut summaries = Vec::new();
     for threads in [1, 4] {
-        let (place, summary, _) = unpack_whole(Unpacker::new().threads(threads), Input::File(archive.into()));
+        let (place, summary, _) =
+            unpack_whole(Unpacker::options().threads(threads).build(), Input::File(archive.into()));
         Tree::read(expected).unwrap().assert_same(&Tree::read(place.root()).unwrap(), COMPARE);
         assert_eq!(summary.format.to_string(), "zip");
         summaries.push(summary);
@@ -317,7 +318,7 @@ fn two_entries_with_one_name_are_handed_over_in_order() {
     let (_temp, path) = file_of(&zip.end());
     let place = Place::new();
     let tree = manyfiles::tree::Options::default().on_conflict(OnConflict::Overwrite).open(place.root()).unwrap();
-    Unpacker::new().threads(8).unpack(Input::File(path.clone()), &tree).unwrap();
+    Unpacker::options().threads(8).build().unpack(Input::File(path.clone()), &tree).unwrap();
     tree.finish().unwrap();
     assert_eq!(fs::read(place.root().join("twice")).unwrap().len(), 200_000 - 199_000, "the last one wins");
 
@@ -359,11 +360,14 @@ fn limits_are_asked_before_anything_is_written() {
     let (_temp, path) = file_of(&zip);
     for limits in [Limits::default().entries(1), Limits::default().bytes(1999)] {
         let place = Place::new();
-        let (result, report) = place.unpack_as(Unpacker::new().limits(limits), Input::File(path.clone()));
+        let (result, report) = place.unpack_as(Unpacker::options().limits(limits).build(), Input::File(path.clone()));
         assert!(matches!(result.unwrap_err().kind(), ErrorKind::Limit { .. }));
         assert_eq!(report.files, 0);
     }
-    let only_a = Unpacker::new().limits(Limits::default().bytes(1000)).select(Arc::new(|path| path == Path::new("a")));
+    let only_a = Unpacker::options()
+        .limits(Limits::default().bytes(1000))
+        .select(Arc::new(|path| path == Path::new("a")))
+        .build();
     let (place, ..) = unpack_whole(only_a, Input::File(path));
     assert_eq!(place.files(), ["a"]);
 }
@@ -406,7 +410,7 @@ fn a_zip_that_is_cut_short_meanwhile_is_an_error() {
         true
     });
     let place = Place::new();
-    let (result, report) = place.unpack_as(Unpacker::new().select(cut), Input::File(path));
+    let (result, report) = place.unpack_as(Unpacker::options().select(cut).build(), Input::File(path));
     assert!(matches!(result.unwrap_err().kind(), ErrorKind::Changed(_)));
     assert_eq!(place.files().len() as u64, report.files, "nothing that is cut short stays");
     assert_eq!(report.files + report.failures.len() as u64, 100);

@@ -119,7 +119,7 @@ fn who_selects_is_asked_once_for_each_entry() {
         by.lock().unwrap().push(path.to_string_lossy().into_owned());
         true
     });
-    unpack_whole(Unpacker::new().threads(4).select(select), Input::File(path));
+    unpack_whole(Unpacker::options().threads(4).select(select).build(), Input::File(path));
     assert_eq!(*asked.lock().unwrap(), (0..100).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
@@ -173,7 +173,7 @@ proptest! {
                 let options =
                     TreeWriter::options().on_conflict(policy.clone()).last_wins(last_wins).exact_permissions(true);
                 let tree = options.open(place.root()).unwrap();
-                Unpacker::new().threads(threads).unpack(Input::File(path.clone()), &tree).unwrap();
+                Unpacker::options().threads(threads).build().unpack(Input::File(path.clone()), &tree).unwrap();
                 let report = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
                 place.assert_nothing_outside();
                 // Whether a long file is made under its name or beside it is a matter of time, and so what fails.

@@ -66,7 +66,7 @@ impl Peer {
 }
 
 fn tree_writer(corpus: &Corpus, root: &Path) -> Result<()> {
-    let tree = TreeWriter::new(root)?;
+    let tree = TreeWriter::open(root)?;
     for (path, bytes) in &corpus.files {
         tree.file(path, Arc::clone(bytes))?;
     }

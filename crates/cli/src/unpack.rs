@@ -64,7 +64,7 @@ impl Unpack {
             .entries(self.args.max_entries.0)
             .bytes(self.args.max_bytes.0)
             .ratio(self.args.max_ratio.0);
-        let mut unpacker = Unpacker::new()
+        let mut choices = Unpacker::options()
             .strip_components(options.strip_components)
             .limits(limits)
             .special_files(options.special_files)
@@ -73,11 +73,11 @@ impl Unpack {
             .ignore_zeros(self.args.ignore_zeros)
             .progress(self.progress.clone());
         if options.jobs > 0 {
-            unpacker = unpacker.threads(options.jobs);
+            choices = choices.threads(options.jobs);
         }
         if !self.filter.is_open() || name.is_some() {
             let filter = self.filter.clone();
-            unpacker = unpacker.select(Arc::new(move |path| {
+            choices = choices.select(Arc::new(move |path| {
                 let selected = filter.selects(path);
                 if let Some(name) = name.as_ref().filter(|_| selected) {
                     name(path);
@@ -85,7 +85,7 @@ impl Unpack {
                 selected
             }));
         }
-        unpacker
+        choices.build()
     }
 }
 

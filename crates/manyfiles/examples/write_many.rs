@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
 
     let start = Instant::now();
-    let tree = TreeWriter::new(folder)?;
+    let tree = TreeWriter::open(folder)?;
     for n in 0..files {
         // An error here says only that the path was refused or the writing cancelled; the report has it too.
         tree.file(format!("{:04}/{n}.txt", n / PER_FOLDER), format!("This is file number {n}.\n"))?;

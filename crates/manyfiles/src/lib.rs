@@ -28,7 +28,7 @@
 //! # let root = temp.path().join("site");
 //! use manyfiles::tree::TreeWriter;
 //!
-//! let tree = TreeWriter::new(&root)?;
+//! let tree = TreeWriter::open(&root)?;
 //! for n in 0..1000 {
 //!     tree.file(format!("page/{n}.html"), format!("<p>{n}</p>"))?;
 //! }

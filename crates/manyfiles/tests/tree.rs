@@ -29,7 +29,7 @@ fn fewer_on_windows(count: usize) -> usize {
 fn tens_of_thousands_of_files_in_thousands_of_folders_arrive_in_any_order_from_many_threads() {
     let corpus = Corpus::source_tree("W2", fewer_on_windows(50_000), fewer_on_windows(2_954), 1);
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path().join("out")).unwrap();
+    let tree = TreeWriter::open(temp.path().join("out")).unwrap();
     std::thread::scope(|scope| {
         for part in 0..4 {
             let (tree, corpus) = (&tree, &corpus);
@@ -49,7 +49,7 @@ fn tens_of_thousands_of_files_in_thousands_of_folders_arrive_in_any_order_from_m
 fn one_large_folder_arrives_through_the_pipeline() {
     let corpus = Corpus::one_folder("one", fewer_on_windows(20_000), 2);
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     for file in &corpus.files {
         tree.file(&file.0, file.1.clone()).unwrap();
     }
@@ -63,7 +63,7 @@ fn every_form_of_content_is_written_as_it_is() {
     let source = temp.path().join("source");
     std::fs::write(&source, b"copied").unwrap();
     let root = temp.path().join("out");
-    let tree = TreeWriter::new(&root).unwrap();
+    let tree = TreeWriter::open(&root).unwrap();
     let long: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
     tree.file("vec", long.clone()).unwrap();
     tree.file("string", String::from("text")).unwrap();
@@ -150,7 +150,7 @@ fn the_umask_holds_unless_exact_permissions_are_asked_for() {
 fn a_fifo_is_made_and_counted() {
     use std::os::unix::fs::FileTypeExt;
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     tree.node("d/pipe", Node::Fifo, Metadata::default().mode(0o600)).unwrap();
     assert_eq!(tree.finish().unwrap().nodes, 1);
     assert!(std::fs::metadata(temp.path().join("d/pipe")).unwrap().file_type().is_fifo());
@@ -168,7 +168,7 @@ fn a_copy_keeps_permissions_times_and_holes() {
     file.set_len(9 << 20).unwrap();
     file.set_permissions(PermissionsExt::from_mode(0o640)).unwrap();
     file.set_modified(at(77)).unwrap();
-    let tree = TreeWriter::new(temp.path().join("out")).unwrap();
+    let tree = TreeWriter::open(temp.path().join("out")).unwrap();
     tree.file("copy", Content::copy_of(&source)).unwrap();
     tree.file_with("dated", Content::copy_of(&source), Metadata::default().modified(at(78))).unwrap();
     tree.finish().unwrap();
@@ -210,7 +210,7 @@ fn a_file_that_nobody_may_write_is_read_only_and_folders_get_their_times_last() 
 #[cfg(windows)]
 fn what_windows_has_not_is_an_error_that_says_so() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     tree.node("pipe", manyfiles::tree::Node::Fifo, Metadata::default()).unwrap();
     tree.file_with("owned", "x", Metadata::default().owner(1, 1)).unwrap();
     let report = tree.finish().unwrap_err().into_report();
@@ -234,7 +234,7 @@ fn a_copy_in_a_path_of_any_length_has_its_bytes_and_time() {
     std::fs::File::options().write(true).open(&source).unwrap().set_modified(at(77)).unwrap();
     let deep = ["a folder whose name is forty characters.x"; 12].join("/");
     assert!(deep.len() > 260, "longer than a Windows path once could be");
-    let tree = TreeWriter::new(temp.path().join("out")).unwrap();
+    let tree = TreeWriter::open(temp.path().join("out")).unwrap();
     tree.file(format!("{deep}/copy"), Content::copy_of(&source)).unwrap();
     tree.finish().unwrap();
     let mut copy = temp.path().join("out");
@@ -251,7 +251,7 @@ fn a_copy_in_a_path_of_any_length_has_its_bytes_and_time() {
 #[test]
 fn a_tree_that_is_dropped_still_writes_everything() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     for n in 0..500 {
         tree.file(format!("{}/{n}", n % 7), n.to_string()).unwrap();
     }
@@ -265,7 +265,7 @@ fn a_tree_that_is_dropped_still_writes_everything() {
 #[test]
 fn an_observer_sees_everything_done_at_the_end() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     let observer = tree.observer();
     for n in 0..300 {
         tree.file(n.to_string(), "1234").unwrap();
@@ -288,7 +288,7 @@ fn the_program_is_left_with_no_more_descriptors_or_threads_than_before() {
     let before = (0..50).map(|_| count("fd")).min().unwrap();
     let temp = tempfile::tempdir().unwrap();
     for round in 0..200 {
-        let tree = TreeWriter::new(temp.path().join(round.to_string())).unwrap();
+        let tree = TreeWriter::open(temp.path().join(round.to_string())).unwrap();
         (0..20).for_each(|n| tree.file(format!("{n}/x"), "x").unwrap());
         tree.finish().unwrap();
     }
@@ -301,7 +301,7 @@ fn a_pipe_that_the_program_closes_while_a_tree_is_written_has_an_end() {
     use std::io::Read;
     let temp = tempfile::tempdir().unwrap();
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     tree.file("a", "a").unwrap();
     while tree.observer().progress().entries_done == 0 {
         std::thread::yield_now();

@@ -126,7 +126,7 @@ fn copies_and_mapped_content_are_compared_too() {
     for (name, bytes) in [("copy same", &bytes), ("copy other", &other), ("map same", &bytes), ("map other", &other)] {
         std::fs::write(root.join(name), bytes).unwrap();
     }
-    let mapped = MappedFile::new(std::fs::File::open(&source).unwrap()).unwrap();
+    let mapped = MappedFile::new(std::fs::File::open(&source).unwrap(), &source).unwrap();
     let tree = TreeWriter::options().on_conflict(OnConflict::SkipIdentical).open(&root).unwrap();
     for name in ["same", "other"] {
         tree.file(format!("copy {name}"), Content::copy_of(&source)).unwrap();
@@ -156,7 +156,7 @@ fn what_is_a_hole_in_both_is_not_read_to_be_compared() {
     file.write_all_at(b"goes on", LEN / 2 + 12_345).unwrap();
     drop(file);
     let sparse = |last: &'static str| Content::sparse(LEN, [(5 << 30, Content::from(last))]);
-    let tree = TreeWriter::new(&root).unwrap();
+    let tree = TreeWriter::open(&root).unwrap();
     tree.file("copy", Content::copy_of(&source)).unwrap();
     tree.file("same", sparse("bytes")).unwrap();
     tree.file("other", sparse("other")).unwrap();
@@ -356,7 +356,7 @@ fn two_entries_of_one_name_keep_their_order_under_every_policy() {
         for n in 395..400 {
             assert_eq!(text(temp.path(), &(n % 5).to_string()).parse::<usize>().unwrap(), n);
         }
-        let first_wins = TreeWriter::new(temp.path().join("first")).unwrap();
+        let first_wins = TreeWriter::open(temp.path().join("first")).unwrap();
         (0..300).for_each(|n| first_wins.file((n % 3).to_string(), n.to_string()).unwrap());
         assert_eq!(first_wins.finish().unwrap_err().report().failures.len(), 297);
         assert_eq!(text(temp.path(), "first/2"), "2");

@@ -165,7 +165,8 @@ fn an_archive_that_contains_its_own_name_is_read_to_the_end() {
     let archive: Vec<u8> = (0..2_000_000_u32).map(|n| (n >> 7) as u8).collect();
     for policy in policies() {
         std::fs::write(temp.path().join("archive"), &archive).unwrap();
-        let mapped = MappedFile::new(File::open(temp.path().join("archive")).unwrap()).unwrap();
+        let path = temp.path().join("archive");
+        let mapped = MappedFile::new(File::open(&path).unwrap(), &path).unwrap();
         let tree = TreeWriter::options().on_conflict(policy.clone()).threads(1).open(temp.path()).unwrap();
         let later = Metadata::default().modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60));
         tree.file_with("archive", mapped.slice(500_000, 1_000_000).unwrap(), later).unwrap();
@@ -330,7 +331,7 @@ fn an_error_of_the_source_is_told_with_the_sources_path_and_one_of_the_target_is
         let temp = in_memory();
         write_source(&temp.path().join("the source"), holes);
         write_source(&temp.path().join("good"), holes);
-        let tree = TreeWriter::new(temp.path().join("root")).unwrap();
+        let tree = TreeWriter::open(temp.path().join("root")).unwrap();
         tree.file("first", Content::copy_of(temp.path().join("the source"))).unwrap();
         tree.file("second", Content::copy_of(temp.path().join("good"))).unwrap();
         let mut told: Vec<_> = finished(tree).failures.iter().map(ToString::to_string).collect();
@@ -379,7 +380,7 @@ fn a_relative_source_is_the_one_of_the_folder_that_was_current_when_it_was_named
     std::env::set_current_dir(temp.path().join("A")).unwrap();
     let of_a = Content::copy_of("source");
     std::env::set_current_dir(temp.path().join("B")).unwrap();
-    let tree = TreeWriter::new(temp.path().join("root")).unwrap();
+    let tree = TreeWriter::open(temp.path().join("root")).unwrap();
     tree.file("a", of_a).unwrap();
     tree.file("b", Content::copy_of("./source")).unwrap();
     std::env::set_current_dir(temp.path()).unwrap();
@@ -391,7 +392,7 @@ fn a_relative_source_is_the_one_of_the_folder_that_was_current_when_it_was_named
         std::fs::create_dir(&gone).unwrap();
         std::env::set_current_dir(&gone).unwrap();
         std::fs::remove_dir(&gone).unwrap();
-        let tree = TreeWriter::new(temp.path().join("root")).unwrap();
+        let tree = TreeWriter::open(temp.path().join("root")).unwrap();
         tree.file("c", Content::copy_of("source")).unwrap();
         let report = finished(tree);
         let told = report.failures[0].to_string();
@@ -411,7 +412,7 @@ fn whatever_owns_bytes_is_content_and_is_dropped_when_they_are_written() {
     }
     let temp = tempfile::tempdir().unwrap();
     let bytes = Arc::new((0..3_000_000_u32).map(|n| n as u8).collect::<Vec<_>>());
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     for n in 0..20 {
         tree.file(n.to_string(), Content::from_owner(Shared(bytes.clone()))).unwrap();
     }

@@ -17,7 +17,7 @@ fn three_copies_of_a_file_fit_where_there_is_no_room_for_them_because_blocks_are
         (0..LEN as u64 / 8).flat_map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
     let source = disk.path().join("source");
     std::fs::write(&source, &bytes).unwrap();
-    let tree = TreeWriter::new(disk.path().join("copies")).unwrap();
+    let tree = TreeWriter::open(disk.path().join("copies")).unwrap();
     for n in 0..3 {
         tree.file(format!("{n}"), Content::copy_of(&source)).unwrap();
     }

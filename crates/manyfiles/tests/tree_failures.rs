@@ -34,7 +34,7 @@ fn all_or_named(root: &Path, report: &Report, count: usize, bytes: impl Fn(usize
 }
 
 fn write_all(root: &Path, count: usize, bytes: impl Fn(usize) -> Vec<u8>) -> Report {
-    let tree = TreeWriter::new(root).unwrap();
+    let tree = TreeWriter::open(root).unwrap();
     for n in 0..count {
         tree.file(format!("{}/{n}", n % 3), bytes(n)).unwrap();
     }
@@ -60,7 +60,7 @@ fn a_full_disk_at_write_and_at_open() {
 fn a_full_disk_while_a_stream_is_written() {
     skip_unless!(Need::Root);
     let disk = Disk::tmpfs().megabytes(4).mount().unwrap();
-    let tree = TreeWriter::new(disk.path()).unwrap();
+    let tree = TreeWriter::open(disk.path()).unwrap();
     let mut file = tree.create("d/long", Metadata::default()).unwrap();
     let failed = (0..100).find_map(|_| file.write_all(&[1; 100_000]).err()).expect("10 MB don't fit");
     let inner = failed.get_ref().unwrap().downcast_ref::<Error>().unwrap();
@@ -80,7 +80,7 @@ fn a_quota_and_a_read_only_mount() {
     assert!(report.failures.iter().any(|failure| failure.raw_os_error() == Some(libc::EDQUOT)), "{report:?}");
     all_or_named(disk.path(), &report, 100, bytes);
     disk.make_read_only().unwrap();
-    let tree = TreeWriter::new(disk.path()).unwrap();
+    let tree = TreeWriter::open(disk.path()).unwrap();
     tree.file("new", "x").unwrap();
     tree.folder("folder", Metadata::default()).unwrap();
     let report = finished(tree);
@@ -98,7 +98,7 @@ fn sixty_four_handles_are_enough_for_any_tree() {
     let temp = tempfile::tempdir().unwrap();
     // The program itself has most of them.
     let own: Vec<_> = (0..48).map(|_| std::fs::File::open(temp.path()).unwrap()).collect();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     for n in 0..3000 {
         tree.file(format!("{}/{}/{n}", n % 7, n % 113), vec![1; 3000]).unwrap();
     }
@@ -203,7 +203,7 @@ injected! {
     a_copy_whose_source_cannot_be_read: Rule::fail(Call::Read, libc::EIO).path_contains("source"),
         |root| {
             std::fs::write(root.join("source"), "x").unwrap();
-            let tree = TreeWriter::new(root.join("out")).unwrap();
+            let tree = TreeWriter::open(root.join("out")).unwrap();
             tree.file("bad", Content::copy_of(root.join("source"))).unwrap();
             let report = finished(tree);
             assert_eq!((report.failures[0].path(), report.failures[0].raw_os_error()), (Some(Path::new("bad")), Some(libc::EIO)));

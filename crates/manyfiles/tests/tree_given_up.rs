@@ -16,7 +16,7 @@ fn a_copy_of_what_is_not_there_or_not_a_file_names_the_source() {
     skip_unless!(Need::Symlinks);
     let temp = tempfile::tempdir().unwrap();
     symlink("x", temp.path().join("link")).unwrap();
-    let tree = TreeWriter::new(temp.path().join("out")).unwrap();
+    let tree = TreeWriter::open(temp.path().join("out")).unwrap();
     let none = temp.path().join("none");
     tree.file("a", Content::copy_of(&none)).unwrap();
     tree.file("b", Content::copy_of(temp.path())).unwrap();
@@ -36,11 +36,11 @@ fn a_mapped_file_that_is_cut_short_is_an_error_of_what_it_hits_and_no_crash() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("archive");
     std::fs::write(&path, vec![7; 4 << 20]).unwrap();
-    let mapped = MappedFile::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let mapped = MappedFile::new(std::fs::File::open(&path).unwrap(), &path).unwrap();
     let pieces: Vec<_> = (0..1024).map(|n| mapped.slice(n << 12, 4096).unwrap()).collect();
     mapped.check().unwrap();
     std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
-    let tree = TreeWriter::new(temp.path().join("out")).unwrap();
+    let tree = TreeWriter::open(temp.path().join("out")).unwrap();
     for (n, piece) in pieces.into_iter().enumerate() {
         tree.file(n.to_string(), piece).unwrap();
     }
@@ -48,8 +48,22 @@ fn a_mapped_file_that_is_cut_short_is_an_error_of_what_it_hits_and_no_crash() {
     // Windows has read it by now; others let the kernel read, which finds nothing there any more.
     assert_eq!((report.files, report.failures.len()), if cfg!(windows) { (1024, 0) } else { (256, 768) });
     assert!(report.failures.iter().all(|failure| failure.operation() == Operation::Read));
-    assert!(mapped.check().unwrap_err().to_string().contains("cut short"));
-    assert!(mapped.slice(4 << 20, 1).is_err());
+    let changed = mapped.check().unwrap_err();
+    assert!(changed.to_string().contains("cut short"));
+    let past_the_end = mapped.slice(4 << 20, 1).unwrap_err();
+    assert_eq!(past_the_end.kind(), std::io::ErrorKind::InvalidInput);
+    for error in [changed, past_the_end] {
+        assert_eq!((error.operation(), error.path()), (Operation::Read, Some(&*path)));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_cannot_be_mapped_is_told_with_its_path() {
+    let temp = tempfile::tempdir().unwrap();
+    let error = MappedFile::new(std::fs::File::open(temp.path()).unwrap(), temp.path()).unwrap_err();
+    assert_eq!((error.operation(), error.path()), (Operation::Read, Some(temp.path())));
+    assert!(error.to_string().contains("only a regular file"), "{error}");
 }
 
 #[test]
@@ -75,7 +89,7 @@ fn a_cancellation_removes_what_is_half_written_and_counts_the_rest() {
 #[test]
 fn a_stream_that_is_dropped_or_given_up_is_a_failure_and_leaves_nothing() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     for len in [10, 1 << 20] {
         let mut dropped = tree.create(format!("dropped {len}"), Metadata::default()).unwrap();
         dropped.write_all(&vec![1; len]).unwrap();

@@ -67,7 +67,7 @@ fn signals_in_bursts_and_a_profiler_s_timer_leave_every_file_as_it_was_meant() {
         }
     });
     let body = "x".repeat(20_000);
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     let mut stream = tree.create("stream", Metadata::default()).unwrap();
     for n in 0..3_000 {
         tree.file(format!("{}/{n}", n % 50), body.clone()).unwrap();
@@ -99,7 +99,7 @@ fn the_threads_of_a_tree_take_no_signal() {
         return;
     }
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     (0..2_000).for_each(|n| tree.file(format!("{}/{n}", n % 9), vec![1; 2_000]).unwrap());
     let mut seen = 0;
     for task in std::fs::read_dir("/proc/self/task").unwrap() {
@@ -155,7 +155,7 @@ fn a_file_system_can_be_unmounted_right_after_finish_whoever_still_observes() {
         // SAFETY: the strings live through the calls.
         let mounted = unsafe { libc::mount(c"none".as_ptr(), target.as_ptr(), c"tmpfs".as_ptr(), 0, std::ptr::null()) };
         assert_eq!(mounted, 0);
-        let tree = TreeWriter::new(temp.path()).unwrap();
+        let tree = TreeWriter::open(temp.path()).unwrap();
         let (observer, canceller) = (tree.observer(), tree.canceller());
         for n in 0..(round % 5 + 1) * 40 {
             tree.file(format!("{}/{n}", n % 4), "x").unwrap();
@@ -180,7 +180,7 @@ fn a_file_system_can_be_unmounted_right_after_finish_whoever_still_observes() {
 fn a_reader_of_the_program_s_output_sees_its_end_when_the_program_closes_it() {
     if is_again() {
         let temp = tempfile::tempdir().unwrap();
-        let tree = TreeWriter::new(temp.path()).unwrap();
+        let tree = TreeWriter::open(temp.path()).unwrap();
         tree.file("a", "x").unwrap();
         // SAFETY: this process writes nothing more to it.
         unsafe { libc::close(1) };
@@ -208,7 +208,7 @@ fn a_reader_of_the_program_s_output_sees_its_end_when_the_program_closes_it() {
 #[test]
 fn a_child_that_is_forked_in_between_keeps_nothing_open_once_it_runs_its_program() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     let mut children = Vec::new();
     for n in 0..20_000 {
         tree.file(format!("{}/{n}", n % 10), "x").unwrap();
@@ -237,7 +237,7 @@ fn dropping_a_tree_whose_failures_nobody_can_be_told_is_no_panic() {
     }
     let temp = tempfile::tempdir().unwrap();
     std::fs::write(temp.path().join("a"), "").unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     tree.file("a", "x").unwrap();
     let (from, to) = pipe();
     drop(from);
@@ -250,7 +250,7 @@ fn dropping_a_tree_whose_failures_nobody_can_be_told_is_no_panic() {
 #[test]
 fn a_source_that_panics_while_it_is_read_leaves_no_half_file_and_the_tree_goes_on() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut file = tree.create("half", Metadata::default()).unwrap();
         file.write_all(&vec![1; 300 << 10]).unwrap();
@@ -271,7 +271,7 @@ fn a_forked_child_that_drops_its_copies_takes_nothing_from_the_parent() {
         return;
     }
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     let mut stream = tree.create("stream", Metadata::default()).unwrap();
     stream.write_all(&vec![1; 300_000]).unwrap();
     // SAFETY: the child only drops copies, which must do nothing, and ends without running anything else.

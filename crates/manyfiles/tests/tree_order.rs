@@ -49,7 +49,7 @@ fn a_link_is_made_to_what_has_the_name_where_the_link_stands() {
 fn a_chain_of_links_through_many_folders_is_one_file() {
     for round in 0..20 {
         let temp = tempfile::tempdir().unwrap();
-        let tree = TreeWriter::new(temp.path()).unwrap();
+        let tree = TreeWriter::open(temp.path()).unwrap();
         tree.file("0/0", "the one").unwrap();
         for n in 1..200 {
             let before = n - 1;
@@ -69,7 +69,7 @@ fn a_chain_of_links_through_many_folders_is_one_file() {
 fn a_link_to_nothing_names_itself_and_its_target_and_makes_no_folder() {
     let temp = tempfile::tempdir().unwrap();
     std::fs::write(temp.path().join("f"), "a file").unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     tree.hard_link("a", "nothing").unwrap();
     tree.hard_link("b", "no/folder").unwrap();
     tree.hard_link("c", "f/x").unwrap();
@@ -176,7 +176,7 @@ fn without_it_what_this_run_wrote_is_as_what_was_there() {
 #[test]
 fn a_path_that_ends_as_a_folder_s_does_is_no_file_s() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     tree.file("d/", "x").unwrap_err();
     assert!(tree.create("d/e/", Metadata::default()).is_err());
     tree.folder("d/", Metadata::default()).unwrap();
@@ -195,7 +195,7 @@ fn deep_paths_take_memory_for_their_names_only() {
     };
     let temp = manyfiles_testkit::scratch().unwrap();
     let before = peak();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     let deep = vec!["d".repeat(255); 990].join("/");
     for n in 0..12 {
         tree.file(format!("{n}/{deep}/f"), "x").unwrap();

@@ -6,7 +6,10 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use manyfiles::tree::{Content, Digest, EntryStat, Incomplete, Metadata, OnConflict, Options, Outcome, TreeWriter};
+use manyfiles::Errors;
+use manyfiles::tree::{
+    Content, Digest, Durability, EntryStat, Incomplete, Metadata, OnConflict, Options, Outcome, TreeWriter,
+};
 use manyfiles_testkit::{Need, skip_unless};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -179,7 +182,7 @@ fn a_digest_is_that_of_the_bytes_that_the_file_has_however_they_came() {
     file.write_all(b"middle").unwrap();
     file.set_len(3 << 20).unwrap();
     drop(file);
-    let mapped = manyfiles::tree::MappedFile::new(std::fs::File::open(&source).unwrap()).unwrap();
+    let mapped = manyfiles::tree::MappedFile::new(std::fs::File::open(&source).unwrap(), &source).unwrap();
     let (options, log) = logged(TreeWriter::options().digest(|| Box::<Sum>::default()));
     let tree = options.open(&root).unwrap();
     tree.file("empty", "").unwrap();
@@ -232,7 +235,7 @@ fn copy_from_takes_all_that_a_reader_has_and_says_what_a_reader_said() {
         }
     }
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     for len in [0, 10, 5 << 20] {
         let bytes = vec![len as u8; len];
         assert_eq!(tree.copy_from(len.to_string(), &bytes[..], Metadata::default()).unwrap(), len as u64);
@@ -269,7 +272,7 @@ fn a_folder_that_cannot_be_made_is_told_once_however_deep_it_is() {
 fn what_a_second_entry_for_a_folder_does_not_give_stays_as_the_first_left_it() {
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1000);
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     tree.folder("d", Metadata::default().mode(0o700).modified(time)).unwrap();
     tree.folder("d", Metadata::default()).unwrap();
     tree.file("d/f", "x").unwrap();
@@ -327,4 +330,121 @@ fn a_question_that_panics_says_so_of_its_entry_and_the_next_one_is_asked() {
     assert_eq!((report.files, report.failures.len()), (1, 1));
     assert!(report.failures[0].to_string().contains("panicked"), "{}", report.failures[0]);
     assert_eq!(std::fs::read(temp.path().join("b")).unwrap(), b"new");
+}
+
+#[test]
+fn a_closed_file_tells_how_many_bytes_it_took() {
+    let temp = tempfile::tempdir().unwrap();
+    let large = vec![7; 600_000];
+    std::fs::write(temp.path().join("taken"), "old").unwrap();
+    std::fs::write(temp.path().join("identical"), &large).unwrap();
+    let create = |tree: &TreeWriter, name: &str, bytes: &[u8]| {
+        let mut file = tree.create(name, Metadata::default()).unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    };
+    let tree = TreeWriter::options().on_conflict(OnConflict::Skip).open(temp.path()).unwrap();
+    assert_eq!(create(&tree, "none", b"").close().unwrap().bytes, 0);
+    assert_eq!(create(&tree, "small", b"some bytes").close().unwrap().bytes, 10);
+    assert_eq!(create(&tree, "large", &large).close().unwrap().bytes, 600_000);
+    assert_eq!(create(&tree, "taken", &large).close().unwrap().bytes, 0, "it was left as it was");
+    let mut holes = create(&tree, "holes", b"begin");
+    holes.skip(1 << 20).unwrap();
+    holes.write_all(b"end").unwrap();
+    holes.skip(1000).unwrap();
+    assert_eq!(holes.close().unwrap().bytes, 8);
+    // Both have one name: the second is written beside it.
+    let (first, second) = (create(&tree, "twice", &large), create(&tree, "twice", &large));
+    assert_eq!(second.close().unwrap().bytes, 600_000);
+    assert_eq!(first.close().unwrap().bytes, 600_000);
+    tree.finish().unwrap();
+    let tree = TreeWriter::options().on_conflict(OnConflict::SkipIdentical).open(temp.path()).unwrap();
+    assert_eq!(create(&tree, "identical", &large).close().unwrap().bytes, 0);
+    tree.finish().unwrap();
+    for durability in [Durability::EachFile, Durability::AtFinish] {
+        let tree = TreeWriter::options().durability(durability).open(temp.path().join("durable")).unwrap();
+        let written = create(&tree, &format!("{durability:?}"), &large).close().unwrap();
+        assert_eq!((written.bytes, written.durable), (600_000, 0), "the name is made durable by the end of the tree");
+        tree.finish().unwrap();
+    }
+}
+
+#[test]
+fn what_did_not_arrive_goes_into_functions_with_other_errors() {
+    fn in_io(tree: TreeWriter) -> std::io::Result<()> {
+        tree.finish()?;
+        Ok(())
+    }
+    fn in_errors(tree: TreeWriter) -> Result<(), Errors> {
+        tree.finish()?;
+        Ok(())
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let failing = || {
+        let tree = TreeWriter::open(temp.path()).unwrap();
+        drop(tree.file("/absolute", "x"));
+        drop(tree.file("../x", "x"));
+        tree
+    };
+    let error = in_io(failing()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    let inner: &Incomplete = error.get_ref().unwrap().downcast_ref().unwrap();
+    assert_eq!(inner.report().failures.len(), 2);
+    assert!(error.to_string().contains("/absolute"), "{error}");
+    let errors = in_errors(failing()).unwrap_err();
+    let paths: Vec<_> = errors.iter().map(|error| error.path().unwrap()).collect();
+    assert_eq!(paths, [Path::new("/absolute"), Path::new("../x")]);
+
+    let cancelled = || {
+        let tree = TreeWriter::open(temp.path().join("cancelled")).unwrap();
+        tree.canceller().cancel();
+        tree
+    };
+    let incomplete = cancelled().finish().unwrap_err();
+    assert!(incomplete.report().failures.is_empty());
+    let [error] = &incomplete.errors().iter().collect::<Vec<_>>()[..] else { panic!("{incomplete:?}") };
+    assert!(error.is_cancelled());
+    assert_eq!(error.path(), Some(&*temp.path().join("cancelled")));
+    assert_eq!(in_errors(cancelled()).unwrap_err().len(), 1);
+    in_io(cancelled()).unwrap_err();
+}
+
+/// What only the end of a tree does: it sets the time of the folder `d`.
+fn is_ended(root: &Path, time: std::time::SystemTime) -> bool {
+    std::fs::metadata(root.join("d")).is_ok_and(|there| there.modified().is_ok_and(|modified| modified == time))
+}
+
+#[test]
+fn a_tree_that_is_dropped_or_finished_in_its_callback_is_ended_all_the_same() {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1000);
+    for (asked, finishes) in [(false, false), (true, false), (false, true)] {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("taken"), "old").unwrap();
+        let slot = Arc::new(Mutex::new(None::<TreeWriter>));
+        let own = slot.clone();
+        let end = move || {
+            let tree = own.lock().unwrap().take();
+            match tree {
+                Some(tree) if finishes => drop(tree.finish()),
+                tree => drop(tree),
+            }
+        };
+        let options = match asked {
+            true => TreeWriter::options().on_conflict(OnConflict::Ask(Arc::new(move |_| {
+                end();
+                manyfiles::tree::Answer::Skip
+            }))),
+            false => TreeWriter::options().on_entry(move |_| end()),
+        };
+        let mut held = slot.lock().unwrap();
+        let tree = held.insert(options.open(temp.path()).unwrap());
+        tree.folder("d", Metadata::default().modified(time)).unwrap();
+        tree.file(if asked { "taken" } else { "a" }, "x").unwrap();
+        drop(held);
+        let begun = std::time::Instant::now();
+        while !is_ended(temp.path(), time) {
+            assert!(begun.elapsed().as_secs() < 60, "it was not ended: asked {asked}, finishes {finishes}");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
 }

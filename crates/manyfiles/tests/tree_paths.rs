@@ -19,7 +19,7 @@ fn arena() -> (tempfile::TempDir, std::path::PathBuf, Tree) {
 #[test]
 fn a_path_that_points_out_of_the_root_is_refused_at_once_and_reported_at_the_end() {
     let (temp, root, before) = arena();
-    let tree = TreeWriter::new(&root).unwrap();
+    let tree = TreeWriter::open(&root).unwrap();
     let outside = temp.path().join("outside/new");
     for (path, refusal) in [
         ("../outside/new", Refusal::ParentFolder),
@@ -84,7 +84,7 @@ fn a_link_that_was_there_before_is_not_followed() {
     std::fs::create_dir_all(root.join("real")).unwrap();
     symlink(temp.path().join("outside"), root.join("out")).unwrap();
     symlink("real", root.join("in")).unwrap();
-    let tree = TreeWriter::new(&root).unwrap();
+    let tree = TreeWriter::open(&root).unwrap();
     tree.file("out/new", "x").unwrap();
     tree.file("out/sub/new", "x").unwrap();
     tree.file("in/new", "x").unwrap();
@@ -161,7 +161,7 @@ fn a_file_where_a_folder_is_needed_and_a_folder_where_a_file_is_are_failures_wit
 #[cfg(windows)]
 fn names_that_windows_takes_for_something_else_are_refused_and_nothing_is_made() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     for (path, refusal) in [
         ("CON", Refusal::Device),
         ("nul.txt", Refusal::Device),
@@ -191,7 +191,7 @@ fn names_that_the_system_cannot_hold_are_failures_and_those_it_can_are_written()
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     let (fits, too_long) = ("n".repeat(255), "n".repeat(256));
     let not_utf8 = OsStr::from_bytes(b"not\xffutf8");
     tree.file(&fits, "x").unwrap();
@@ -214,7 +214,7 @@ fn names_that_the_system_cannot_hold_are_failures_and_those_it_can_are_written()
 #[test]
 fn hundreds_of_folders_deep_is_written_and_a_million_is_refused() {
     let temp = tempfile::tempdir().unwrap();
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     // Wine goes through all of them for each.
     let deep = if cfg!(windows) { 200 } else { 1000 };
     tree.file(format!("{}x", "d/".repeat(deep)), "x").unwrap();
@@ -230,12 +230,12 @@ fn the_root_itself_may_be_behind_a_link_but_not_be_a_file() {
     let temp = tempfile::tempdir().unwrap();
     std::fs::create_dir(temp.path().join("real")).unwrap();
     symlink("real", temp.path().join("link")).unwrap();
-    let tree = TreeWriter::new(temp.path().join("link")).unwrap();
+    let tree = TreeWriter::open(temp.path().join("link")).unwrap();
     tree.file("x", "x").unwrap();
     tree.finish().unwrap();
     assert!(temp.path().join("real/x").exists());
     std::fs::write(temp.path().join("file"), "").unwrap();
-    let error = TreeWriter::new(temp.path().join("file")).unwrap_err();
+    let error = TreeWriter::open(temp.path().join("file")).unwrap_err();
     assert_eq!(error.path(), Some(&*temp.path().join("file")));
     assert!(error.raw_os_error().is_some());
 }

@@ -283,7 +283,7 @@ fn nodes_and_links_get_their_mode_and_owner_through_a_handle() {
 fn a_file_with_other_names_that_has_the_content_and_not_the_mode_is_replaced_whole_by_every_way() {
     for way in WAYS {
         let temp = tempfile::tempdir().unwrap();
-        let tree = TreeWriter::new(temp.path()).unwrap();
+        let tree = TreeWriter::open(temp.path()).unwrap();
         write(&tree, way, "f", Metadata::default().mode(0o640));
         tree.finish().unwrap();
         std::fs::hard_link(temp.path().join("f"), temp.path().join("other")).unwrap();
@@ -311,14 +311,14 @@ fn a_root_that_is_to_be_closed_is_closed_before_anything_is_in_it() {
         file
     };
     let new = temp.path().join("above/new");
-    let tree = TreeWriter::new(&new).unwrap();
+    let tree = TreeWriter::open(&new).unwrap();
     let file = write(&tree);
     assert_eq!((mode(&new), new.join("secret").exists()), (0o700, true));
     file.close().unwrap();
     tree.finish().unwrap();
     assert_eq!(mode(&new), 0o700);
 
-    let tree = TreeWriter::options().publish(temp.path().join("public")).unwrap();
+    let tree = TreeWriter::options().publish(true).open(temp.path().join("public")).unwrap();
     let file = write(&tree);
     assert_eq!(mode(tree.root()), 0o700);
     file.close().unwrap();
@@ -341,7 +341,7 @@ fn a_folder_gets_its_mode_whatever_was_made_of_it_before_its_entry_came() {
     let path = |name: &str| temp.path().join(name);
     std::fs::create_dir(path("was there")).unwrap();
     set_mode(path("was there"), 0o711);
-    let tree = TreeWriter::new(temp.path()).unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
     tree.folder("given twice", Metadata::default().mode(0o700)).unwrap();
     for folder in ["was there", "made for a file", "given twice"] {
         // Too long to be kept in memory: its folder is made now.

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use manyfiles::tree::{Durability, TreeWriter};
 
-#[cfg(target_os = "linux")]
 #[path = "support/again.rs"]
 mod again;
 
@@ -25,7 +24,7 @@ fn a_new_tree_has_its_name_when_it_is_whole_and_not_before() {
     for durability in [Durability::None, Durability::EachFile, Durability::AtFinish] {
         let temp = tempfile::tempdir().unwrap();
         let site = temp.path().join("below/site");
-        let tree = TreeWriter::options().durability(durability).publish(&site).unwrap();
+        let tree = TreeWriter::options().durability(durability).publish(true).open(&site).unwrap();
         tree.file("a/index.html", "new").unwrap();
         while tree.observer().progress().entries_done < 1 {
             std::thread::yield_now();
@@ -59,7 +58,7 @@ fn a_tree_takes_the_place_of_the_old_one_at_once_and_nothing_of_the_old_is_left(
             }
             looks
         });
-        let tree = TreeWriter::options().publish(&site).unwrap();
+        let tree = TreeWriter::options().publish(true).open(&site).unwrap();
         (0..500).for_each(|n| tree.file(format!("pages/{n}.html"), "page").unwrap());
         tree.file("index.html", "new").unwrap();
         tree.finish().unwrap();
@@ -82,7 +81,7 @@ fn what_is_not_whole_never_appears_and_the_old_tree_stays() {
         let site = temp.path().join("site");
         std::fs::create_dir(&site).unwrap();
         std::fs::write(site.join("index.html"), "old").unwrap();
-        let tree = TreeWriter::options().publish(&site).unwrap();
+        let tree = TreeWriter::options().publish(true).open(&site).unwrap();
         tree.file("index.html", "new").unwrap();
         match how {
             "an entry fails" => drop(tree.file("../x", "x")),
@@ -103,11 +102,32 @@ fn what_is_not_whole_never_appears_and_the_old_tree_stays() {
 }
 
 #[test]
+fn a_tree_that_is_dropped_before_its_end_is_taken_back_and_standard_error_says_so() {
+    if let Some(site) = std::env::var_os("PUBLISH_TO") {
+        assert!(again::is_again());
+        let tree = TreeWriter::options().publish(true).open(site).unwrap();
+        tree.file("index.html", "new").unwrap();
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let site = temp.path().join("site");
+    let test = "a_tree_that_is_dropped_before_its_end_is_taken_back_and_standard_error_says_so";
+    let output = again::again(test, |child| {
+        child.env("PUBLISH_TO", &site);
+    });
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let told: Vec<_> = stderr.lines().filter(|line| line.starts_with("manyfiles: ")).collect();
+    let line = format!("manyfiles: the tree {} was dropped before `finish`: nothing of it is there", site.display());
+    assert_eq!(told, [line], "{stderr}");
+    assert_eq!(names(temp.path()), [""; 0]);
+}
+
+#[test]
 fn what_has_the_name_and_is_no_folder_is_told_before_anything_is_written() {
     let temp = tempfile::tempdir().unwrap();
     let site = temp.path().join("site");
     std::fs::write(&site, "a file").unwrap();
-    let error = TreeWriter::options().publish(&site).unwrap_err();
+    let error = TreeWriter::options().publish(true).open(&site).unwrap_err();
     assert_eq!(error.path(), Some(&*site));
     assert!(error.to_string().contains("not a folder"), "{error}");
     assert_eq!(names(temp.path()), ["site"]);
@@ -122,7 +142,7 @@ mod killed {
     fn what_a_killed_run_left_is_removed_by_the_next() {
         if let Some(target) = std::env::var_os("PUBLISH_TO") {
             assert!(is_again());
-            let tree = TreeWriter::options().publish(target).unwrap();
+            let tree = TreeWriter::options().publish(true).open(target).unwrap();
             (0..1000).for_each(|n| tree.file(format!("{}/{n}", n % 9), "x").unwrap());
             // SAFETY: ends this process, as a power key would.
             unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
@@ -137,7 +157,7 @@ mod killed {
         assert!(killed.is_err(), "it was killed");
         assert_eq!(names(temp.path()).len(), 1, "what it left");
         std::fs::create_dir(temp.path().join(".manyfiles-of-somebody")).unwrap();
-        let tree = TreeWriter::options().publish(&site).unwrap();
+        let tree = TreeWriter::options().publish(true).open(&site).unwrap();
         tree.file("a", "x").unwrap();
         tree.finish().unwrap();
         assert_eq!(names(temp.path()), [".manyfiles-of-somebody", "site"]);
@@ -150,7 +170,7 @@ fn what_takes_the_name_meanwhile_and_is_no_folder_stays_and_the_tree_is_gone() {
     for link in [false, true] {
         let temp = tempfile::tempdir().unwrap();
         let site = temp.path().join("site");
-        let tree = TreeWriter::options().publish(&site).unwrap();
+        let tree = TreeWriter::options().publish(true).open(&site).unwrap();
         tree.file("secret", "x").unwrap();
         if link {
             std::os::unix::fs::symlink("/etc", &site).unwrap();

@@ -179,7 +179,7 @@ fn a_callback_may_hand_entries_over_even_where_there_is_no_room() {
 fn a_forgotten_stream_is_told_and_not_waited_for() {
     within(30, || {
         let temp = tempfile::tempdir().unwrap();
-        let tree = TreeWriter::new(temp.path()).unwrap();
+        let tree = TreeWriter::open(temp.path()).unwrap();
         std::mem::forget(write(&tree, "large", 1));
         let mut small = tree.create("small", Metadata::default()).unwrap();
         small.write_all(b"x").unwrap();
@@ -199,7 +199,7 @@ fn a_forgotten_stream_is_told_and_not_waited_for() {
 fn a_stream_that_another_thread_has_when_the_tree_is_finished_is_told_on_both_sides() {
     within(30, || {
         let temp = tempfile::tempdir().unwrap();
-        let tree = TreeWriter::new(temp.path()).unwrap();
+        let tree = TreeWriter::open(temp.path()).unwrap();
         let mut files = vec![write(&tree, "a", 1), tree.create("b", Metadata::default()).unwrap()];
         let other = std::thread::spawn(move || {
             assert_eq!(report(tree.finish()).failures.len(), 2);
@@ -258,7 +258,7 @@ mod few_handles {
             return;
         }
         let temp = tempfile::tempdir().unwrap();
-        let tree = TreeWriter::new(temp.path()).unwrap();
+        let tree = TreeWriter::open(temp.path()).unwrap();
         let mut files: Vec<_> =
             (0..200).map(|n| tree.create(format!("d{}/{n}", n % 70), Metadata::default()).unwrap()).collect();
         for piece in 0..3_u8 {
@@ -266,7 +266,7 @@ mod few_handles {
                 file.write_all(&vec![n as u8 ^ piece; LARGE]).unwrap();
             }
         }
-        files.into_iter().for_each(|file| file.close().unwrap());
+        files.into_iter().for_each(|file| assert!(file.close().unwrap().bytes > 0));
         assert_eq!(tree.finish().unwrap().files, 200);
         for n in 0..200 {
             let expected: Vec<u8> = (0..3).flat_map(|piece| vec![n as u8 ^ piece; LARGE]).collect();
@@ -278,11 +278,11 @@ mod few_handles {
     fn streams_that_come_and_go_leave_no_handles() {
         let temp = tempfile::tempdir().unwrap();
         let handles = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-        let tree = TreeWriter::new(temp.path()).unwrap();
+        let tree = TreeWriter::open(temp.path()).unwrap();
         let before = handles();
         for round in 0..16 {
             let files: Vec<_> = (0..20).map(|n| write(&tree, &format!("{round}/{n}/f"), 1)).collect();
-            files.into_iter().for_each(|file| file.close().unwrap());
+            files.into_iter().for_each(|file| assert!(file.close().unwrap().bytes > 0));
         }
         // Other tests of this process have some meanwhile.
         assert!(handles() < before + 100, "{} {}", before, handles());

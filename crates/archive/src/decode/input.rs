@@ -1,4 +1,4 @@
-//! The bytes of a compressed file or stream, with a look ahead, counted for all who want to know.
+//! The bytes of a compressed file or stream, with a look ahead, and counted.
 
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;

@@ -1,8 +1,10 @@
-//! Compressed files are chains of members (gzip, bzip2), streams (xz) or frames (zstd, lz4), decoded one after the other.
+//! Compressed files are chains of members (gzip, bzip2), streams (xz) or frames (zstd, lz4), decoded one after the
+//! other.
 //!
-//! One rule for all of them about what follows a member: zeros, with which tapes and pages were filled, are passed over; then
-//! there is the end, or another member of the same compression, which is decoded; or something else, which is not read and
-//! told as [`AfterCompressed`](crate::Trailing::AfterCompressed). What was decoded until then was whole: its checksum says so.
+//! One rule for all of them about what follows a member: zeros, with which tapes and pages were filled, are passed
+//! over; then there is the end, or another member of the same compression, which is decoded; or something else, which
+//! is not read and told as [`AfterCompressed`](crate::Trailing::AfterCompressed). What was decoded until then was
+//! whole: its checksum says so.
 
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,7 +1,7 @@
 //! Compressed tars: decoded on a thread of their own, which hands blocks to the thread that looks for entries.
 //!
-//! Blocks are bounded in number and used again. The thread ends with the input, or when nobody wants its blocks any more; one
-//! that waits for a stream that neither ends nor sends is left behind.
+//! Blocks are bounded in number and used again. The thread ends with the input, or when the receiver is gone. A thread
+//! that waits for a stream which neither ends nor sends is left behind.
 
 mod input;
 mod lz4;
@@ -18,9 +18,9 @@ pub(crate) use input::Input;
 use input::State;
 use members::Members;
 
+use crate::cancel::Cancel;
 use crate::error::{ErrorKind, Position, Result};
 use crate::format::{Format, HEAD, detect};
-use crate::tar::Cancel;
 
 /// A multiple of the tar block, so that headers never lie across two.
 const BLOCK: usize = 256 << 10;
@@ -69,7 +69,7 @@ impl Blocks {
     }
 
     /// What the input is, and its first bytes. There are blocks only if it is a tar.
-    pub fn format(&mut self, cancel: &Cancel) -> Result<(Option<Format>, Vec<u8>)> {
+    pub fn format(&mut self, cancel: &Cancel) -> Result<(Option<Format>, Vec<u8>), ErrorKind> {
         match self.receive(cancel)? {
             Message::Head(format, head) => Ok((format, head)),
             _ => unreachable!("the head is what the thread sends first"),
@@ -77,7 +77,7 @@ impl Blocks {
     }
 
     /// The next block, in exchange for one that was used. `None`: that was all, and it was whole.
-    pub fn next(&mut self, used: Vec<u8>, cancel: &Cancel) -> Result<Option<Taken>> {
+    pub fn next(&mut self, used: Vec<u8>, cancel: &Cancel) -> Result<Option<Taken>, ErrorKind> {
         if self.ended {
             return Ok(None);
         }
@@ -93,7 +93,7 @@ impl Blocks {
     }
 
     /// Waits for a message that is no failure.
-    fn receive(&self, cancel: &Cancel) -> Result<Message> {
+    fn receive(&self, cancel: &Cancel) -> Result<Message, ErrorKind> {
         loop {
             cancel.check()?;
             match self.full.recv_timeout(PATIENCE) {
@@ -133,7 +133,7 @@ fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) 
     pump(decoder, to, used, &state)
 }
 
-/// Fills blocks until the input ends or nobody wants more of them.
+/// Fills blocks until the input ends or the receiver is gone.
 fn pump(
     mut decoder: Box<dyn Read>,
     to: &SyncSender<Message>,

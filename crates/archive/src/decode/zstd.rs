@@ -1,5 +1,5 @@
-//! One Zstandard frame. The decoder of the `zstd` crate that goes from frame to frame takes whatever follows the last one for
-//! damage; this stops behind each.
+//! One Zstandard frame. The decoder of the `zstd` crate that goes from frame to frame takes whatever follows the last
+//! one for damage; this stops behind each.
 
 use std::io::{self, BufRead, Read};
 

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Makes a path of what an archive has for one. False if that takes more than taking the bytes as they are, which it never
-/// does here.
+/// Makes a path of what an archive has for one. False if that takes more than taking the bytes as they are, which it
+/// never does here.
 pub(crate) const fn make_representable(_bytes: &mut Vec<u8>) -> bool {
     true
 }
@@ -19,8 +19,8 @@ pub(crate) fn path(bytes: &[u8]) -> &Path {
 /// Whether a name can only be Unicode.
 pub(crate) const NAMES_ARE_UNICODE: bool = false;
 
-/// The mode of a file with DOS's read-only bit, which says nothing of who may read. A mode that is set as it is given would show
-/// to all what the umask keeps from them: here the bit is nothing.
+/// The mode of a file with DOS's read-only bit. Here the bit gives no mode: it says nothing about other users, and a
+/// mode made from it would give them rights that the umask takes away.
 pub(crate) const READ_ONLY: Option<u32> = None;
 
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {

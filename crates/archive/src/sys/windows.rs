@@ -4,8 +4,8 @@ use std::io;
 use std::os::windows::fs::FileExt;
 use std::path::Path;
 
-/// Makes a path of what an archive has for one: Unicode is all that names consist of here. False if the bytes are none; then
-/// they become something that can be shown.
+/// Makes a path of what an archive has for one: Unicode is all that names consist of here. False if the bytes are none;
+/// then they become something that can be shown.
 pub(crate) fn make_representable(bytes: &mut Vec<u8>) -> bool {
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(_) => true,

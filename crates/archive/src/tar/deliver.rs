@@ -7,10 +7,12 @@ use manyfiles::{Error, Operation};
 
 use super::member::Member;
 use super::scan::Scanner;
-use super::source::{Cancel, Source, entry_error};
+use super::source::Source;
 use super::sparse::Piece;
+use crate::cancel::Cancel;
 use crate::entry::{Entry, Kind};
 use crate::error::{ErrorKind, Result};
+use crate::target::in_the_report;
 
 /// The most pieces of a sparse file that is handed over whole: each is a mapping or a buffer of its own.
 const MOST_PIECES: usize = 64;
@@ -22,7 +24,7 @@ pub(crate) fn deliver<S: Source>(
     entry: &Entry<'_>,
     tree: &TreeWriter,
     cancel: &Cancel,
-) -> Result<()> {
+) -> Result<(), ErrorKind> {
     if let Some(refusal) = &entry.refusal {
         tree.fail(refusal.clone());
         return Ok(());
@@ -40,18 +42,13 @@ pub(crate) fn deliver<S: Source>(
     Ok(())
 }
 
-/// Errors of handing over are in the tree's report as well, where they are read at the end.
-pub(crate) fn in_the_report(error: Error) {
-    drop(error);
-}
-
 fn file<S: Source>(
     scanner: &mut Scanner<S>,
     member: &Member,
     entry: &Entry<'_>,
     tree: &TreeWriter,
     cancel: &Cancel,
-) -> Result<()> {
+) -> Result<(), ErrorKind> {
     let pieces = member.pieces.as_deref();
     let whole = scanner.left() <= scanner.source().longest_content() as u64
         && pieces.is_none_or(|pieces| pieces.len() <= MOST_PIECES);
@@ -65,15 +62,15 @@ fn file<S: Source>(
     match content {
         Ok(content) => tree.file_with(entry.path, content, entry.metadata()).unwrap_or_else(in_the_report),
         Err(error) => {
-            tree.fail(Error::new(Operation::Read, entry.path, entry_error(&error)));
+            tree.fail(Error::new(Operation::Read, entry.path, error.of_entry()));
             return Err(error);
         }
     }
     Ok(())
 }
 
-fn sparse<S: Source>(scanner: &mut Scanner<S>, size: u64, pieces: &[Piece]) -> Result<Content> {
-    let pieces: Result<Vec<_>> =
+fn sparse<S: Source>(scanner: &mut Scanner<S>, size: u64, pieces: &[Piece]) -> Result<Content, ErrorKind> {
+    let pieces: Result<Vec<_>, ErrorKind> =
         pieces.iter().map(|piece| Ok((piece.offset, scanner.content(piece.len as usize)?))).collect();
     Ok(Content::sparse(size, pieces?))
 }
@@ -84,7 +81,7 @@ fn piece_by_piece<S: Source>(
     entry: &Entry<'_>,
     tree: &TreeWriter,
     cancel: &Cancel,
-) -> Result<()> {
+) -> Result<(), ErrorKind> {
     let mut file = match tree.create(entry.path, entry.metadata()) {
         Ok(file) => file,
         Err(error) => {
@@ -97,7 +94,7 @@ fn piece_by_piece<S: Source>(
     let mut position = 0;
     for piece in pieces {
         if let Err(error) = file.skip(piece.offset - position) {
-            file.abandon(error);
+            file.abandon(error.into());
             return Ok(());
         }
         match copy(scanner, piece.len, &mut file, cancel) {
@@ -107,32 +104,27 @@ fn piece_by_piece<S: Source>(
                 return Ok(());
             }
             Err(Failed::Archive(error)) => {
-                file.abandon(entry_error(&error));
+                file.abandon(error.of_entry());
                 return Err(error);
             }
         }
         position = piece.offset + piece.len;
     }
     if let Err(error) = file.skip(member.size - position) {
-        file.abandon(error);
+        file.abandon(error.into());
         return Ok(());
     }
-    file.close().unwrap_or_else(in_the_report);
+    file.close().map_or_else(in_the_report, |_| ());
     Ok(())
 }
 
-/// Whose failure it was.
+/// Which side failed.
 enum Failed {
     Archive(ErrorKind),
     Tree(std::io::Error),
 }
 
-fn copy<S: Source>(
-    scanner: &mut Scanner<S>,
-    mut len: u64,
-    file: &mut TreeFile,
-    cancel: &Cancel,
-) -> std::result::Result<(), Failed> {
+fn copy<S: Source>(scanner: &mut Scanner<S>, mut len: u64, file: &mut TreeFile, cancel: &Cancel) -> Result<(), Failed> {
     while len > 0 {
         cancel.check().map_err(Failed::Archive)?;
         let chunk = scanner.chunk(len).map_err(Failed::Archive)?;

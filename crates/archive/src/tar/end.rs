@@ -1,14 +1,15 @@
 //! What follows the end of a tar: padding, another tar, or something else; and whether a file of zeros is a tar at all.
 
-use super::header::{BLOCK, Block, Header};
-use super::source::{Cancel, Source};
+use super::source::Source;
+use crate::cancel::Cancel;
 use crate::error::{ErrorKind, Result};
 use crate::format::zeros_look_like;
 use crate::summary::Trailing;
+use crate::tar_header::{BLOCK, Block, Header};
 
-/// The most bytes of zeros that a tar is filled up with, or that an empty one consists of. Tars consist of whole records: of
-/// 10 KiB, unless `tar -b` says something else; tapes are written with 64 to 512 KiB. 1 MiB is `tar -b 2048`. More zeros than
-/// that are an image, or space that a download has reserved.
+/// The most bytes of zeros that a tar is filled up with, or that an empty one consists of. Tars consist of whole
+/// records: of 10 KiB, unless `tar -b` says something else; tapes are written with 64 to 512 KiB. 1 MiB is
+/// `tar -b 2048`. More zeros than that are an image, or space that a download has reserved.
 const MOST_ZEROS: u64 = 1 << 20;
 
 /// What follows an end.
@@ -21,15 +22,15 @@ pub(super) enum Follows {
     Unread(Trailing),
 }
 
-/// Looks at what follows the end of a tar, after `zeros` bytes that belong to it. `is_empty`: nothing came before. Does not look
-/// past more zeros than a tar has, which may be terabytes, unless it is to `ignore_zeros`.
+/// Looks at what follows the end of a tar, after `zeros` bytes that belong to it. `is_empty`: nothing came before. Does
+/// not look past more zeros than a tar has, which may be terabytes, unless it is to `ignore_zeros`.
 pub(super) fn follows(
     source: &mut impl Source,
     mut zeros: u64,
     is_empty: bool,
     ignore_zeros: bool,
     cancel: &Cancel,
-) -> Result<Follows> {
+) -> Result<Follows, ErrorKind> {
     let mut block: Block = [0; BLOCK];
     let no_archive = |zeros, then: &[u8]| {
         let looks_like = Some(zeros_look_like(zeros, then));

@@ -3,17 +3,18 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use manyfiles::tree::{Content, MappedFile};
 
 use super::source::Source;
 use crate::error::{ErrorKind, Position, Result};
 use crate::progress::InputProgress;
+use crate::read_at::read_at;
 use crate::stamp::Stamp;
-use crate::sys;
 
-/// How much is read at a header after content was passed over: the header, and the next one if the file is tiny. Copying more
-/// than that costs more than the call it saves.
+/// How much is read at a header after content was passed over: the header, and the next one if the file is tiny.
+/// Copying more than that costs more than the call it saves.
 const FIRST_READ: usize = 512;
 /// How much is read where headers follow each other without a gap. Doubles from [`FIRST_READ`] on.
 const MOST_READ: usize = 64 << 10;
@@ -35,13 +36,13 @@ pub(crate) struct FileSource {
 }
 
 impl FileSource {
-    pub fn new(file: File, progress: InputProgress) -> io::Result<FileSource> {
+    pub fn new(file: File, path: &Path, progress: InputProgress) -> io::Result<FileSource> {
         let stamp = Stamp::of(&file)?;
-        let mapped = file.try_clone().and_then(MappedFile::new);
+        let mapped = file.try_clone().ok().and_then(|file| MappedFile::new(file, path).ok());
         Ok(FileSource {
             file,
             // Reading by position does the same with a copy more.
-            mapped: mapped.ok(),
+            mapped,
             stamp,
             position: 0,
             buffer: Vec::with_capacity(MOST_READ),
@@ -60,7 +61,7 @@ impl FileSource {
     }
 
     /// Reads `len` bytes or up to the end from the current position on into the buffer.
-    fn fill(&mut self, len: usize) -> Result<()> {
+    fn fill(&mut self, len: usize) -> Result<(), ErrorKind> {
         let len = (self.stamp.len - self.position).min(len as u64) as usize;
         self.buffer_start = self.position;
         self.buffer.resize(len, 0);
@@ -73,22 +74,12 @@ impl FileSource {
     }
 }
 
-/// Reads what is known to be there: less is a file that was cut short.
-pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> Result<()> {
-    sys::read_exact_at(file, buffer, position).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            ErrorKind::Changed(io::Error::new(error.kind(), "it is shorter than when it was opened"))
-        }
-        _ => ErrorKind::Read(error),
-    })
-}
-
 impl Source for FileSource {
     fn position(&self) -> u64 {
         self.position
     }
 
-    fn read(&mut self, mut buffer: &mut [u8]) -> Result<usize> {
+    fn read(&mut self, mut buffer: &mut [u8]) -> Result<usize, ErrorKind> {
         let mut sum = 0;
         while !buffer.is_empty() && self.position < self.stamp.len {
             if self.buffered().is_empty() {
@@ -107,13 +98,13 @@ impl Source for FileSource {
         Ok(sum)
     }
 
-    fn skip(&mut self, len: u64) -> Result<u64> {
+    fn skip(&mut self, len: u64) -> Result<u64, ErrorKind> {
         let len = len.min(self.stamp.len - self.position);
         self.position += len;
         Ok(len)
     }
 
-    fn chunk(&mut self, max: u64) -> Result<&[u8]> {
+    fn chunk(&mut self, max: u64) -> Result<&[u8], ErrorKind> {
         if self.buffered().is_empty() {
             self.fill(max.min(CHUNK as u64) as usize)?;
             self.report();
@@ -125,7 +116,7 @@ impl Source for FileSource {
         Ok(&self.buffer[start..start + len as usize])
     }
 
-    fn content(&mut self, len: usize) -> Result<Option<Content>> {
+    fn content(&mut self, len: usize) -> Result<Option<Content>, ErrorKind> {
         if self.stamp.len - self.position < len as u64 {
             self.position = self.stamp.len;
             return Ok(None);
@@ -152,7 +143,7 @@ impl Source for FileSource {
         MappedFile::MAX_SLICE
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self) -> Result<(), ErrorKind> {
         self.position = self.stamp.len;
         self.report();
         self.stamp.check(&self.file)

@@ -1,5 +1,5 @@
-//! Which entries of a tar were not handed over, so that a hard link to one of them says so, and is never made to whatever else
-//! has that name.
+//! Which entries of a tar were not handed over, so that a hard link to one of them says so, and is never made to
+//! whatever else has that name.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -41,8 +41,8 @@ impl Missing {
         }
     }
 
-    /// Refuses a hard link whose target cannot be there. `target` is what the archive says, `entry` as it would be written after
-    /// stripping `strip` components.
+    /// Refuses a hard link whose target cannot be there. `target` is what the archive says, `entry` as it would be
+    /// written after stripping `strip` components.
     pub fn check_link(&self, target: &Path, strip: usize, entry: &mut Entry<'_>) {
         let Kind::HardLink(existing) = entry.kind else { return };
         let shown = target.display();

@@ -1,13 +1,13 @@
 //! Tar: v7, ustar, GNU and pax, from a file or a stream.
 //!
-//! One thread goes from header to header ([`scan`]) and hands content over: windows of the mapped file, or bytes that another
-//! thread has decompressed. Why not the `tar` crate's iteration: it knows neither pax sparse files nor global pax headers nor
-//! times before 1970, and it does not tell at which byte of the file an entry's content is, once its reader is buffered.
+//! One thread goes from header to header ([`scan`]) and hands content over: windows of the mapped file, or bytes that
+//! another thread has decompressed. Why not the `tar` crate's iteration: it knows neither pax sparse files nor global
+//! pax headers nor times before 1970, and it does not tell at which byte of the file an entry's content is, once its
+//! reader is buffered.
 
 mod deliver;
 mod end;
 mod file;
-pub(crate) mod header;
 mod member;
 mod missing;
 mod pax;
@@ -18,29 +18,23 @@ mod stream;
 
 use std::path::Path;
 
-use manyfiles::tree::TreeWriter;
-
-use crate::entry::{Entry, Kind};
-use crate::error::Result;
+use crate::cancel::Cancel;
+use crate::entry::Kind;
+use crate::error::{ErrorKind, Result};
 use crate::gate::Gate;
 use crate::limits::Meter;
 use crate::summary::Trailing;
+use crate::target::Target;
 use member::Member;
 use missing::{Missing, Why};
 use scan::Scanner;
 
-pub(crate) use deliver::in_the_report;
-pub(crate) use file::{FileSource, read_at};
-pub(crate) use source::{Cancel, Source, entry_error};
+pub(crate) use file::FileSource;
+pub(crate) use source::Source;
 pub(crate) use stream::StreamSource;
 
-/// Where entries go.
-pub(crate) enum Target<'a> {
-    Tree(&'a TreeWriter),
-    List(&'a mut dyn FnMut(&Entry<'_>)),
-}
-
-/// Reads a tar to its end, or with `ignore_zeros` all that follow each other. `meter` counts also what was read before an error.
+/// Reads a tar to its end, or with `ignore_zeros` all that follow each other. `meter` counts also what was read before
+/// an error.
 pub(crate) fn read<S: Source>(
     source: S,
     gate: &Gate,
@@ -48,7 +42,7 @@ pub(crate) fn read<S: Source>(
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
-) -> (S, Result<Option<Trailing>>) {
+) -> (S, Result<Option<Trailing>, ErrorKind>) {
     let mut scanner = Scanner::new(source);
     let mut member = Member::default();
     let mut missing = Missing::default();
@@ -77,7 +71,7 @@ fn one<S: Source>(
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
-) -> Result<()> {
+) -> Result<(), ErrorKind> {
     meter.entry()?;
     let whole = member.entry();
     let path = whole.path;

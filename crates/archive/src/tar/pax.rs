@@ -1,6 +1,7 @@
 //! pax extended headers: `length key=value` records that override fields of the entry after them, or of all.
 
 use super::sparse::Piece;
+use crate::number::decimal;
 
 /// What records say about an entry. `None`: nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,18 +141,6 @@ fn map(value: &[u8]) -> Result<Vec<Piece>, Malformed> {
         pieces.push(Piece { offset, len });
     }
     Ok(pieces)
-}
-
-pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |value, &digit| {
-        if !digit.is_ascii_digit() {
-            return None;
-        }
-        value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
-    })
 }
 
 /// Seconds with an optional sign and fraction. What is no such number is left out, as if the record were not there.

@@ -3,18 +3,19 @@
 use manyfiles::tree::{Content, Node};
 
 use super::end::{self, Follows};
-use super::header::{BLOCK, Block, Header, text};
 use super::member::{Class, Member};
 use super::pax::Pax;
-use super::source::{Cancel, Source};
+use super::source::Source;
 use super::sparse::{self, ContentMap, Piece, padding};
+use crate::cancel::Cancel;
 use crate::entry::time;
 use crate::error::{ErrorKind, Position, Result};
 use crate::summary::Trailing;
 use crate::sys;
+use crate::tar_header::{BLOCK, Block, Header, text};
 
-/// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names end at
-/// 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
+/// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names
+/// end at 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
 const LONGEST_EXTENSION: u64 = 16 << 20;
 
 /// Tars in several volumes consist of whole records, which are of this size by default.
@@ -78,7 +79,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Reads the next entry's headers into `member`, after what is left of the one before. `false`: the tar has ended.
-    pub fn next(&mut self, member: &mut Member) -> Result<bool> {
+    pub fn next(&mut self, member: &mut Member) -> Result<bool, ErrorKind> {
         self.skip_content()?;
         let mut extensions = Extensions::default();
         let mut block = [0; BLOCK];
@@ -124,7 +125,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Reads the next header. `false`: the tar has ended.
-    fn header(&mut self, block: &mut Block, entry_expected: bool) -> Result<bool> {
+    fn header(&mut self, block: &mut Block, entry_expected: bool) -> Result<bool, ErrorKind> {
         if self.end.is_some() {
             return Ok(false);
         }
@@ -136,7 +137,8 @@ impl<S: Source> Scanner<S> {
         let start = self.source.position();
         let mut is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
         if is_zero && self.source.position() > start {
-            // The end is two blocks of zeros, or one and the end of the file. One alone ends nothing: some archives are joined.
+            // The end is two blocks of zeros, or one and the end of the file. One alone ends nothing: some archives are
+            // joined.
             is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
         } else if is_zero && self.headers == 0 {
             return Err(ErrorKind::Empty);
@@ -164,9 +166,9 @@ impl<S: Source> Scanner<S> {
         Ok(true)
     }
 
-    /// Looks at what follows the end that [`next`](Self::next) has found. `true`: another tar, which is to be read on. What is
-    /// not read is [`trailing`](Self::trailing).
-    pub fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool> {
+    /// Looks at what follows the end that [`next`](Self::next) has found. `true`: another tar, which is to be read on.
+    /// What is not read is [`trailing`](Self::trailing).
+    pub fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool, ErrorKind> {
         let zeros = self.end.expect("asked for at the end");
         match end::follows(&mut self.source, zeros, self.headers == 0, ignore_zeros, cancel)? {
             Follows::Tar(block) if ignore_zeros => {
@@ -183,7 +185,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Reads a whole block. `None`: the source has ended.
-    fn block(&mut self, block: &mut Block) -> Result<Option<()>> {
+    fn block(&mut self, block: &mut Block) -> Result<Option<()>, ErrorKind> {
         match self.source.read(block)? {
             BLOCK => Ok(Some(())),
             0 => Ok(None),
@@ -207,12 +209,12 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    fn well_formed<T>(&self, parsed: std::result::Result<T, &'static str>) -> Result<T> {
+    fn well_formed<T>(&self, parsed: Result<T, &'static str>) -> Result<T, ErrorKind> {
         parsed.map_err(|cause| self.source.damage(self.source.position(), cause))
     }
 
     /// The content of a header that extends the next one.
-    fn extension(&mut self, header: Header<'_>) -> Result<Vec<u8>> {
+    fn extension(&mut self, header: Header<'_>) -> Result<Vec<u8>, ErrorKind> {
         let size = self.size(header.size())?;
         if size > LONGEST_EXTENSION {
             return Err(self.source.damage(self.source.position(), "a header longer than 16 MiB"));
@@ -230,7 +232,7 @@ impl<S: Source> Scanner<S> {
         Ok(bytes)
     }
 
-    fn size(&self, field: Option<u64>) -> Result<u64> {
+    fn size(&self, field: Option<u64>) -> Result<u64, ErrorKind> {
         // Content and padding have to end at a position that can be told.
         let end = |size: u64| self.source.position().checked_add(size)?.checked_add(BLOCK as u64);
         match field {
@@ -239,7 +241,7 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    fn member(&mut self, header: Header<'_>, extensions: Extensions, member: &mut Member) -> Result<()> {
+    fn member(&mut self, header: Header<'_>, extensions: Extensions, member: &mut Member) -> Result<(), ErrorKind> {
         let Extensions { mut pax, name, link, has_acl, .. } = extensions;
         pax.or(&self.global);
         member.has_attributes = pax.has_attributes || has_acl;
@@ -315,7 +317,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// The pieces that an old GNU header lists, and the blocks after it.
-    fn gnu_pieces(&mut self, header: Header<'_>, real_size: &mut Option<u64>) -> Result<Vec<Piece>> {
+    fn gnu_pieces(&mut self, header: Header<'_>, real_size: &mut Option<u64>) -> Result<Vec<Piece>, ErrorKind> {
         *real_size = real_size.or(header.sparse_size());
         let mut pieces = Vec::new();
         self.well_formed(sparse::add_gnu(&mut pieces, header.sparse_pieces()))?;
@@ -334,7 +336,7 @@ impl<S: Source> Scanner<S> {
         Ok(pieces)
     }
 
-    fn pieces_in_content(&mut self) -> Result<Vec<Piece>> {
+    fn pieces_in_content(&mut self) -> Result<Vec<Piece>, ErrorKind> {
         let mut map = ContentMap::default();
         let mut block = [0; BLOCK];
         loop {
@@ -360,7 +362,7 @@ impl<S: Source> Scanner<S> {
     }
 
     /// The next `len` bytes of the member's content in one piece.
-    pub fn content(&mut self, len: usize) -> Result<Content> {
+    pub fn content(&mut self, len: usize) -> Result<Content, ErrorKind> {
         match self.source.content(len)? {
             Some(content) => {
                 self.left -= len as u64;
@@ -370,14 +372,15 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    /// Some next bytes of the member's content, at most `max`. None at all: the archive is [`cut_short`](Self::cut_short).
-    pub fn chunk(&mut self, max: u64) -> Result<&[u8]> {
+    /// Some next bytes of the member's content, at most `max`. None at all: the archive is
+    /// [`cut_short`](Self::cut_short).
+    pub fn chunk(&mut self, max: u64) -> Result<&[u8], ErrorKind> {
         let chunk = self.source.chunk(max.min(self.left))?;
         self.left -= chunk.len() as u64;
         Ok(chunk)
     }
 
-    fn skip_content(&mut self) -> Result<()> {
+    fn skip_content(&mut self) -> Result<(), ErrorKind> {
         let rest = self.left + self.padding;
         if self.source.skip(rest)? < rest {
             return Err(self.cut_short());

@@ -1,7 +1,7 @@
 //! Sparse files: where their pieces are, and what lists of pieces are believed.
 
-use super::header::{BLOCK, Block, number};
-use super::pax::decimal;
+use crate::number::{decimal, number};
+use crate::tar_header::{BLOCK, Block};
 
 /// Bytes of a sparse file that are in the archive: all between is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +72,8 @@ impl ContentMap {
     }
 }
 
-/// Checks that the pieces rise, do not overlap, stay inside the file, and are together what the archive has of it. Leaves out
-/// those without bytes.
+/// Checks that the pieces rise, do not overlap, stay inside the file, and are together what the archive has of it.
+/// Leaves out those without bytes.
 pub(crate) fn check(pieces: &mut Vec<Piece>, real_size: u64, stored: u64) -> Result<(), &'static str> {
     let (mut end, mut sum) = (0u64, 0u64);
     for piece in pieces.iter() {

@@ -2,7 +2,8 @@
 
 use manyfiles::tree::Content;
 
-use super::source::{Cancel, Source};
+use super::source::Source;
+use crate::cancel::Cancel;
 use crate::decode::{Blocks, Taken};
 use crate::error::{ErrorKind, Position, Result};
 use crate::limits::{Limits, check_ratio};
@@ -33,7 +34,7 @@ impl StreamSource {
     }
 
     /// Gets the next block if this one is used up. `false`: there is none.
-    fn fill(&mut self) -> Result<bool> {
+    fn fill(&mut self) -> Result<bool, ErrorKind> {
         while self.at == self.block.len() {
             let used = std::mem::take(&mut self.block);
             self.at = 0;
@@ -63,7 +64,7 @@ impl Source for StreamSource {
         self.position
     }
 
-    fn read(&mut self, mut buffer: &mut [u8]) -> Result<usize> {
+    fn read(&mut self, mut buffer: &mut [u8]) -> Result<usize, ErrorKind> {
         let mut sum = 0;
         while !buffer.is_empty() && self.fill()? {
             let bytes = self.take(buffer.len() as u64);
@@ -75,7 +76,7 @@ impl Source for StreamSource {
         Ok(sum)
     }
 
-    fn skip(&mut self, len: u64) -> Result<u64> {
+    fn skip(&mut self, len: u64) -> Result<u64, ErrorKind> {
         let mut skipped = 0;
         while skipped < len && self.fill()? {
             skipped += self.take(len - skipped).len() as u64;
@@ -83,12 +84,12 @@ impl Source for StreamSource {
         Ok(skipped)
     }
 
-    fn chunk(&mut self, max: u64) -> Result<&[u8]> {
+    fn chunk(&mut self, max: u64) -> Result<&[u8], ErrorKind> {
         self.fill()?;
         Ok(self.take(max))
     }
 
-    fn content(&mut self, len: usize) -> Result<Option<Content>> {
+    fn content(&mut self, len: usize) -> Result<Option<Content>, ErrorKind> {
         let mut bytes = Vec::with_capacity(len);
         while bytes.len() < len {
             if !self.fill()? {
@@ -104,8 +105,9 @@ impl Source for StreamSource {
         LONGEST_CONTENT
     }
 
-    fn finish(&mut self) -> Result<()> {
-        // What follows the end of the tar is padding, but a checksum may follow that; and who writes into a pipe wants it read.
+    fn finish(&mut self) -> Result<(), ErrorKind> {
+        // What follows the end of the tar is padding, but a checksum may follow that. And a program that writes into a
+        // pipe would fail if the rest was not read.
         while self.fill()? {
             self.take(u64::MAX);
         }

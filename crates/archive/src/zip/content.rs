@@ -14,7 +14,8 @@ use crate::sys;
 const LOCAL: usize = 30;
 /// Extra fields before the content are usually this short: then one read gets header and content.
 const USUAL_EXTRA: usize = 64;
-/// Content up to this length, compressed and not, is decoded in memory, so that it is written only if its checksum is right.
+/// Content up to this length, compressed and not, is decoded in memory, so that it is written only if its checksum is
+/// right.
 pub(crate) const SMALL: u64 = 512 << 10;
 const BUFFER: usize = 128 << 10;
 

@@ -1,8 +1,8 @@
 //! Which long files other entries have to wait for.
 //!
-//! A file that is written as it is decoded has its place among the entries of its path where it is closed. Mostly nothing else
-//! is about its path, and it goes beside the others. If another entry has that path, or one below it, what becomes of them depends
-//! on the order, so that it waits for its turn, and the next turn is its end.
+//! A file that is written as it is decoded has its place among the entries of its path where it is closed. Mostly
+//! nothing else is about its path, and it goes beside the others. If another entry has that path, or one below it, what
+//! becomes of them depends on the order, so that it waits for its turn, and the next turn is its end.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -58,8 +58,8 @@ fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|&byte| matches!(byte, b'/' | b'\\')).filter(|name| !matches!(*name, b"" | b"."))
 }
 
-/// Names that any file system holds as one are one here, as in a tree that is told so by its folders. Who is contested without
-/// need only waits longer.
+/// Names that any file system holds as one are one here, as in a tree that is told so by its folders. A path that is
+/// marked contested by mistake only costs waiting.
 fn add(hasher: &mut impl Hasher, name: &[u8]) {
     match std::str::from_utf8(name) {
         Ok(text) if !text.is_ascii() => {

@@ -8,18 +8,19 @@ use manyfiles::{Error, Operation};
 
 use super::content::{Decoder, SMALL};
 use super::directory::Record;
+use crate::cancel::Cancel;
 use crate::entry::{Entry, Kind};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::gate::Gate;
 use crate::sys;
-use crate::tar::{Cancel, in_the_report};
+use crate::target::in_the_report;
 
 /// The longest target of a symbolic link.
 const LONGEST_TARGET: u64 = 64 << 10;
 
 /// What was decoded of an entry.
 pub(super) enum Decoded {
-    /// There is nothing to decode, or nobody wants it.
+    /// There is nothing to decode, or the entry is not wanted.
     Nothing,
     /// The content of a file, or what a symbolic link says.
     Bytes(Vec<u8>),
@@ -125,25 +126,26 @@ pub(super) fn hand_over(gate: &Gate, record: &Record<'_>, decoded: Decoded, tree
     });
 }
 
-/// Writes a file whose content is [long](is_long) as it is decoded. Its place among other entries of its path is its end.
+/// Writes a file whose content is [long](is_long) as it is decoded. Its place among other entries of its path is its
+/// end.
 pub(super) fn stream(
     gate: &Gate,
     record: &Record<'_>,
     decoder: &Decoder<'_>,
     tree: &TreeWriter,
     cancel: &Cancel,
-) -> Result<()> {
+) -> Result<(), ErrorKind> {
     with_entry(gate, record, Decoded::Nothing, |entry, _| {
         let mut file: TreeFile = match tree.create(entry.path, entry.metadata()) {
             Ok(file) => file,
             Err(error) => return in_the_report(error),
         };
         let copied: io::Result<()> = decoder.pieces(record, |bytes| {
-            cancel.check().map_err(|kind| crate::tar::entry_error(&kind))?;
+            cancel.check().map_err(|kind| kind.of_entry())?;
             file.write_all(bytes)
         });
         match copied {
-            Ok(()) => file.close().unwrap_or_else(in_the_report),
+            Ok(()) => file.close().map_or_else(in_the_report, |_| ()),
             Err(error) => file.abandon(error),
         }
     });

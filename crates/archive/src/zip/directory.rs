@@ -5,7 +5,7 @@ use std::fs::File;
 use super::end::End;
 use super::field::{extra_fields, u16_at, u32_at, u64_at};
 use crate::error::{ErrorKind, Position, Result};
-use crate::tar::read_at;
+use crate::read_at::read_at;
 
 const FIXED: usize = 46;
 /// A directory for ten million entries: a limit on memory.
@@ -21,7 +21,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    pub fn read(file: &File, end: &End) -> Result<Directory> {
+    pub fn read(file: &File, end: &End) -> Result<Directory, ErrorKind> {
         let damaged = |at: usize, cause: &str| ErrorKind::damaged(Position::Archive(end.start + at as u64), cause);
         if end.size > LARGEST {
             return Err(damaged(0, "its directory is larger than 1 GiB"));

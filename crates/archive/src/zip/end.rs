@@ -5,7 +5,7 @@ use std::fs::File;
 use super::field::{u16_at, u32_at, u64_at};
 use crate::error::{ErrorKind, Position, Result};
 use crate::parts::SPLIT_ZIP;
-use crate::tar::read_at;
+use crate::read_at::read_at;
 
 const END: usize = 22;
 const LOCATOR_64: usize = 20;
@@ -26,7 +26,7 @@ pub(crate) struct End {
 }
 
 /// Whether a file begins as the first part of a split zip does.
-pub(crate) fn begins_as_part(file: &File) -> Result<bool> {
+pub(crate) fn begins_as_part(file: &File) -> Result<bool, ErrorKind> {
     let mut begin = [0; 4];
     read_at(file, &mut begin, 0)?;
     Ok(begin == *b"PK\x07\x08")
@@ -38,7 +38,7 @@ pub(crate) fn part() -> ErrorKind {
 }
 
 /// Finds the directory. `None`: the file has none at its end.
-pub(crate) fn find(file: &File, len: u64) -> Result<Option<End>> {
+pub(crate) fn find(file: &File, len: u64) -> Result<Option<End>, ErrorKind> {
     let mut tail = vec![0; len.min(TAIL as u64) as usize];
     let tail_start = len - tail.len() as u64;
     read_at(file, &mut tail, tail_start)?;
@@ -59,7 +59,7 @@ pub(crate) fn find(file: &File, len: u64) -> Result<Option<End>> {
 }
 
 /// What a last record says, if it holds together. The outer error is one of reading.
-fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Result<End>> {
+fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Result<End, ErrorKind>, ErrorKind> {
     let damaged = |cause: &str| Ok(Err(ErrorKind::damaged(Position::Archive(position), cause)));
     let (mut disk, mut directory_disk) = (u32::from(u16_at(record, 4)), u32::from(u16_at(record, 6)));
     let mut entries = u64::from(u16_at(record, 10));
@@ -97,8 +97,8 @@ fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Re
         }
         return Ok(Err(part()));
     }
-    // The directory ends where this record begins, whatever precedes the archive. If something stands between (a signature),
-    // the offset tells.
+    // The directory ends where this record begins, whatever precedes the archive. If something stands between (a
+    // signature), the offset tells.
     let adjacent = end.checked_sub(size);
     for start in [adjacent, Some(offset)].into_iter().flatten() {
         let Some(shift) = start.checked_sub(offset) else { continue };

@@ -78,8 +78,8 @@ impl<'a> Record<'a> {
             0 if self.attributes & 0x10 != 0 => Kind::Folder,
             0 | FILE => Kind::File,
             SYMLINK => Kind::Symlink(target),
-            // Content that came through something else is that of a file. `zip archive.zip -` calls it "-", and notes what its
-            // standard input was: a pipe, a device, a socket.
+            // Content that came through something else is that of a file. `zip archive.zip -` calls it "-", and notes
+            // what its standard input was: a pipe, a device, a socket.
             _ if has_content => Kind::File,
             FIFO => Kind::Node(Node::Fifo),
             _ => Kind::Other,
@@ -157,9 +157,9 @@ fn from_windows(ticks: u64) -> Option<SystemTime> {
     time(seconds, (ticks % 10_000_000) as u32 * 100)
 }
 
-/// Local time, in steps of two seconds. Fields that are too large carry over into the next, as in C's `mktime`; the month 0,
-/// which writers without a clock have, is January. So what is all zeros is 31 December 1979, as unzip has it, and never the time
-/// of unpacking, with which an archive would not be unpacked to the same twice.
+/// Local time, in steps of two seconds. Fields that are too large carry over into the next, as in C's `mktime`; the
+/// month 0, which writers without a clock have, is January. So what is all zeros is 31 December 1979, as unzip has it,
+/// and never the time of unpacking, with which an archive would not be unpacked to the same twice.
 fn from_dos(date: u16, clock: u16) -> Option<SystemTime> {
     let (year, month, day) = (1980 + i32::from(date >> 9), u32::from(date >> 5 & 15).max(1), i64::from(date & 31));
     let (hour, minute, second) = (i64::from(clock >> 11), i64::from(clock >> 5 & 63), i64::from(clock & 31) * 2);

@@ -1,4 +1,4 @@
-//! Little-endian fields of zip's records. Reading past the end is a bug of the caller, who has checked the length.
+//! Little-endian fields of zip's records. Reading past the end is a bug: the caller checks the length before.
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])

@@ -1,11 +1,11 @@
 //! Zip: the directory is read once, and entries are decoded by several threads that share the file by positioned reads.
 //!
-//! Limits are asked about what the directory says before anything is written, and no entry yields more than that. Entries are
-//! handed over in the directory's order ([`order`]), whichever thread decodes them; only long files that no other entry is about
-//! ([`contested`]) go beside it.
+//! Limits are asked about what the directory says before anything is written, and no entry yields more than that.
+//! Entries are handed over in the directory's order ([`order`]), whichever thread decodes them; only long files that no
+//! other entry is about ([`contested`]) go beside it.
 //!
-//! Why not the `zip` crate: its archive keeps one entry per name and drops the others without a word, one malformed extra field
-//! costs the whole archive, and its readers need a buffer and a decoder anew for each entry.
+//! Why not the `zip` crate: its archive keeps one entry per name and drops the others without a word, one malformed
+//! extra field costs the whole archive, and its readers need a buffer and a decoder anew for each entry.
 
 mod content;
 mod contested;
@@ -23,13 +23,14 @@ use std::sync::{Mutex, PoisonError};
 
 use manyfiles::tree::TreeWriter;
 
+use crate::cancel::Cancel;
 use crate::entry::Kind;
 use crate::error::{ErrorKind, Position, Result};
 use crate::gate::Gate;
 use crate::limits::{Limits, Meter, check_ratio};
 use crate::progress::InputProgress;
 use crate::stamp::Stamp;
-use crate::tar::{Cancel, Target};
+use crate::target::Target;
 use content::Decoder;
 use contested::Contested;
 use deliver::Decoded;
@@ -45,9 +46,9 @@ pub(crate) struct Archive<'a> {
     pub progress: &'a InputProgress,
 }
 
-/// Whether there is a zip's directory at the end of a file that does not begin as one. An error: one of reading, or that the
-/// directory is there and says why it cannot be used.
-pub(crate) fn has_end(file: &File, len: u64) -> Result<bool> {
+/// Whether there is a zip's directory at the end of a file that does not begin as one. An error: one of reading, or
+/// that the directory is there and says why it cannot be used.
+pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     match end::find(file, len) {
         Ok(end) => Ok(end.is_some()),
         // What only looks like a directory is nothing to speak of.
@@ -63,7 +64,7 @@ pub(crate) fn read(
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
-) -> Result<()> {
+) -> Result<(), ErrorKind> {
     let Some(end) = end::find(archive.file, archive.stamp.len)? else {
         if end::begins_as_part(archive.file)? {
             return Err(end::part());
@@ -106,7 +107,7 @@ struct Jobs {
 }
 
 impl Jobs {
-    fn plan(archive: &Archive<'_>, directory: &Directory, meter: &mut Meter) -> Result<Jobs> {
+    fn plan(archive: &Archive<'_>, directory: &Directory, meter: &mut Meter) -> Result<Jobs, ErrorKind> {
         let mut jobs = Jobs { wanted: Vec::new(), contested: Contested::default(), packed: 0 };
         for index in 0..directory.len() {
             meter.entry()?;
@@ -153,7 +154,7 @@ fn unpack(
     threads: usize,
     tree: &TreeWriter,
     cancel: &Cancel,
-) -> Result<()> {
+) -> Result<(), ErrorKind> {
     let record = |place: usize| directory.record(jobs.wanted[place] as usize);
     let hand_over = |place, decoded| deliver::hand_over(archive.gate, &record(place), decoded, tree);
     let order = Order::new(&hand_over);

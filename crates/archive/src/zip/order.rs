@@ -1,8 +1,8 @@
 //! [`Order`]: entries are decoded by several threads and handed over one after the other, in the archive's order.
 //!
-//! Whoever has decoded the entry whose turn it is hands it over, and those after it that are ready. A thread that is ahead
-//! leaves what it has decoded here and goes on; it waits only when too much lies here. Content that is too long to lie here is
-//! written as it is decoded: at once where no other entry is about its path, else in its [`Turn`].
+//! The thread that decoded the next entry hands it over, and then all following entries that are ready. A thread that
+//! is ahead leaves what it has decoded here and goes on; it waits only when too much lies here. Content that is too
+//! long to lie here is written as it is decoded: at once where no other entry is about its path, else in its [`Turn`].
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub(super) struct Order<'a, T> {
 }
 
 struct State<T> {
-    /// Whose turn it is.
+    /// The place of the entry that is handed over next.
     next: usize,
     /// What is decoded and the memory it keeps; `None` of entries that wait for no turn.
     ready: BTreeMap<usize, (Option<T>, usize)>,
@@ -38,12 +38,12 @@ impl<'a, T> Order<'a, T> {
         Order { state: Mutex::new(state), changed: Condvar::new(), hand_over }
     }
 
-    /// The entry at `place` is decoded, and keeps `bytes` of memory. It is handed over by this thread or by another one. `false`:
-    /// it was stopped.
+    /// The entry at `place` is decoded, and keeps `bytes` of memory. It is handed over by this thread or by another
+    /// one. `false`: it was stopped.
     pub fn ready(&self, place: usize, decoded: T, bytes: usize) -> bool {
         let mut state = self.lock();
         while !state.stopped && state.next != place && state.is_full() {
-            // Somebody who has left the turn has perhaps left what is ready to whoever is there.
+            // A thread that gave up its turn may have left ready entries. This thread hands them over.
             state = if state.can_hand_over() { self.hand_over(state) } else { self.wait(state) };
         }
         if !state.stopped {
@@ -54,12 +54,12 @@ impl<'a, T> Order<'a, T> {
         !state.stopped
     }
 
-    /// The entry at `place` goes its own way, which no other entry crosses: no turn is to wait for it, nor it for one. `false`: it
-    /// was stopped.
+    /// No other entry is about the path of the entry at `place`: it is written at once, and no turn waits for it.
+    /// `false`: it was stopped.
     pub fn leave_out(&self, place: usize) -> bool {
         let mut state = self.lock();
         state.ready.insert(place, (None, 0));
-        // It is for whoever comes next to hand over what is ready: this thread has a file to write.
+        // This thread has a file to write: the next thread that comes hands over what is ready.
         self.changed.notify_all();
         !state.stopped
     }
@@ -77,12 +77,12 @@ impl<'a, T> Order<'a, T> {
         Some(Turn { order: self })
     }
 
-    /// Hands over what is ready, where who could have done so had a file to write. `false`: it was stopped.
+    /// Hands over what is ready: a thread that had a file to write may have left it. `false`: it was stopped.
     pub fn go_on(&self) -> bool {
         !self.hand_over(self.lock()).stopped
     }
 
-    /// Nothing more is handed over; nobody waits any more.
+    /// Nothing more is handed over, and no thread waits any more.
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();

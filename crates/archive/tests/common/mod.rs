@@ -162,7 +162,7 @@ impl Place {
     /// the one that fails.
     pub fn unpack_in_order(&self, input: Input) -> (Result<Summary, Error>, Report) {
         let tree = TreeWriter::options().exact_permissions(true).threads(1).open(self.root()).unwrap();
-        let result = Unpacker::new().threads(1).unpack(input, &tree);
+        let result = Unpacker::options().threads(1).build().unpack(input, &tree);
         let report = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
         (result, report)
     }

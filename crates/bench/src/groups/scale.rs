@@ -102,7 +102,7 @@ impl Job {
             let files = (0..self.files).map(|n| (self.path(n), contents[n % contents.len()].clone()));
             match self.peer {
                 Peer::TreeWriter => {
-                    let tree = TreeWriter::new(&root)?;
+                    let tree = TreeWriter::open(&root)?;
                     for (path, bytes) in files {
                         tree.file(path, bytes)?;
                     }

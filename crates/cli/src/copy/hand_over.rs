@@ -113,7 +113,7 @@ impl<'a> HandOver<'a> {
                 Err(error) => return Err(error), // the copy is not closed, and so removed
             };
             let taken = match has_holes && piece.iter().all(|&byte| byte == 0) {
-                true => copy.skip(piece.len() as u64),
+                true => copy.skip(piece.len() as u64).map_err(io::Error::from),
                 false => io::Write::write_all(&mut copy, piece),
             };
             if taken.is_err() {

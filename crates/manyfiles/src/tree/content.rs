@@ -5,15 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::mapped::Window;
+use super::window::Window;
 use crate::sys::Identity;
 
 /// The bytes of a file that are known when it is handed over. Streams go through [`create`](super::TreeWriter::create).
 ///
 /// Made from `Vec<u8>`, `String`, `Box<[u8]>`, `Arc<[u8]>` and whatever else owns bytes
 /// ([`from_owner`](Content::from_owner)) without a copy, from `&[u8]` and `&str` with one, from
-/// [`MappedFile::slice`](super::MappedFile::slice), from a file that another one is to be a copy of, and from pieces with
-/// holes between.
+/// [`MappedFile::slice`](super::MappedFile::slice), from a file that another one is to be a copy of, and from pieces
+/// with holes between.
 pub struct Content(pub(super) Kind);
 
 pub(super) enum Kind {
@@ -31,7 +31,8 @@ pub(super) enum Bytes {
     Owner(Owner),
 }
 
-/// Whatever has the bytes, and how many there were when it was handed over: the bound on what is in flight goes by that.
+/// Whatever has the bytes, and how many there were when it was handed over: the bound on what is in flight goes by
+/// that.
 pub(super) struct Owner {
     owner: Box<dyn AsRef<[u8]> + Send + Sync>,
     len: usize,
@@ -114,19 +115,20 @@ impl Bytes {
 }
 
 impl Content {
-    /// A copy of the file at `source`: cloned where the file system can share the blocks, else copied inside the kernel, its
-    /// holes kept. Permissions and times are the source's unless [`Metadata`](super::Metadata) gives others. Symbolic links
-    /// at `source` itself are not followed: that is an error. A relative path leads from what is the current folder at this call.
+    /// A copy of the file at `source`: cloned where the file system can share the blocks, else copied inside the
+    /// kernel, its holes kept. Permissions and times are the source's unless [`Metadata`](super::Metadata) gives
+    /// others. Symbolic links at `source` itself are not followed: that is an error. A relative path leads from what is
+    /// the current folder at this call.
     ///
-    /// The file is read to its end, whatever it says of its length (those of `/proc` say 0). A source that cannot be read, or
-    /// that changed while it was copied (another length or modification time), is a failure of the entry whose cause names the
-    /// source; and so is a copy that would replace its own source, under whatever name.
+    /// The file is read to its end, whatever it says of its length (those of `/proc` say 0). A source that cannot be
+    /// read, or that changed while it was copied (another length or modification time), is a failure of the entry whose
+    /// cause names the source; and so is a copy that would replace its own source, under whatever name.
     pub fn copy_of(source: impl Into<PathBuf>) -> Content {
         Content(Kind::CopyOf(Source::new(source.into())))
     }
 
-    /// The bytes of whatever owns them, without a copy: of a reference-counted buffer, of a mapping, of a type of your own.
-    /// It is asked for them here and again when they are written, and dropped, on a thread of the tree's.
+    /// The bytes of whatever owns them, without a copy: of a reference-counted buffer, of a mapping, of a type of your
+    /// own. It is asked for them here and again when they are written, and dropped, on a thread of the tree's.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -151,8 +153,8 @@ impl Content {
         }
     }
 
-    /// A file of `len` bytes that are zero but for the pieces, each with its offset, in rising order and without overlap.
-    /// What is between them takes no space where the file system has holes.
+    /// A file of `len` bytes that are zero but for the pieces, each with its offset, in rising order and without
+    /// overlap. What is between them takes no space where the file system has holes.
     ///
     /// # Panics
     /// If a piece overlaps the one before, reaches past `len`, or is itself not plain bytes.

@@ -1,80 +1,57 @@
-//! A file as content without a copy: windows of it are mapped, written from, and unmapped when nobody needs them.
+//! A file as content without a copy: [windows](Window) of it are mapped, written from, and unmapped after their last
+//! use.
 
 use std::fs::File;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::content::{Bytes, Content, Kind};
+use super::window::{Mapped, Window};
 use crate::sys::{self, Identity};
+use crate::{Error, Operation, Result};
 
-/// How much is mapped at a time: pages of a mapping count as memory of the process once they have been used, so that what is
-/// mapped must be bounded. With 32 MiB in flight some ten windows live at once.
+/// How much is mapped at a time: pages of a mapping count as memory of the process once they have been used, so that
+/// what is mapped must be bounded. With 32 MiB in flight some ten windows live at once.
 const WINDOW: u64 = 4 << 20;
 
-/// A file whose ranges can be the content of others: an archive that is not compressed. The bytes go from the page cache of
-/// one file into that of the other with no copy between.
+/// A file whose ranges can be the content of others: an archive that is not compressed. The bytes go from the page
+/// cache of one file into that of the other with no copy between.
 ///
-/// They are never looked at in this process, only handed to system calls, so that a file which another process cuts short
-/// meanwhile is an error of the entries that it hits, not a crash. After the last entry, [`check`](MappedFile::check) tells
-/// whether the file stayed as it was.
+/// They are never looked at in this process, only handed to system calls, so that a file which another process cuts
+/// short meanwhile is an error of the entries that it hits, not a crash. After the last entry,
+/// [`check`](MappedFile::check) tells whether the file stayed as it was.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
+    /// For errors.
+    path: PathBuf,
     len: u64,
     modified: SystemTime,
     identity: Identity,
     window: Mutex<Option<Arc<Mapped>>>,
 }
 
-/// A part of a file, and which one.
-#[derive(Debug)]
-struct Mapped {
-    mapping: sys::Mapping,
-    file: Identity,
-}
-
-/// Some bytes of a mapping.
-#[derive(Debug)]
-pub(super) struct Window {
-    mapped: Arc<Mapped>,
-    offset: usize,
-    len: usize,
-}
-
-impl Window {
-    pub(super) fn as_raw(&self) -> *const [u8] {
-        std::ptr::slice_from_raw_parts(self.mapped.mapping.as_ptr().wrapping_add(self.offset), self.len)
-    }
-
-    /// The file that they are read from.
-    pub(super) fn file(&self) -> Identity {
-        self.mapped.file
-    }
-
-    /// Copies what is at `offset` of these bytes into `to`. False if it cannot be read, or not without risk.
-    pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
-        offset.checked_add(to.len()).is_some_and(|end| end <= self.len)
-            && self.mapped.mapping.copy_to(self.offset + offset, to)
-    }
-}
-
 impl MappedFile {
     /// The longest slice: longer content is written piece by piece through [`create`](super::TreeWriter::create).
     pub const MAX_SLICE: usize = 32 << 20;
 
-    /// Takes an open file.
+    /// Takes an open file. `path` is the one that errors name.
     ///
     /// # Errors
     /// Where it is no regular file, or cannot be mapped.
-    pub fn new(file: File) -> io::Result<MappedFile> {
-        let metadata = file.metadata()?;
+    pub fn new(file: File, path: impl AsRef<Path>) -> Result<MappedFile> {
+        let path = path.as_ref();
+        let failed = |cause| Error::new(Operation::Metadata, path, cause);
+        let metadata = file.metadata().map_err(failed)?;
         if !metadata.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "only a regular file can be mapped"));
+            let why = io::Error::new(io::ErrorKind::InvalidInput, "only a regular file can be mapped");
+            return Err(Error::new(Operation::Read, path, why));
         }
-        let (len, modified) = (metadata.len(), metadata.modified()?);
-        let identity = sys::identity_of(&file)?;
-        let mapped = MappedFile { file, len, modified, identity, window: Mutex::new(None) };
+        let (len, modified) = (metadata.len(), metadata.modified().map_err(failed)?);
+        let identity = sys::identity_of(&file).map_err(failed)?;
+        let mapped = MappedFile { file, path: path.to_path_buf(), len, modified, identity, window: Mutex::new(None) };
         if mapped.len > 0 {
             mapped.slice(0, 1)?;
         }
@@ -99,46 +76,52 @@ impl MappedFile {
     /// `len` bytes from `offset` on, as content.
     ///
     /// # Errors
-    /// If the range reaches past the end, or is longer than [`MAX_SLICE`](Self::MAX_SLICE); what the system says if it cannot
-    /// map it.
-    pub fn slice(&self, offset: u64, len: usize) -> io::Result<Content> {
+    /// If the range reaches past the end, or is longer than [`MAX_SLICE`](Self::MAX_SLICE); what the system says if it
+    /// cannot map it.
+    pub fn slice(&self, offset: u64, len: usize) -> Result<Content> {
         let end = offset.checked_add(len as u64);
         if len > Self::MAX_SLICE || end.is_none_or(|end| end > self.len) {
             let why =
                 format!("{len} bytes from {offset} on are not in a file of {} bytes, or too many at once", self.len);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            return Err(self.error(io::Error::new(io::ErrorKind::InvalidInput, why)));
         }
         if len == 0 {
             return Ok(Content::from_static(b""));
         }
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
         let mapped = match &*window {
-            Some(mapped) if mapped.mapping.covers(offset, len) => mapped.clone(),
+            Some(mapped) if mapped.mapping().covers(offset, len) => mapped.clone(),
             _ => {
                 // The next entries follow behind this one.
                 let start = offset - offset % sys::Mapping::granularity();
                 let end = (start + WINDOW).max(offset + len as u64).min(self.len);
-                let mapping = sys::Mapping::new(&self.file, start, (end - start) as usize)?;
-                window.insert(Arc::new(Mapped { mapping, file: self.identity })).clone()
+                let mapping = sys::Mapping::new(&self.file, start, (end - start) as usize);
+                let mapping = mapping.map_err(|cause| self.error(cause))?;
+                window.insert(Arc::new(Mapped::new(mapping, self.identity))).clone()
             }
         };
-        let offset = (offset - mapped.mapping.start()) as usize;
-        Ok(Content(Kind::Bytes(Bytes::Mapped(Window { mapped, offset, len }))))
+        let offset = (offset - mapped.mapping().start()) as usize;
+        Ok(Content(Kind::Bytes(Bytes::Mapped(Window::new(mapped, offset, len)))))
     }
 
     /// Whether the file is still what it was when it was opened.
     ///
     /// # Errors
     /// If it was cut short or changed: what was written from it meanwhile may be wrong.
-    pub fn check(&self) -> io::Result<()> {
-        let now = self.file.metadata()?;
+    pub fn check(&self) -> Result<()> {
+        let failed = |cause| Error::new(Operation::Metadata, &*self.path, cause);
+        let now = self.file.metadata().map_err(failed)?;
         if now.len() < self.len {
             let why = format!("it was cut short meanwhile, from {} to {} bytes", self.len, now.len());
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+            return Err(self.error(io::Error::new(io::ErrorKind::UnexpectedEof, why)));
         }
-        if now.modified()? != self.modified {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed meanwhile"));
+        if now.modified().map_err(failed)? != self.modified {
+            return Err(self.error(io::Error::new(io::ErrorKind::InvalidData, "it was changed meanwhile")));
         }
         Ok(())
+    }
+
+    fn error(&self, cause: io::Error) -> Error {
+        Error::new(Operation::Read, &*self.path, cause)
     }
 }

@@ -2,23 +2,25 @@
 //!
 //! [`TreeWriter`] takes (relative path, content, metadata) in any order, from any thread.
 //!
-//! - **Fast**: folders are spread over threads, each made once and kept open, files opened relative to it. A file system whose
-//!   calls wait gets more threads; a fast one does not.
+//! - **Fast**: folders are spread over threads, each made once and kept open, files opened relative to it. A file
+//!   system whose calls wait gets more threads; a fast one does not.
 //! - **Bounded**: bytes in flight and open handles. Memory does not grow with the number of files; it does with folders
 //!   (some 200 bytes and the name, each).
-//! - **Safe**: a path cannot leave the root. No absolute path, no `..`, and no symbolic link is followed on the way down, not
-//!   even one that another process makes meanwhile (Linux: `openat2`; elsewhere each component is opened without following).
-//! - **In order**: entries of one path come one after the other, in the order of the calls, hard links included; entries of
-//!   different paths never wait for each other.
+//! - **Safe**: a path cannot leave the root. No absolute path, no `..`, and no symbolic link is followed on the way
+//!   down, not even one that another process makes meanwhile (Linux: `openat2`; elsewhere each component is opened
+//!   without following).
+//! - **In order**: entries of one path come one after the other, in the order of the calls, hard links included;
+//!   entries of different paths never wait for each other.
 //! - **Honest**: [`finish`](TreeWriter::finish) names every entry that did not arrive, and
 //!   [`on_entry`](Options::on_entry) tells what became of each as it happens.
-//! - **A good neighbour**: its threads take no signal, and nothing of the program's is copied or changed. After `finish` nothing is
-//!   open, and no thread is left.
+//! - **A good neighbour**: its threads take no signal, and nothing of the program's is copied or changed. After
+//!   `finish` nothing is open, and no thread is left.
 //!
 //! A crash of the process may leave a file that was being written incomplete; a crash of the machine may lose the last
 //! seconds, as with [`std::fs::write`], unless [`Durability`] is asked for.
 
 mod content;
+mod control;
 mod engine;
 mod mapped;
 mod metadata;
@@ -28,14 +30,16 @@ mod path;
 mod publish;
 mod report;
 mod stream;
+mod window;
 mod writer;
 
 pub use content::Content;
+pub use control::{Canceller, Observer};
 pub use mapped::MappedFile;
 pub use metadata::{Metadata, Node};
 pub use options::{Answer, Durability, OnConflict, Options};
 pub use outcome::{Digest, Entry, EntryStat, Outcome};
 pub use path::{Refusal, check};
-pub use report::{Canceller, Incomplete, Observer, Progress, Report, Times};
+pub use report::{Incomplete, Progress, Report, Times};
 pub use stream::TreeFile;
 pub use writer::TreeWriter;

@@ -1,19 +1,20 @@
-//! How a [`TreeWriter`] is opened.
+//! [`Options`]: how a [`TreeWriter`] is to write.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(doc)]
 use super::TreeWriter;
 use super::outcome::{Digest, Entry, NewDigest, OnEntry};
-use crate::Result;
 
-/// What to do with an entry whose name is taken: a file, a link or a device. A folder that exists is never a conflict, and a
-/// folder is never replaced by something else: that is a failure, unless the entry is skipped or gets another name.
+/// What to do with an entry whose name is taken: a file, a link or a device. A folder that exists is never a conflict,
+/// and a folder is never replaced by something else: that is a failure, unless the entry is skipped or gets another
+/// name.
 ///
 /// Whatever is written over or replaced hands its permissions on, and its owner where that is allowed, unless
-/// [`Metadata`](super::Metadata) gives others. A copy of a file that would take the place of that very file, under whatever
-/// name, is a failure.
+/// [`Metadata`](super::Metadata) gives others. A copy of a file that would take the place of that very file, under
+/// whatever name, is a failure.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum OnConflict {
@@ -23,24 +24,25 @@ pub enum OnConflict {
     /// Leave what is there, and count the entry as skipped.
     Skip,
     /// Leave what is there if it has the same bytes, holes read as zeros, or is the same link or device; else write as
-    /// [`Overwrite`](OnConflict::Overwrite) does. Metadata that was given and differs is set, so that a second run changes
-    /// nothing. 5.8 times as fast as truncating where nothing changed (ext4). What comes through
+    /// [`Overwrite`](OnConflict::Overwrite) does. Metadata that was given and differs is set, so that a second run
+    /// changes nothing. 5.8 times as fast as truncating where nothing changed (ext4). What comes through
     /// [`create`](TreeWriter::create) and is longer than 256 KiB or has bytes left out is compared when it is there.
     SkipIdentical,
     /// Write over the old bytes, then cut to length: 4.7 times as fast as truncating first on ext4. A crash or a reader
     /// meanwhile may see old and new bytes mixed.
     ///
-    /// Replaced instead, as [`Replace`](OnConflict::Replace) does, is a symbolic link or a file with other hard links, so
-    /// that nothing outside the tree changes; a file that cannot be opened for writing; and whatever is in the way of a link,
-    /// of content with holes, and of what comes through [`create`](TreeWriter::create) and is longer than 256 KiB or has bytes
-    /// left out. A file does not take the place of a device, FIFO or socket: that is a failure.
+    /// Replaced instead, as [`Replace`](OnConflict::Replace) does, is a symbolic link or a file with other hard links,
+    /// so that nothing outside the tree changes; a file that cannot be opened for writing; and whatever is in the way
+    /// of a link, of content with holes, and of what comes through [`create`](TreeWriter::create) and is longer than
+    /// 256 KiB or has bytes left out. A file does not take the place of a device, FIFO or socket: that is a failure.
     Overwrite,
-    /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating. A process that
-    /// is killed leaves a file `.manyfiles-…` beside; the next run that replaces something in that folder removes it.
+    /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating. A
+    /// process that is killed leaves a file `.manyfiles-…` beside; the next run that replaces something in that folder
+    /// removes it.
     Replace,
-    /// Replace only what is older than the entry's modification time (a hard link's is that of the file that it leads to), as
-    /// [`Replace`](OnConflict::Replace) does; else leave what is there, and count the entry as skipped. An entry without a time
-    /// replaces.
+    /// Replace only what is older than the entry's modification time (a hard link's is that of the file that it leads
+    /// to), as [`Replace`](OnConflict::Replace) does; else leave what is there, and count the entry as skipped. An
+    /// entry without a time replaces.
     Newer,
     /// Keep both: write to `name (1).ext`, or the first number that is free; `name.tar.gz` becomes `name (1).tar.gz`.
     Rename,
@@ -92,17 +94,17 @@ pub enum Durability {
     #[default]
     None,
     /// Each file is synced before it is closed, and before it replaces another; names are synced by
-    /// [`finish`](TreeWriter::finish). A crash in between leaves no file under its name without its bytes where the name is
-    /// given last ([`Replace`](OnConflict::Replace), [`Newer`](OnConflict::Newer)).
+    /// [`finish`](TreeWriter::finish). A crash in between leaves no file under its name without its bytes where the
+    /// name is given last ([`Replace`](OnConflict::Replace), [`Newer`](OnConflict::Newer)).
     EachFile,
-    /// When [`finish`](TreeWriter::finish) has returned without an error: one sync of the whole file system where that can be
-    /// trusted (Linux 5.8 and later on ext4, XFS, btrfs, F2FS and tmpfs), and as [`EachFile`](Durability::EachFile)
-    /// elsewhere, below mount points in the tree, and for files that replace others. The sync also waits for what other
-    /// programs have written there. 14 times as fast as a sync of each file on ext4.
+    /// When [`finish`](TreeWriter::finish) has returned without an error: one sync of the whole file system where that
+    /// can be trusted (Linux 5.8 and later on ext4, XFS, btrfs, F2FS and tmpfs), and as
+    /// [`EachFile`](Durability::EachFile) elsewhere, below mount points in the tree, and for files that replace others.
+    /// The sync also waits for what other programs have written there. 14 times as fast as a sync of each file on ext4.
     AtFinish,
 }
 
-/// Options of a [`TreeWriter`]; [`open`](Options::open) makes it.
+/// How a [`TreeWriter`] is to write: choices, to be followed by [`open`](Options::open).
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) on_conflict: OnConflict,
@@ -113,6 +115,7 @@ pub struct Options {
     pub(super) last_wins: bool,
     pub(super) on_entry: Option<OnEntry>,
     pub(super) digest: Option<NewDigest>,
+    pub(super) publish: bool,
 }
 
 impl Default for Options {
@@ -126,6 +129,7 @@ impl Default for Options {
             last_wins: false,
             on_entry: None,
             digest: None,
+            publish: false,
         }
     }
 }
@@ -138,9 +142,9 @@ impl Options {
         self
     }
 
-    /// How many threads write while the file system is fast. Default: one per core, at least two. Where its calls wait (a
-    /// network file system, a virus scanner), more threads than that join, and leave when the calls are fast again; with 1
-    /// none joins.
+    /// How many threads write while the file system is fast. Default: one per core, at least two. Where its calls wait
+    /// (a network file system, a virus scanner), more threads than that join, and leave when the calls are fast again;
+    /// with 1 none joins.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
@@ -155,31 +159,32 @@ impl Options {
         self
     }
 
-    /// Set permission bits that are given exactly as they are given, whatever the process's umask or a folder's default access
-    /// control list says. Default: these apply, as they do to every file for which no bits are given.
+    /// Set permission bits that are given exactly as they are given, whatever the process's umask or a folder's default
+    /// access control list says. Default: these apply, as they do to every file for which no bits are given.
     #[must_use]
     pub fn exact_permissions(mut self, exact: bool) -> Self {
         self.exact_permissions = exact;
         self
     }
 
-    /// Of several entries of one path the last one is what remains, whatever [`on_conflict`](Options::on_conflict) says: that
-    /// then is only about what was there before. It is how archives are meant, where a later entry takes the place of an
-    /// earlier one. Takes some 20 bytes of memory for each entry. Default: false, and what this tree wrote is as what was
-    /// there.
+    /// Of several entries of one path the last one is what remains, whatever [`on_conflict`](Options::on_conflict)
+    /// says: that then is only about what was there before. It is how archives are meant, where a later entry takes the
+    /// place of an earlier one. Takes some 20 bytes of memory for each entry. Default: false, and what this tree wrote
+    /// is as what was there.
     #[must_use]
     pub fn last_wins(mut self, last_wins: bool) -> Self {
         self.last_wins = last_wins;
         self
     }
 
-    /// Calls `told` for each entry when it is done with: written and closed, skipped, failed or cancelled. Once for each call
-    /// that handed an entry over, on a thread of the tree's or on that of the call; several at a time. An entry whose file is
-    /// still to be given its last time or permissions (a folder) has no [`EntryStat`](super::EntryStat).
+    /// Calls `told` for each entry when it is done with: written and closed, skipped, failed or cancelled. Once for
+    /// each call that handed an entry over, on a thread of the tree's or on that of the call; several at a time. An
+    /// entry whose file is still to be given its last time or permissions (a folder) has no
+    /// [`EntryStat`](super::EntryStat).
     ///
-    /// The threads wait for it: what takes long belongs in a channel. It may hand entries over, which then are taken without
-    /// waiting for room; it must not finish or drop the tree (that panics: the tree would wait for the very thread). A panic in
-    /// it is a failure of the report, with the entry's path.
+    /// The threads wait for it: what takes long belongs in a channel. It may hand entries over, which then are taken
+    /// without waiting for room; it must not [`finish`](TreeWriter::finish) a tree (that panics: the tree would wait
+    /// for the very thread). A panic in it is a failure of the report, with the entry's path.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -208,40 +213,37 @@ impl Options {
     }
 
     /// Makes a digest of each file's content while it is written, without reading anything again, for
-    /// [`on_entry`](Options::on_entry) to tell. `new` is called for each file. What would be cloned or copied inside the
-    /// kernel goes through memory for it.
+    /// [`on_entry`](Options::on_entry) to tell. `new` is called for each file. What would be cloned or copied inside
+    /// the kernel goes through memory for it.
     #[must_use]
     pub fn digest(mut self, new: impl Fn() -> Box<dyn Digest> + Send + Sync + 'static) -> Self {
         self.digest = Some(NewDigest(Arc::new(new)));
         self
     }
 
-    /// When what is written is durable. Default: [`Durability::None`]. What is left as it was (skipped, or identical) is not
-    /// synced for that. If the sync at the end fails, the report names the path `.`, and none of the files counts as durable.
+    /// When what is written is durable. Default: [`Durability::None`]. What is left as it was (skipped, or identical)
+    /// is not synced for that. If the sync at the end fails, the report names the path `.`, and none of the files
+    /// counts as durable.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Opens a tree that appears whole: it is written in a folder beside `target`, and [`finish`](TreeWriter::finish) gives it
-    /// that name if every entry is there, at one moment where the system can exchange two names (Linux), in two renames
-    /// elsewhere. The folder that had the name is removed then; its permissions stay. If anything failed, was cancelled, or the
-    /// tree is dropped without `finish`, `target` stays as it was, and what was written is removed.
-    /// One failure may come after the new tree has the name, and says so by its path: the old tree, or the folder above, could not
-    /// be removed or synced.
+    /// The tree appears whole: it is written in a folder beside the path that [`open`](Options::open) is given, the
+    /// target. [`finish`](TreeWriter::finish) gives that folder the target's name if every entry is there: at one
+    /// moment where the system can exchange two names (Linux), in two renames elsewhere. The folder that had the name
+    /// before is removed then; its permissions stay. Default: false, and entries are written below the path itself.
     ///
-    /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was killed
-    /// has left beside `target` is removed by the next.
+    /// If anything failed or was cancelled, or the tree is dropped without `finish`, the target stays as it was, and
+    /// what was written is removed. One failure may come after the new tree has the name, and says so by its path: the
+    /// old tree, or the folder above, could not be removed or synced.
     ///
-    /// # Errors
-    /// If what has the name is not a folder, or no folder can be made beside it.
-    pub fn publish(self, target: impl AsRef<Path>) -> Result<TreeWriter> {
-        TreeWriter::publish(target.as_ref(), self)
-    }
-
-    /// Opens `root` for writing below it; makes the folder, and those above it, if it isn't there.
-    pub fn open(self, root: impl AsRef<Path>) -> Result<TreeWriter> {
-        TreeWriter::open(root.as_ref(), self)
+    /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was
+    /// killed has left beside the target is removed by the next.
+    #[must_use]
+    pub fn publish(mut self, publish: bool) -> Self {
+        self.publish = publish;
+        self
     }
 }

@@ -42,7 +42,8 @@ pub enum Outcome<'a> {
     Cancelled,
 }
 
-/// What the system said of an entry when it was complete, before it was closed: what an index that finds changes by needs.
+/// What the system said of an entry when it was complete, before it was closed: what an index that finds changes by
+/// needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EntryStat {

@@ -77,11 +77,11 @@ impl Error {
     }
 }
 
-/// Checks that `path` stays below the root it is joined to, whatever that root is, and returns it without `.` and doubled
-/// separators. The root itself comes back as an empty path.
+/// Checks that `path` stays below the root it is joined to, whatever that root is, and returns it without `.` and
+/// doubled separators. The root itself comes back as an empty path.
 ///
-/// Which names of files there are depends on the system: what Windows takes for something else (`NUL`, `a:b`, `a.`) is refused
-/// there alone. Both `/` and `\\` separate folders there.
+/// Which names of files there are depends on the system: what Windows takes for something else (`NUL`, `a:b`, `a.`) is
+/// refused there alone. Both `/` and `\\` separate folders there.
 ///
 /// This looks at the path alone. Links that stand on the way down are refused when the entry is written.
 ///
@@ -99,8 +99,8 @@ pub fn check(path: &Path) -> Result<PathBuf, Refusal> {
     Ok(if split.name.is_empty() { folder.to_path_buf() } else { folder.join(&*split.name) })
 }
 
-/// A checked path: the folder, relative to the root (empty: the root), and the name in it (empty: the folder itself is the
-/// root and the path meant it).
+/// A checked path: the folder, relative to the root (empty: the root), and the name in it (empty: the folder itself is
+/// the root and the path meant it).
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Split<'a> {
     pub(super) folder: Cow<'a, OsStr>,

@@ -20,10 +20,11 @@ pub(super) struct Publish {
     temporaries: Temporaries,
 }
 
-/// Between the name and the temporary name of a tree that was moved aside: in two renames, between which the process may die.
+/// Between the name and the temporary name of a tree that was moved aside: in two renames, between which the process
+/// may die.
 const ASIDE: &str = ".old";
 
-/// In a larger folder nobody looks for what is left.
+/// Of a larger folder only as many names are looked at for what dead runs have left.
 const MOST_NAMES: usize = 16 << 10;
 
 impl Publish {
@@ -55,17 +56,23 @@ impl Publish {
         Ok(Publish { parent: parent.to_path_buf(), target, making, durable, temporaries })
     }
 
+    /// The folder that the tree is written in.
     pub(super) fn making(&self) -> &Path {
         &self.making
     }
 
-    /// Gives the tree its name; what had it is removed. If that fails, what had the name has it still, and the new tree is
-    /// gone.
+    /// The name that the tree is to have, as an absolute path.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Gives the tree its name; what had it is removed. If that fails, what had the name has it still, and the new tree
+    /// is gone.
     pub(super) fn appear(self) -> Result<()> {
         let old = match self.take_name() {
             Ok(old) => old,
             Err(error) => {
-                self.vanish()?;
+                self.remove()?;
                 return Err(error);
             }
         };
@@ -117,7 +124,7 @@ impl Publish {
     }
 
     /// Removes the tree that was in the making.
-    pub(super) fn vanish(&self) -> Result<()> {
+    pub(super) fn remove(&self) -> Result<()> {
         fs::remove_dir_all(&self.making).map_err(|error| Error::new(Operation::Remove, &*self.making, error))
     }
 }
@@ -127,8 +134,8 @@ fn not_a_folder() -> io::Error {
     io::Error::new(io::ErrorKind::NotADirectory, why)
 }
 
-/// Takes away what runs that died have left beside `target`, and gives a tree its name back that had been moved aside. A
-/// courtesy: what cannot be listed or removed stays.
+/// Takes away what runs that died have left beside `target`, and gives a tree its name back that had been moved aside.
+/// A courtesy: what cannot be listed or removed stays.
 fn clean_up(parent: &Path, target: &Path, name: &OsStr, temporaries: &Temporaries) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten().take(MOST_NAMES) {

@@ -1,10 +1,12 @@
 //! What came of it: counts, failures, and where the time went.
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::Cancelled;
+use crate::{Error, Errors, Operation};
 
 /// What a [`TreeWriter`](super::TreeWriter) did.
 #[derive(Clone, Debug, Default)]
@@ -66,29 +68,48 @@ pub struct Times {
     pub close: Duration,
 }
 
-/// Some entries did not arrive: the error of [`finish`](super::TreeWriter::finish), with the whole report.
+/// Some entries did not arrive, or the writing was cancelled: the error of [`finish`](super::TreeWriter::finish), with
+/// the whole report.
+///
+/// `?` takes it into a function that returns [`Errors`] or [`io::Error`]. The latter carries the whole of it as the
+/// payload ([`io::Error::get_ref`]), and has the kind of the first failure.
 #[derive(Debug)]
-pub struct Incomplete(Box<Report>);
+pub struct Incomplete {
+    report: Box<Report>,
+    errors: Errors,
+}
 
 impl Incomplete {
-    pub(super) fn new(report: Report) -> Incomplete {
-        Incomplete(Box::new(report))
+    /// `report` is one that is not [complete](Report::is_complete), `root` the tree's folder as the caller knows it.
+    pub(super) fn new(report: Report, root: PathBuf) -> Incomplete {
+        let mut errors = report.failures.clone();
+        if report.cancelled || report.not_written > 0 {
+            errors.push(Error::new(Operation::Write, root, io::Error::other(Cancelled)));
+        }
+        let errors = Errors::check(errors).expect_err("a report that is not complete has an error");
+        Incomplete { errors, report: Box::new(report) }
     }
 
     /// The report: what was written, and each failure.
     pub fn report(&self) -> &Report {
-        &self.0
+        &self.report
     }
 
     /// The report, taken out.
     pub fn into_report(self) -> Report {
-        *self.0
+        *self.report
+    }
+
+    /// The report's failures, and, if the writing was cancelled, one last error of the
+    /// root that says so ([`is_cancelled`](Error::is_cancelled)). So there is always one.
+    pub fn errors(&self) -> &Errors {
+        &self.errors
     }
 }
 
 impl fmt::Display for Incomplete {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let report = &*self.0;
+        let report = &*self.report;
         if report.cancelled {
             write!(f, "cancelled; {} entries were not written", report.not_written)?;
         } else {
@@ -106,7 +127,20 @@ impl fmt::Display for Incomplete {
 
 impl std::error::Error for Incomplete {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.failures.first().map(|first| first as _)
+        self.report.failures.first().map(|first| first as _)
+    }
+}
+
+impl From<Incomplete> for Errors {
+    fn from(incomplete: Incomplete) -> Errors {
+        incomplete.errors
+    }
+}
+
+impl From<Incomplete> for io::Error {
+    fn from(incomplete: Incomplete) -> io::Error {
+        let kind = incomplete.errors.iter().next().map_or(io::ErrorKind::Other, Error::kind);
+        io::Error::new(kind, incomplete)
     }
 }
 
@@ -128,54 +162,4 @@ pub struct Progress {
     pub closing: usize,
     /// Whether all is written, and [`finish`](super::TreeWriter::finish) waits for the disk.
     pub syncing: bool,
-}
-
-/// Reads a [`Report`]'s beginnings while the writing goes on. Cheap to clone, and outlives the tree.
-#[derive(Clone)]
-pub struct Observer {
-    pub(super) control: std::sync::Arc<super::engine::Control>,
-}
-
-impl Observer {
-    /// What has been done so far.
-    pub fn progress(&self) -> Progress {
-        self.control.progress()
-    }
-
-    /// The failures from number `from` on, so that each can be shown when it happens.
-    pub fn failures(&self, from: usize) -> Vec<Error> {
-        self.control.failures_from(from)
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Observer").field(&self.progress()).finish()
-    }
-}
-
-/// Stops the writing, from any thread. Cheap to clone. (Not from within a signal handler: it takes a lock. A thread that waits
-/// for signals may call it.)
-#[derive(Clone)]
-pub struct Canceller {
-    pub(super) control: std::sync::Arc<super::engine::Control>,
-}
-
-impl Canceller {
-    /// No entry is begun after this; those being written are stopped and removed; calls that hand over entries, those that wait
-    /// for room too, return an error at once, and `finish` reports what is complete.
-    pub fn cancel(&self) {
-        self.control.cancel();
-    }
-
-    /// Whether [`cancel`](Canceller::cancel) was called.
-    pub fn is_cancelled(&self) -> bool {
-        self.control.is_cancelled()
-    }
-}
-
-impl fmt::Debug for Canceller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Canceller").field(&self.is_cancelled()).finish()
-    }
 }

@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use super::engine::{BUFFER, Job, Shared, Stream, Work};
 use super::{Content, Metadata};
-use crate::{Error, Operation, Result};
+use crate::{Error, Operation, Result, Written};
 
-/// A file being written piece by piece, on the caller's thread. Up to 256 KiB it is kept in memory and then handed over like
-/// any other; beyond that it is written as it comes.
+/// A file being written piece by piece, on the caller's thread. Up to 256 KiB it is kept in memory and then handed over
+/// like any other; beyond that it is written as it comes.
 ///
-/// [`close`](TreeFile::close) makes it count. Dropped before that, it is removed again and reported as a failure. A file that
-/// it was to overwrite stays as it was until the close.
+/// [`close`](TreeFile::close) makes it count: a file that a panic or an early return ends shall not look complete.
+/// Dropped before `close`, it is removed again and is a failure of the report. A file that it was to overwrite stays as
+/// it was until the close.
 ///
-/// It never waits for another entry or stream, whatever else this thread has open. Where its name is in use when its file has to
-/// be opened, it is written beside and gets the name when it is closed; among entries of one path its place in the order is that
-/// moment. It belongs to no thread and borrows nothing; one that is still open when the tree is
+/// It never waits for another entry or stream, whatever else this thread has open. Where its name is in use when its
+/// file has to be opened, it is written beside and gets the name when it is closed; among entries of one path its place
+/// in the order is that moment. It belongs to no thread and borrows nothing; one that is still open when the tree is
 /// [finished](super::TreeWriter::finish) is a failure of the report, and its later calls say so.
 pub struct TreeFile {
     shared: Arc<Shared>,
@@ -57,7 +58,7 @@ impl TreeFile {
     ///
     /// # Errors
     /// As [`close`](TreeFile::close).
-    pub fn skip(&mut self, len: u64) -> io::Result<()> {
+    pub fn skip(&mut self, len: u64) -> Result<()> {
         if len > 0 {
             self.spill()?;
             self.gap = self.gap.saturating_add(len);
@@ -89,22 +90,30 @@ impl TreeFile {
         written.map(|_| ())
     }
 
-    /// Says that this is all.
+    /// Says that this is all. Returns how many bytes the file took, without those that were [left out](TreeFile::skip):
+    /// they are with the operating system, or, of a file of up to 256 KiB, with the tree's threads. 0 for a file that
+    /// was left as it was because its name is taken. [`durable`](Written::durable) is 0 whatever
+    /// [`Durability`](super::Durability) was asked for: names are made durable by
+    /// [`finish`](super::TreeWriter::finish).
     ///
     /// # Errors
-    /// What went wrong with this file, if it is known by now; it is in the report too. A file that was small enough to be
-    /// handed over, or whose name was in use, is not known by now.
-    pub fn close(mut self) -> Result<()> {
+    /// What went wrong with this file, if it is known by now; it is in the report too. What becomes of a file that was
+    /// small enough to be handed over, or whose name was in use, is in the report alone.
+    pub fn close(mut self) -> Result<Written> {
         match &self.state {
-            State::Skipped => return Ok(()),
+            State::Skipped => return Ok(Written { bytes: 0, durable: 0 }),
             State::Spilled => self.spill()?,
             State::Failed(error) => return Err(error.clone()),
             State::Buffered | State::Ended => {}
         }
         self.state = State::Ended;
-        let content = Content::from(std::mem::take(&mut self.buffer));
-        let job = |name: &_| Job::new(name, Work::File { content, metadata: self.metadata });
-        self.shared.close_stream(&self.stream, self.position, |folder, name| self.shared.submit(folder, job(name)))
+        let buffer = std::mem::take(&mut self.buffer);
+        let bytes = self.shared.close_stream(&self.stream, self.position, |folder, name| {
+            let bytes = buffer.len() as u64;
+            let work = Work::File { content: Content::from(buffer), metadata: self.metadata };
+            self.shared.submit(folder, Job::new(name, work)).map(|()| bytes)
+        })?;
+        Ok(Written { bytes, durable: 0 })
     }
 
     /// Gives the file up: what was written of it is removed, and it counts as a failure for this reason.

@@ -3,23 +3,27 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::engine::{BUFFER, Job, Shared, Work, is_of_the_engine};
+use super::engine::{BUFFER, Job, Shared, Work, works_for_a_tree};
 use super::path::{Split, is_folder_path, split};
 use super::publish::Publish;
 use super::{Canceller, Content, Durability, Incomplete, Metadata, Node, Observer, Options, Refusal, Report, TreeFile};
-use crate::error::print_last_resort;
-use crate::{Error, Operation, Result};
+use crate::error::{print_last_resort, print_last_resort_line};
+use crate::{Error, Operation, Result, sys};
 
 /// Writes many entries below one folder. See the [module](super) for what it promises, and [`Options`] for its choices.
 ///
-/// Every call that hands an entry over returns at once unless too many bytes are in flight. An error that such a call returns
-/// (the path is refused, the writing was cancelled) is in the report as well: it may be ignored there and read at the end.
+/// Every call that hands an entry over returns at once unless too many bytes are in flight. An error that such a call
+/// returns (the path is refused, the writing was cancelled) is in the report as well: it may be ignored there and read
+/// at the end.
 ///
-/// Dropped without [`finish`](TreeWriter::finish), it writes what it was given, waits for that, and prints each failure to
-/// standard error, since nobody else will hear of it.
+/// Dropped without [`finish`](TreeWriter::finish), it writes what it was given, waits for that, and prints each failure
+/// to standard error, since no call is left to return it. A tree that is to be [published](Options::publish) appears by
+/// `finish` alone: dropped, it is removed, and standard error says so. Dropped in a callback
+/// ([`on_entry`](Options::on_entry), [`Ask`](super::OnConflict::Ask)), it is ended by a thread of its own, which the
+/// program's exit may cut short.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,9 +44,30 @@ pub struct TreeWriter {
     finished: bool,
 }
 
+impl Options {
+    /// Opens `root` for writing below it; makes the folder, and those above it, if it isn't there. A tree that is to be
+    /// [published](Options::publish) is written beside `root`.
+    ///
+    /// # Errors
+    /// If what has the name is no folder, or the folder cannot be made or opened.
+    pub fn open(self, root: impl AsRef<Path>) -> Result<TreeWriter> {
+        let root = root.as_ref();
+        if !self.publish {
+            let shared = Shared::open(root, false, self)?;
+            return Ok(TreeWriter { shared, publish: None, finished: false });
+        }
+        let publish = Publish::begin(root, self.durability != Durability::None)?;
+        let shared = Shared::open(publish.making(), true, self).inspect_err(|_| drop(publish.remove()))?;
+        Ok(TreeWriter { shared, publish: Some(publish), finished: false })
+    }
+}
+
 impl TreeWriter {
     /// Opens `root` with default [`Options`]; makes it if it isn't there.
-    pub fn new(root: impl AsRef<Path>) -> Result<TreeWriter> {
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open(root: impl AsRef<Path>) -> Result<TreeWriter> {
         Options::default().open(root)
     }
 
@@ -51,18 +76,8 @@ impl TreeWriter {
         Options::default()
     }
 
-    pub(super) fn open(root: &Path, options: Options) -> Result<TreeWriter> {
-        Ok(TreeWriter { shared: Shared::open(root, false, options)?, publish: None, finished: false })
-    }
-
-    pub(super) fn publish(target: &Path, options: Options) -> Result<TreeWriter> {
-        let publish = Publish::begin(target, options.durability != Durability::None)?;
-        let shared = Shared::open(publish.making(), true, options).inspect_err(|_| drop(publish.vanish()))?;
-        Ok(TreeWriter { shared, publish: Some(publish), finished: false })
-    }
-
-    /// The folder that everything is below, as it was given. Of a tree that is to be [published](Options::publish), the one that
-    /// it is written in.
+    /// The folder that everything is below, as it was given. Of a tree that is to be [published](Options::publish), the
+    /// one that it is written in.
     pub fn root(&self) -> &Path {
         &self.shared.root
     }
@@ -90,20 +105,20 @@ impl TreeWriter {
     /// A file with all that `source` has, read on this thread. Returns how many bytes that was.
     ///
     /// # Errors
-    /// What went wrong with the file, if it is known by now (see [`TreeFile::close`]), or with the source: then nothing of the
-    /// file is left. It is in the report too.
+    /// What went wrong with the file, if it is known by now (see [`TreeFile::close`]), or with the source: then nothing
+    /// of the file is left. It is in the report too.
     pub fn copy_from(&self, path: impl AsRef<Path>, mut source: impl io::Read, metadata: Metadata) -> Result<u64> {
         let mut file = self.create(path, metadata)?;
         let mut buffer = vec![0; BUFFER];
         let mut bytes = 0;
         loop {
             match source.read(&mut buffer) {
-                Ok(0) => return file.close().map(|()| bytes),
+                Ok(0) => return file.close().map(|_| bytes),
                 Ok(read) => {
                     bytes += read as u64;
                     // What a write says, `close` says again, as an error of this crate.
                     if file.write_all(&buffer[..read]).is_err() {
-                        return file.close().map(|()| bytes);
+                        return file.close().map(|_| bytes);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -125,22 +140,22 @@ impl TreeWriter {
         self.shared.submit_folder(path.as_os_str(), metadata)
     }
 
-    /// A symbolic link at `path` that says `target`. The target is not checked: the link is made and never followed. Links
-    /// have no permissions; `metadata` may give a time and an owner.
+    /// A symbolic link at `path` that says `target`. The target is not checked: the link is made and never followed.
+    /// Links have no permissions; `metadata` may give a time and an owner.
     pub fn symlink(&self, path: impl AsRef<Path>, target: impl AsRef<Path>, metadata: Metadata) -> Result<()> {
         let Split { folder, name } = self.check_name(Operation::Symlink, path.as_ref())?;
         self.submit(&folder, &name, Work::Symlink { target: target.as_ref().to_path_buf(), metadata })
     }
 
-    /// A second name for the file at `existing`, which is a path below the same root. It is made where it stands in the order of
-    /// entries: a link to what `existing` is when all entries of either path that came before are done. Entries of either path
-    /// that come after it wait for it.
+    /// A second name for the file at `existing`, which is a path below the same root. It is made where it stands in the
+    /// order of entries: a link to what `existing` is when all entries of either path that came before are done.
+    /// Entries of either path that come after it wait for it.
     pub fn hard_link(&self, path: impl AsRef<Path>, existing: impl AsRef<Path>) -> Result<()> {
         self.link(path.as_ref(), existing.as_ref(), None)
     }
 
-    /// As [`hard_link`](TreeWriter::hard_link). If the link cannot be made (the file at `existing` was not written, or the file
-    /// system has no hard links), the file gets this content and metadata of its own.
+    /// As [`hard_link`](TreeWriter::hard_link). If the link cannot be made (the file at `existing` was not written, or
+    /// the file system has no hard links), the file gets this content and metadata of its own.
     pub fn hard_link_or(
         &self,
         path: impl AsRef<Path>,
@@ -175,34 +190,58 @@ impl TreeWriter {
 
     /// To see how far it is.
     pub fn observer(&self) -> Observer {
-        Observer { control: self.shared.control() }
+        Observer::new(self.shared.control())
     }
 
     /// To stop it.
     pub fn canceller(&self) -> Canceller {
-        Canceller { control: self.shared.control() }
+        Canceller::new(self.shared.control())
     }
 
-    /// Waits until everything is written and closed, and sets the folders' times and permissions. A [`TreeFile`] that is open
-    /// still, in another thread or forgotten, is a failure.
+    /// Waits until everything is written and closed, and sets the folders' times and permissions. A [`TreeFile`] that
+    /// is open still, in another thread or forgotten, is a failure.
     ///
     /// # Errors
     /// If anything at all did not arrive, or the writing was cancelled; the report is in the error.
     pub fn finish(mut self) -> Result<Report, Incomplete> {
+        let root = self.shown_root();
         let report = self.end(true);
-        if report.is_complete() { Ok(report) } else { Err(Incomplete::new(report)) }
+        if report.is_complete() { Ok(report) } else { Err(Incomplete::new(report, root)) }
+    }
+
+    /// The root as the caller named it, also of a tree that is to be published.
+    fn shown_root(&self) -> PathBuf {
+        self.publish.as_ref().map_or(self.root(), Publish::target).to_path_buf()
     }
 
     /// `publishes`: a tree that is to appear does, if it is complete.
     fn end(&mut self, publishes: bool) -> Report {
+        // The drop that this panic leads to ends the tree on another thread.
+        assert!(!works_for_a_tree(), "a tree is finished in a callback, and would wait for itself");
         self.finished = true;
-        assert!(!is_of_the_engine(), "a tree is finished in its own callback, and would wait for itself");
         let mut report = self.shared.finish();
         if let Some(publish) = self.publish.take() {
-            let ended = if report.is_complete() && publishes { publish.appear() } else { publish.vanish() };
+            let ended = if report.is_complete() && publishes { publish.appear() } else { publish.remove() };
             report.failures.extend(ended.err());
         }
         report
+    }
+
+    /// Has another thread end the tree, since this one may be a thread that the end waits for.
+    fn end_elsewhere(&mut self) {
+        self.finished = true;
+        let root = self.shown_root();
+        let tree = TreeWriter { shared: self.shared.clone(), publish: self.publish.take(), finished: false };
+        let (hand_over, handed_over) = std::sync::mpsc::channel::<TreeWriter>();
+        let thread = std::thread::Builder::new().name("manyfiles-end".into());
+        match sys::spawn_quiet(thread, move || drop(handed_over.recv())) {
+            Ok(_) => drop(hand_over.send(tree)),
+            Err(cause) => {
+                // Dropped here, it would come to this place again.
+                std::mem::forget(tree);
+                print_last_resort([&Error::new(Operation::Write, root, cause)]);
+            }
+        }
     }
 
     fn check<'a>(&self, operation: Operation, path: &'a Path) -> Result<Split<'a>> {
@@ -238,15 +277,23 @@ impl TreeWriter {
 
 impl Drop for TreeWriter {
     fn drop(&mut self) {
-        // In a forked child it is a copy; the files are the other process's. In a callback, see `end`.
-        if self.finished || self.shared.is_a_child_s() || is_of_the_engine() {
+        // In a forked child it is a copy; the files are the other process's.
+        if self.finished || self.shared.is_a_child_s() {
             return;
         }
+        if works_for_a_tree() {
+            return self.end_elsewhere();
+        }
+        let (root, is_published) = (self.shown_root(), self.publish.is_some());
         let report = self.end(false);
+        if is_published {
+            let root = root.display();
+            print_last_resort_line(format_args!("the tree {root} was dropped before `finish`: nothing of it is there"));
+        }
         print_last_resort(report.failures.iter());
         if report.not_written > 0 {
             let why = format!("cancelled; {} entries were not written", report.not_written);
-            print_last_resort([&Error::new(Operation::Write, self.root(), io::Error::other(why))]);
+            print_last_resort([&Error::new(Operation::Write, root, io::Error::other(why))]);
         }
     }
 }

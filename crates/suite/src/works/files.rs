@@ -84,7 +84,7 @@ impl Writing<'_> {
 
     fn with_tree_writer(&self, root: &Path) -> Result<Sample> {
         timed(|| {
-            let tree = TreeWriter::new(root)?;
+            let tree = TreeWriter::open(root)?;
             let handed_over = self.corpus.files.iter().try_for_each(|(path, bytes)| {
                 self.interrupt.check()?;
                 Ok(tree.file(path, Arc::clone(bytes))?)

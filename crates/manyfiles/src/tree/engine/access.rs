@@ -1,10 +1,12 @@
-//! Who may do what with a file: owner and permission bits, by the rules of tar and cp.
+//! The owner and the permission bits that a file gets, by the rules of tar and cp.
 //!
-//! - No mode is given: the kernel makes the file with 0666, by the umask or the folder's default access control list. What is
-//!   replaced keeps its mode, and its owner where that can be; what is written over in place keeps both by itself.
+//! - No mode is given: the kernel makes the file with 0666, by the umask or the folder's default access control list.
+//!   What is replaced keeps its mode, and its owner where that can be; what is written over in place keeps both by
+//!   itself.
 //! - A mode is given: the kernel applies umask or list to it as well, unless exact permissions are asked for.
-//! - Rights are taken away before the content comes, and given after it. Owner first, then permissions, because a change of the
-//!   owner takes set-id bits away; these come last of all, so that nobody runs a file that is half there.
+//! - Rights are taken away before the content comes, and given after it. Owner first, then permissions, because a
+//!   change of the owner takes set-id bits away; these come last of all, so that a file that is half there cannot be
+//!   run.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,8 +32,8 @@ pub(super) fn mode_to_open(metadata: &Metadata, old: Option<&Stat>) -> u32 {
 }
 
 impl Folder {
-    /// Whether the kernel gives new files in it permissions by a list of the folder. Folders that this run made have inherited
-    /// that from the one above.
+    /// Whether the kernel gives new files in it permissions by a list of the folder. Folders that this run made have
+    /// inherited that from the one above.
     pub(super) fn has_default_permissions(&self, dir: &Dir) -> bool {
         *self.default_permissions.get_or_init(|| {
             let mut top = self;
@@ -130,7 +132,7 @@ impl Lane {
             None => {
                 let mut mode = old.mode;
                 if metadata.owner.is_none() && owner.1 != old.owner.1 {
-                    mode = mode & 0o7000 | narrowed(mode & 0o777); // What another group may do is what everybody may.
+                    mode = mode & 0o7000 | narrowed(mode & 0o777); // Another group gets no more than all others.
                 }
                 // As where it is written over in place.
                 if sys::is_privileged() && owner == old.owner { mode } else { mode & 0o1777 }
@@ -150,8 +152,8 @@ impl Lane {
         Ok(())
     }
 
-    /// Gives a file that stays, because it has the bytes already, what it has not of `metadata`. False if it has to be replaced
-    /// for that: it has other names, under which it is to stay as it is.
+    /// Gives a file that stays, because it has the bytes already, what it has not of `metadata`. False if it has to be
+    /// replaced for that: it has other names, under which it is to stay as it is.
     pub(super) fn settle(&self, at: &OpenFolder, file: &Handle, old: &Stat, metadata: &Metadata) -> io::Result<bool> {
         let exact = self.shared.options.exact_permissions;
         let owner = metadata.owner.filter(|owner| *owner != old.owner);

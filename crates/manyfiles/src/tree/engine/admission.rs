@@ -8,8 +8,9 @@ use std::sync::{Arc, MutexGuard};
 
 use super::control::State;
 use super::job::{Job, Link, Work};
-use super::threads::is_of_the_engine;
-use super::{Shared, lock};
+use super::lock::lock;
+use super::own_thread::works_for_a_tree;
+use super::shared::Shared;
 use crate::tree::{Content, Metadata, Outcome};
 use crate::{Error, Operation, Result};
 
@@ -97,13 +98,13 @@ impl Shared {
         Error::new(Operation::Create, path, io::Error::other(crate::error::Cancelled))
     }
 
-    /// Waits until an entry of this weight fits. Does not wait where nothing but a stream could make room: the stream may be
-    /// the caller's own. What is handed over then takes memory until the stream is closed.
+    /// Waits until an entry of this weight fits. Does not wait where nothing but a stream could make room: the stream
+    /// may be the caller's own. What is handed over then takes memory until the stream is closed.
     fn wait_for_room(self: &Arc<Shared>, weight: usize) -> MutexGuard<'_, State> {
         let mut state = lock(&self.state);
         let limit = self.options.bytes_in_flight;
         // A callback that hands an entry over would wait for the very thread that it is on.
-        if state.queue.has_room(weight, limit) || is_of_the_engine() {
+        if state.queue.has_room(weight, limit) || works_for_a_tree() {
             return state;
         }
         state.waiting_callers += 1;

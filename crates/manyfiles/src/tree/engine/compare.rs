@@ -18,8 +18,9 @@ enum Other<'a> {
 }
 
 impl Lane {
-    /// Whether `file` has just these bytes. What cannot be read has not: it is written, and shows then what is wrong. An error is that
-    /// the tree was cancelled meanwhile. The source is left at its beginning: whatever is found, it may have to be copied.
+    /// Whether `file` has just these bytes. What cannot be read has not: it is written, and shows then what is wrong.
+    /// An error is that the tree was cancelled meanwhile. The source is left at its beginning: whatever is found, it
+    /// may have to be copied.
     pub(super) fn has_content(
         &mut self,
         (file, stat): (&Handle, &Stat),
@@ -42,8 +43,8 @@ impl Lane {
         }
     }
 
-    /// Whether a stream that is complete, under a temporary name, has the bytes and was given the metadata of what it was to
-    /// replace.
+    /// Whether a stream that is complete, under a temporary name, has the bytes and was given the metadata of what it
+    /// was to replace.
     pub(super) fn was_there(&mut self, at: &OpenFolder, opened: &Opened) -> bool {
         let Placement::Beside { temporary, old: Some(old) } = &opened.target.placement else { return false };
         // What is no stream was compared before it was written.
@@ -171,7 +172,7 @@ fn read_full(file: &Handle, buffer: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
     use crate::tree::Options;
-    use crate::tree::engine::Shared;
+    use crate::tree::engine::shared::Shared;
 
     #[test]
     fn a_cancellation_ends_a_comparison_and_leaves_the_source_at_its_beginning() {

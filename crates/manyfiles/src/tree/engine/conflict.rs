@@ -1,5 +1,5 @@
-//! What is to happen where a name is taken: one pure choice for all kinds of entries, and the numbers of those that are kept
-//! beside what was there.
+//! What is to happen where a name is taken: one pure choice for all kinds of entries, and the numbers of those that are
+//! kept beside what was there.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::SystemTime;
 
 use super::folders::FolderId;
-use super::lock;
+use super::lock::lock;
 use crate::error::{explained, explained_as};
 use crate::sys::{self, EntryKind, Stat};
 use crate::tree::{Answer, OnConflict};
@@ -46,7 +46,7 @@ pub(super) enum Obstacle {
     Taken,
     Folder,
     Node,
-    /// Nobody said what to do: the program's callback panicked.
+    /// There is no answer: the program's callback panicked.
     Unanswered,
 }
 
@@ -67,8 +67,9 @@ impl Obstacle {
     }
 }
 
-/// What to do about an entry of time `modified` where `there` has its name. What this run wrote itself (`written_by_this_run`,
-/// and only the last of several entries of one name is to remain) is replaced under every policy; a folder never is.
+/// What to do about an entry of time `modified` where `there` has its name. What this run wrote itself
+/// (`written_by_this_run`, and only the last of several entries of one name is to remain) is replaced under every
+/// policy; a folder never is.
 pub(super) fn choose(
     policy: &OnConflict,
     there: EntryKind,
@@ -126,8 +127,8 @@ pub(super) fn is_same_file(there: &Stat, source: Option<&Stat>) -> bool {
     source.is_some_and(|source| source.identity == there.identity)
 }
 
-/// For each name that was taken, the first number that may be free, so that a thousand entries of one name don't look through
-/// a thousand numbers each.
+/// For each name that was taken, the first number that may be free, so that a thousand entries of one name don't look
+/// through a thousand numbers each.
 #[derive(Debug, Default)]
 pub(super) struct Numbers(Mutex<HashMap<(FolderId, Box<OsStr>), u32>>);
 
@@ -187,8 +188,8 @@ mod tests {
         assert_eq!([next(1, "a"), next(1, "a"), next(2, "a"), next(1, "b"), next(1, "a")], [1, 2, 1, 1, 3]);
     }
 
-    /// A policy, the entry's time, and for a file, link, node and folder that is there: what becomes of a file, and of a link or
-    /// node.
+    /// A policy, the entry's time, and for a file, link, node and folder that is there: what becomes of a file, and of
+    /// a link or node.
     type Row = (OnConflict, Option<SystemTime>, [Choice; 4], [Choice; 4]);
 
     /// The whole table: policy, what is there, kind of entry, whether the entry is newer.

@@ -1,11 +1,11 @@
-//! What the threads, the callers and the observers of a tree share, and none of its handles: an observer that outlives the tree
-//! keeps no folder open.
+//! What the threads, the callers and the observers of a tree share, and none of its handles: an observer that outlives
+//! the tree keeps no folder open.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 
 use super::counts::Totals;
-use super::lock;
+use super::lock::lock;
 use super::outcome::Outcome;
 use super::queue::Queue;
 use super::threads::Threads;
@@ -61,7 +61,8 @@ impl Control {
         self.totals.wrote(bytes);
     }
 
-    /// Frees everybody who waits. The lock is taken so that nobody can look at the flag before, and fall asleep after.
+    /// Wakes every caller and every thread that waits. Under the lock, which a thread holds from its look at the flag
+    /// until it sleeps: so none misses this.
     pub(in crate::tree) fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
         let mut state = lock(&self.state);

@@ -1,7 +1,8 @@
 //! A file as a copy of another: its blocks shared, or its bytes copied inside the kernel, or through memory.
 //!
-//! What the source says of its length is a hint: it is read to its end. When the copy is done the source is asked again; one
-//! that changed meanwhile is a failure, since nobody knows what the copy has of it.
+//! The length that the system gives for the source is a hint: the source is read to its end. When the copy is done,
+//! length and time of the source are looked at again. A source that changed meanwhile is a failure: the copy may have
+//! old and new bytes mixed.
 
 use std::io;
 
@@ -36,7 +37,7 @@ impl Lane {
         let copied = match stat.sparse {
             _ if self.try_clone(source, stat, target)? => (stat.len, stat.len),
             false => {
-                // A file whose blocks are all there says how long it is, unless it says nothing.
+                // The length of a file without holes can be believed, but for 0: files of `/proc` have it.
                 let enough = if stat.len == 0 { u64::MAX } else { stat.len };
                 let copied = self.copy_range(&from, target, u64::MAX, enough)?;
                 (copied, copied)
@@ -45,7 +46,7 @@ impl Lane {
         };
         let now = sys::stat(source).map_err(blame)?;
         if (now.len, now.modified) != (stat.len, stat.modified) {
-            let why = "it changed while it was being copied; copy it again when nobody writes to it";
+            let why = "it changed while it was being copied; copy it again when no program writes to it";
             return Err(blame(io::Error::other(why)));
         }
         Ok(copied)
@@ -86,8 +87,8 @@ impl Lane {
         Ok((copied, len))
     }
 
-    /// Copies `most` bytes from where both are now, fewer if the source ends before. At `enough` it is taken to have ended,
-    /// unless more came with them.
+    /// Copies `most` bytes from where both are now, fewer if the source ends before. At `enough` it is taken to have
+    /// ended, unless more came with them.
     fn copy_range(&mut self, from: &From<'_>, target: &mut Target, most: u64, enough: u64) -> Result<u64, Stop> {
         let mut in_kernel = enough > SMALL && enough < u64::MAX && self.can_copy_in_kernel && self.digest.is_none();
         let mut copied = 0;

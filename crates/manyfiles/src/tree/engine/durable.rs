@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::folders::Folder;
 use super::job::{Job, Work};
-use super::{Shared, lock};
+use super::lock::lock;
+use super::shared::Shared;
 use crate::sys::{Dir, WholeFileSystem};
 use crate::tree::Durability;
 use crate::{Error, Operation, Result};
@@ -15,18 +16,19 @@ use crate::{Error, Operation, Result};
 /// What is synced, and when.
 #[derive(Debug)]
 pub(super) struct Durable {
-    /// Synced at the end, with all but files that replace others and those on other file systems. `None`: each file is synced.
+    /// Synced at the end, with all but files that replace others and those on other file systems. `None`: each file is
+    /// synced.
     whole: Option<WholeFileSystem>,
     /// Folders above the root that got a new name in them: their handles, since their paths may lead elsewhere by then.
     above: Vec<(PathBuf, Dir)>,
 }
 
 impl Durable {
-    /// Makes the root, if it isn't there, and opens it. Before the first byte is written: a loss is told only to handles that were
-    /// open then. Says whether it made it.
+    /// Makes the root, if it isn't there, and opens it. Before the first byte is written: a loss is told only to
+    /// handles that were open then. Says whether it made it.
     pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, bool, Option<Durable>)> {
         let above = if durability == Durability::None { Vec::new() } else { parents_of_missing(root) };
-        // Where nothing is known of it, it is taken for somebody else's.
+        // If the look fails, the folder counts as one that was there before.
         let is_new = matches!(std::fs::symlink_metadata(root), Err(error) if error.kind() == ErrorKind::NotFound);
         std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
         let failed = |error| Error::new(Operation::Open, root, error);

@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::counts::{Stopwatch, TELLING_SIZE};
+use super::counts::TELLING_SIZE;
 use super::lane::{Lane, OpenFolder};
 use super::placement::{Opened, Placement};
+use super::stopwatch::Stopwatch;
 use super::write::Stop;
 use crate::error::explained;
 use crate::sys::{self, Handle};
@@ -91,8 +92,8 @@ impl Lane {
                     return Err(failed(Operation::Rename, error));
                 }
             }
-            // The bytes that the close was to bring to the server may be missing. A removal that fails changes nothing: the
-            // error is reported either way.
+            // The bytes that the close was to bring to the server may be missing. A removal that fails changes nothing:
+            // the error is reported either way.
             (Err(error), Placement::New) => {
                 drop(dir.remove(&name));
                 return Err(failed(Operation::Close, error));
@@ -152,7 +153,8 @@ impl Lane {
         self.take_away(at, opened, error).into()
     }
 
-    /// Closes and removes what is incomplete, and returns the error that led here. What was there before is not removed.
+    /// Closes and removes what is incomplete, and returns the error that led here. What was there before is not
+    /// removed.
     pub(in crate::tree) fn take_away(&mut self, at: &OpenFolder, opened: Opened, error: Error) -> Error {
         self.take_back(at, opened);
         error

@@ -1,4 +1,5 @@
-//! What comes last: the streams that nobody closed, and folders' times and permissions, when nothing changes them any more.
+//! What comes last: the streams that were not closed, and folders' times and permissions, when nothing changes them any
+//! more.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::folders::Folder;
 use super::job::{Job, Work};
 use super::lane::Lane;
-use super::{Shared, lock};
+use super::lock::lock;
+use super::shared::Shared;
 use crate::tree::{Metadata, Outcome, Report};
 use crate::{Error, Operation, Result};
 
@@ -18,8 +20,8 @@ impl Shared {
     /// Does all that is left, ends the threads, and reports.
     pub(in crate::tree) fn finish(self: &Arc<Shared>) -> Report {
         self.end_streams();
-        // Threads end when they have written all that there is: where nothing comes after that, waiting for their end is enough,
-        // and waking up once.
+        // Threads end when they have written all that there is: where nothing comes after that, waiting for their end
+        // is enough, and waking up once.
         let has_more = lock(&self.state).queue.folders.have_metadata() || lock(&self.durable).is_some();
         if has_more {
             self.wait_until_written();
@@ -59,8 +61,8 @@ impl Shared {
         }
     }
 
-    /// Takes away from a root that this run made what it is not to have in the end: what is written in it before the end shall be no
-    /// more open than after it. Folders below are made with their permissions.
+    /// Takes away from a root that this run made what it is not to have in the end: what is written in it before the
+    /// end shall be no more open than after it. Folders below are made with their permissions.
     pub(super) fn narrow_root(&self, mode: Option<u32>) {
         let (Some(mode), true, Some(root)) = (mode, self.root_is_new, self.root_dir()) else { return };
         let own = OsStr::new(".");
@@ -98,8 +100,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether the folder needs no look because it has the permissions that [`folder_mode`](Self::folder_mode) would choose: this
-    /// run made it with them (one that was there was made with none), added nothing, and the mode has no bit that only a later call sets.
+    /// Whether the folder needs no look because it has the permissions that [`folder_mode`](Self::folder_mode) would
+    /// choose: this run made it with them (one that was there was made with none), added nothing, and the mode has no
+    /// bit that only a later call sets.
     fn has_its_mode(&self, folder: &Folder, metadata: Metadata) -> bool {
         let has = |mode| mode & 0o700 == 0o700 && mode & SPECIAL == 0 && folder.made_with.load(Relaxed) == mode;
         folder.parent.is_some() && !self.options.exact_permissions && metadata.mode.is_none_or(has)
@@ -107,10 +110,10 @@ impl Shared {
 
     /// The permissions of a folder that has some and is to have `mode`.
     ///
-    /// A new folder has what the system made of `mode`, with the owner's rights added and by the umask, a default ACL and the
-    /// folder above (setgid); only what was added is taken away, unless `mode` is to be exact. If it was made with other
-    /// permissions, since an entry in it came first, it gets `mode` less the umask. A folder that was there gets `mode`, and
-    /// keeps its set-id and sticky bits: they are the rules of whoever set them.
+    /// A new folder has what the system made of `mode`, with the owner's rights added and by the umask, a default ACL
+    /// and the folder above (setgid); only what was added is taken away, unless `mode` is to be exact. If it was made
+    /// with other permissions, since an entry in it came first, it gets `mode` less the umask. A folder that was there
+    /// gets `mode`, and keeps its set-id and sticky bits: another program or user has set them.
     fn folder_mode(&self, has: u32, mode: u32, folder: &Folder) -> u32 {
         /// No call that makes a folder sets it: it is the folder's above.
         const SETGID: u32 = 0o2000;

@@ -1,5 +1,5 @@
-//! The folders of a tree. Each is a parent and a name: a path is put together only where somebody needs it, so that a tree of
-//! deep folders takes memory for each name once.
+//! The folders of a tree. Each is a parent and a name: a path is put together only where one is needed, so that a tree
+//! of deep folders takes memory for each name once.
 
 use std::collections::HashSet;
 use std::collections::hash_map::HashMap;
@@ -16,7 +16,7 @@ use crate::tree::{Metadata, Refusal};
 /// Number of a folder, in the order in which they were first named.
 pub(in crate::tree) type FolderId = u32;
 
-/// A folder below the root that somebody named, or the root itself.
+/// The root, or a folder below it that is part of an entry's path.
 #[derive(Debug)]
 pub(in crate::tree) struct Folder {
     pub(in crate::tree) id: FolderId,
@@ -42,7 +42,7 @@ pub(in crate::tree) struct Folder {
     pub(super) folds: AtomicBool,
     /// Whether new files in the folder get their permissions by a list of the folder's, once that is asked.
     pub(super) default_permissions: OnceLock<bool>,
-    /// Whether nobody else may change names in it, once that is asked.
+    /// Whether no other user may change names in it, once that is asked.
     pub(super) private: OnceLock<bool>,
     /// Why nothing may be written in the folder.
     pub(super) refused: OnceLock<Refusal>,
@@ -94,8 +94,8 @@ pub(super) struct Folders {
     all: Vec<Arc<Folder>>,
     /// By the key of the path. A path whose key is another's takes the next number.
     by_key: HashMap<u64, FolderId, BuildHasherDefault<Identity>>,
-    /// Keys of the paths at which this run makes symbolic links: nothing may be written below them. Two paths share a key
-    /// once in 2^64 pairs; then the second is refused, and the report says so.
+    /// Keys of the paths at which this run makes symbolic links: nothing may be written below them. Two paths share a
+    /// key once in 2^64 pairs; then the second is refused, and the report says so.
     links: HashSet<u64, BuildHasherDefault<Identity>>,
     /// What entries for folders asked for.
     metadata: HashMap<FolderId, Metadata>,
@@ -142,7 +142,7 @@ impl Folders {
         id
     }
 
-    /// The folder with this path, if somebody named it.
+    /// The folder with this path, if an entry has named it.
     fn find(&self, path: &OsStr) -> Option<FolderId> {
         let mut key = self.key_of(path);
         while let Some(&id) = self.by_key.get(&key) {
@@ -154,7 +154,7 @@ impl Folders {
         None
     }
 
-    /// Adds those folders on the way to this path that nobody named before.
+    /// Adds those folders on the way to this path that no entry has named before.
     fn name_all(&mut self, path: &OsStr) -> FolderId {
         let mut at = 0;
         for name in names(path) {

@@ -1,4 +1,5 @@
-//! Files that are written beside their name and get it when they are complete: streams whose name was in use when they began.
+//! Files that are written beside their name and get it when they are complete: streams whose name was in use when they
+//! began.
 
 use std::ffi::OsStr;
 use std::io;

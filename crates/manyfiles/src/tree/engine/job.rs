@@ -58,17 +58,17 @@ pub(in crate::tree) enum Work {
     SyncFolder,
 }
 
-/// A hard link, which stands in the order of two names: what is written under either name before the link is done before it,
-/// and what comes after waits. The queue of each name's folder has one half of it. The half that is taken first only holds
-/// its name; the thread that takes the second makes the link.
+/// A hard link, which stands in the order of two names: what is written under either name before the link is done
+/// before it, and what comes after waits. The queue of each name's folder has one half of it. The half that is taken
+/// first only holds its name; the thread that takes the second makes the link.
 #[derive(Debug)]
 pub(in crate::tree) struct Link {
     pub(super) to: Arc<Folder>,
     pub(super) name: OsString,
     pub(super) from: Arc<Folder>,
     pub(super) existing: OsString,
-    /// Where the half that was taken first holds its name, and the key of that name. `None` in it: both names are one, and the
-    /// other half holds it. Written under the queue's lock.
+    /// Where the half that was taken first holds its name, and the key of that name. `None` in it: both names are one,
+    /// and the other half holds it. Written under the queue's lock.
     pub(super) first: OnceLock<Option<(FolderId, u64)>>,
     /// Whether it was counted as dropped by a cancellation: both halves are dropped then.
     dropped: AtomicBool,
@@ -121,7 +121,7 @@ impl Job {
         }
     }
 
-    /// Whether somebody handed it over, and it is to be counted when it is done.
+    /// Whether a caller handed it over, so that it counts when it is done.
     pub(super) fn is_entry(&self) -> bool {
         !matches!(self.work, Work::Reach(_) | Work::FinishFolder { .. } | Work::SyncFolder)
     }

@@ -5,11 +5,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::Shared;
 use super::counts::Counts;
 use super::durable::Durable;
 use super::folders::{Folder, FolderId};
-use super::lock;
+use super::lock::lock;
+use super::shared::Shared;
 use crate::sys::{self, Dir, EntryKind};
 use crate::tree::{Digest, EntryStat, Refusal};
 use crate::{Error, Operation, Result};
@@ -34,7 +34,7 @@ pub(in crate::tree) struct Lane {
     pub(in crate::tree) counts: Counts,
     /// Whether a file may be written over in place: its whole content is known before.
     pub(super) in_place: bool,
-    /// Whether somebody was asked, which takes time that says nothing about the file system.
+    /// Whether the program's callback was asked: that takes time which says nothing about the file system.
     pub(super) asked: bool,
     /// Whether the last name of these was taken: what to try first for the next.
     pub(super) expect_taken: bool,
@@ -43,7 +43,7 @@ pub(in crate::tree) struct Lane {
     pub(super) can_copy_in_kernel: bool,
     /// For copying through memory.
     pub(super) buffer: Vec<u8>,
-    /// What is told of the entry that was completed last, if anybody is told.
+    /// What the program's `on_entry` is told of the entry that was completed last. `None` without `on_entry`.
     pub(super) stat: Option<EntryStat>,
     /// The digest of the content that is being written, and what came of it.
     pub(super) digest: Option<Box<dyn Digest>>,
@@ -88,7 +88,7 @@ impl Lane {
                 let elsewhere = elsewhere.map_err(|error| Error::new(Operation::Open, folder.path(), error))?;
                 folder.elsewhere.store(elsewhere, Relaxed);
             }
-            // Release: whoever sees that the folder is made sees all that is known of it.
+            // Release: a thread that sees `made` sees all that was found out about the folder.
             folder.made.store(true, Release);
             self.keep(folder, &dir);
         }
@@ -104,8 +104,8 @@ impl Lane {
         Ok(())
     }
 
-    /// The nearest folder at or above this one that is known to be there, and those below it that are not, the deepest first.
-    /// Not by recursion, because a hostile path may be a thousand deep.
+    /// The nearest folder at or above this one that is known to be there, and those below it that are not, the deepest
+    /// first. Not by recursion, because a hostile path may be a thousand deep.
     fn nearest<'a>(&mut self, folder: &'a Arc<Folder>) -> Result<(Arc<Dir>, Vec<&'a Arc<Folder>>)> {
         if let Some(&refusal) = folder.refused.get() {
             return Err(Error::refused(Operation::CreateFolder, folder.path(), refusal));
@@ -182,8 +182,8 @@ impl Lane {
         })
     }
 
-    /// Runs `open`; where that fails because too many handles are open, closes the folders' and tries again, and again while
-    /// other threads have files open that they will close.
+    /// Runs `open`; where that fails because too many handles are open, closes the folders' and tries again, and again
+    /// while other threads have files open that they will close.
     pub(super) fn retry_without_kept<T>(&mut self, mut open: impl FnMut(&Lane) -> io::Result<T>) -> io::Result<T> {
         let mut pause = std::time::Duration::from_micros(100);
         loop {

@@ -4,7 +4,7 @@ use std::io;
 
 use super::job::{Job, Link, Work};
 use super::lane::{Lane, OpenFolder};
-use super::lock;
+use super::lock::lock;
 use super::outcome::Astray;
 use super::placement::Opened;
 use crate::{Error, Operation, Result};
@@ -38,7 +38,7 @@ impl Lane {
                 return Err(failed(Error::new(Operation::Open, from.join(existing), why)));
             }
         };
-        // A folder that nobody made is not made for a link's sake.
+        // A folder that is missing is not made for a link's sake.
         self.is_there(from).map_err(failed)?;
         let at = self.folder(to).map_err(failed)?;
         if to.id == from.id && *name == existing && at.dir.stat(name).is_ok() {

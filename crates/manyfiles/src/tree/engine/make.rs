@@ -1,5 +1,5 @@
-//! Entries without bytes: links and nodes. They are made whole: where something is to be replaced under a temporary name, with
-//! all that they carry, and renamed.
+//! Entries without bytes: links and nodes. They are made whole: where something is to be replaced under a temporary
+//! name, with all that they carry, and renamed.
 
 use std::ffi::OsStr;
 use std::io;

@@ -37,8 +37,8 @@ impl fmt::Debug for Name {
     }
 }
 
-/// Makes keys of names and paths: keyed hashes, so that nobody can choose names that share one. By chance two do once in 2^64
-/// pairs.
+/// Makes keys of names and paths: keyed hashes, so that an archive's maker cannot choose names that share one. By
+/// chance two names share one once in 2^64 pairs.
 #[derive(Clone, Debug)]
 pub(super) struct Keys(RandomState);
 
@@ -70,8 +70,8 @@ impl Keys {
     }
 }
 
-/// Canonical decomposition (NFD) and case folding: what ext4, F2FS, tmpfs, APFS, HFS+, NTFS and FAT hold as one name is one
-/// here. Upper case first and then lower case, which is what brings together letters of three forms, as σ, ς and Σ.
+/// Canonical decomposition (NFD) and case folding: what ext4, F2FS, tmpfs, APFS, HFS+, NTFS and FAT hold as one name is
+/// one here. Upper case first and then lower case, which is what brings together letters of three forms, as σ, ς and Σ.
 fn fold(name: &str) -> String {
     use unicode_normalization::UnicodeNormalization;
     if name.is_ascii() {

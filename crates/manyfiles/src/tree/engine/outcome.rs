@@ -10,8 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::folders::{Folder, FolderId, Identity};
-use super::lock;
+use super::lock::lock;
 use super::name::Keys;
+use super::own_thread::in_a_callback;
 use crate::tree::outcome::{self as entry, Digest, Entry, NewDigest, OnEntry};
 use crate::{Error, Operation};
 
@@ -26,7 +27,8 @@ pub(super) struct Outcome {
     keys: Keys,
 }
 
-/// Keys of the paths that this run has written. Nobody asks for them until a name is taken, so they are gathered in a list first.
+/// Keys of the paths that this run has written. They are asked for only when a name is taken, so they are gathered in a
+/// list first.
 #[derive(Debug, Default)]
 struct Written {
     latest: Vec<u64>,
@@ -75,17 +77,17 @@ impl super::Shared {
         self.tell(&folder.join(name), entry::Outcome::Failed(&error));
     }
 
-    /// Tells what became of an entry, if anybody is to be told.
+    /// Tells the program's `on_entry`, if there is one, what became of an entry.
     pub(super) fn tell(&self, path: &Path, outcome: entry::Outcome<'_>) {
         let Some(OnEntry(told)) = &self.options.on_entry else { return };
-        let told = catch_unwind(AssertUnwindSafe(|| told(&Entry { path, outcome })));
+        let told = in_a_callback(|| catch_unwind(AssertUnwindSafe(|| told(&Entry { path, outcome }))));
         if told.is_err() {
             let why = io::Error::other("the program's `on_entry` panicked when it was told of this entry");
             self.fail(Error::new(Operation::Write, path, why));
         }
     }
 
-    /// Whether anybody is told of entries.
+    /// Whether the program has an `on_entry`.
     pub(super) fn tells(&self) -> bool {
         self.options.on_entry.is_some()
     }
@@ -132,7 +134,8 @@ impl Outcome {
         lock(&self.told).failures.get(from..).unwrap_or_default().to_vec()
     }
 
-    /// The failures, and the entries that were written under another name, each with the name asked for and the name got.
+    /// The failures, and the entries that were written under another name, each with the name asked for and the name
+    /// got.
     pub(super) fn take(&self) -> (Vec<Error>, Vec<(PathBuf, PathBuf)>) {
         let told = std::mem::take(&mut *lock(&self.told));
         (told.failures, told.renamed)

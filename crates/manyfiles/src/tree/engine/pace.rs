@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-/// A file that takes this long in calls that sleep is on a file system that waits for something: a network, a virus scanner,
-/// a FUSE process. Small files on local ones take 5–25 µs, their p99 200 (docs/measurements.md, "What a small
+/// A file that takes this long in calls that sleep is on a file system that waits for something: a network, a virus
+/// scanner, a FUSE process. Small files on local ones take 5–25 µs, their p99 200 (docs/measurements.md, "What a small
 /// file costs").
 pub(super) const SLOW: Duration = Duration::from_micros(300);
 
-/// The most threads that wait for a slow file system. 64 closing threads were where the gain levelled off for a producer of
-/// files on a 2 ms mount (25 times a plain loop; tokio::fs 27–45; docs/measurements.md, "Mounts whose close
+/// The most threads that wait for a slow file system. 64 closing threads were where the gain levelled off for a
+/// producer of files on a 2 ms mount (25 times a plain loop; tokio::fs 27–45; docs/measurements.md, "Mounts whose close
 /// is slow"); open and write may wait as well.
 pub(super) const MOST_THREADS: usize = 128;
 
-/// Where one core is busy with another file meanwhile: what a file costs without the waiting. Where files wait, somebody answers for
-/// them: with a FUSE process on the same cores 2,300 files took 1.05 to 1.1 times as long with 128 threads as with 64
-/// (docs/measurements.md, "Mounts whose close is slow").
+/// What a file costs without the waiting: a core is busy with another file meanwhile. Where files wait for a process of
+/// this machine, that takes time of the same cores: with a FUSE process 2,300 files took 1.05 to 1.1 times as long with
+/// 128 threads as with 64 (docs/measurements.md, "Mounts whose close is slow").
 const BUSY: Duration = Duration::from_micros(60);
 
-/// How many times as many threads there are after each time that files tell of waiting. The first files are few, and what they
-/// tell may be an accident; so not all threads come at once.
+/// How many times as many threads there are after each time that files tell of waiting. The first files are few, and
+/// what they tell may be an accident; so not all threads come at once.
 const STEP: usize = 16;
 
 /// The times of the last files: the shortest tells the file system's own latency, because a busy machine or a contended
@@ -48,8 +48,8 @@ impl Pace {
     }
 }
 
-/// How many threads to have where a file waits for `latency`, with `now` of them at work and `cores` that fit a fast file
-/// system: so many that each core always has a file to work on, reached in [`STEP`]s.
+/// How many threads to have where a file waits for `latency`, with `now` of them at work and `cores` that fit a fast
+/// file system: so many that each core always has a file to work on, reached in [`STEP`]s.
 pub(super) fn threads_for(latency: Duration, cores: usize, now: usize) -> usize {
     if latency < SLOW || cores == 1 {
         return cores;

@@ -1,8 +1,8 @@
 //! One folder is all there is to work on: one thread opens, another writes and closes.
 //!
-//! Two threads that create files in one folder wait for each other in the kernel, spinning. One that opens and hands chunks of
-//! open files to another is as fast or faster with 30 % less CPU time (docs/measurements.md,
-//! "One folder"). Whichever half has nothing to do helps the other.
+//! Two threads that create files in one folder wait for each other in the kernel, spinning. One that opens and hands
+//! chunks of open files to another is as fast or faster with 30 % less CPU time (docs/measurements.md, "One folder").
+//! Whichever half has nothing to do helps the other.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,24 +10,25 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_cha
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::counts::{Stopwatch, TELLING_SIZE};
+use super::counts::TELLING_SIZE;
 use super::folders::{Folder, FolderId};
 use super::job::Job;
 use super::lane::{Lane, OpenFolder};
-use super::lock;
+use super::lock::lock;
+use super::own_thread::belongs_to_a_tree;
 use super::pace::SLOW;
 use super::placement::Opened;
 use super::queue::{Batch, Done};
-use super::threads::belongs_to_the_engine;
+use super::stopwatch::Stopwatch;
 use super::worker::{Ended, Lesson, OpenOnce, SPLIT_EVERY, fill_job, look_away, open_job};
 use crate::sys::{self, Sleeps};
 
-/// Files that are open at a time in each of the four places of a pipeline: being opened, handed over (two), being written. 16 to
-/// 64 were as good as each other.
+/// Files that are open at a time in each of the four places of a pipeline: being opened, handed over (two), being
+/// written. 16 to 64 were as good as each other.
 const CHUNK: usize = 32;
 
-/// Files that the writing half opens at a time when it has nothing to write. Few, so that a chunk that comes meanwhile need not
-/// wait. On ext4, where opening is three quarters of the work, that is 10 to 15 % less time.
+/// Files that the writing half opens at a time when it has nothing to write. Few, so that a chunk that comes meanwhile
+/// need not wait. On ext4, where opening is three quarters of the work, that is 10 to 15 % less time.
 const HELP: usize = 4;
 
 /// Opening a chunk takes 60 µs on tmpfs and 400 on ext4.
@@ -41,7 +42,8 @@ struct Chunk {
     done: Done,
 }
 
-/// The writing half: a thread that shares the descriptors of the one that opens. Dropping it waits until it has written all.
+/// The writing half: a thread that shares the descriptors of the one that opens. Dropping it waits until it has written
+/// all.
 pub(super) struct Writer {
     /// `None` if no thread could be had: then the opening half writes too.
     chunks: Option<SyncSender<Chunk>>,
@@ -58,7 +60,7 @@ impl Writer {
         opener.make_room_for_handles(4 * chunk);
         let opening = sys::processor();
         let write = move || {
-            belongs_to_the_engine();
+            belongs_to_a_tree();
             sys::leave_processor(opening);
             write_chunks(&mut lane, receive);
         };
@@ -157,9 +159,9 @@ fn write_chunks(lane: &mut Lane, chunks: Receiver<Chunk>) {
                     at = write_chunk(lane, chunk);
                     begun = Instant::now();
                 } else {
-                    // Waits awake for as long as opening a chunk takes: it comes then, and waking up a processor that has gone
-                    // to sleep takes as long again, longer in a virtual machine. Not looking all the time, since to look for
-                    // work takes the lock that callers hand over under.
+                    // Waits awake for as long as opening a chunk takes: it comes then, and waking up a processor that
+                    // has gone to sleep takes as long again, longer in a virtual machine. Not looking all the time,
+                    // since to look for work takes the lock that callers hand over under.
                     look_away();
                 }
             }

@@ -1,4 +1,5 @@
-//! The first half of an entry: its name. A file is opened, anything else is made; a name that is taken is dealt with here.
+//! The first half of an entry: its name. A file is opened, anything else is made; a name that is taken is dealt with
+//! here.
 
 use std::ffi::OsStr;
 use std::io;
@@ -181,7 +182,7 @@ impl Lane {
         }
     }
 
-    /// What to do about what is there; whoever is asked has answered.
+    /// What to do about what is there, after the callback has answered if the policy is to ask.
     pub(super) fn choice(
         &mut self,
         folder: &Folder,
@@ -242,7 +243,7 @@ impl Lane {
             }
             Err(error) => return Err(error),
         };
-        // Another may have the name by now, if somebody else can give it.
+        // Another file may have the name by now, unless no other user may change names in the folder.
         let old = match at.folder.private.get_or_init(|| at.dir.is_private()) {
             true => *there,
             false => sys::stat(&file)?,
@@ -315,8 +316,8 @@ impl Wanted<'_> {
     }
 }
 
-/// Whether a file may be written over. Not if it has other names, which may be outside the tree; not with content that has holes,
-/// through which old bytes would show; and not if the content is read from it.
+/// Whether a file may be written over. Not if it has other names, which may be outside the tree; not with content that
+/// has holes, through which old bytes would show; and not if the content is read from it.
 fn may_be_in_place(there: &Stat, wanted: &Wanted<'_>) -> bool {
     let has_holes = match (&wanted.content.0, wanted.source) {
         (Kind::Bytes(bytes), _) => bytes.is_read_from(there.identity),

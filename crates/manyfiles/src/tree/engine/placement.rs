@@ -10,15 +10,17 @@ use crate::tree::Metadata;
 use crate::tree::content::Content;
 use crate::{Error, Operation};
 
-/// Where the content goes. Whatever depends on what was there is decided by this: which permissions and owner the file gets,
-/// what is taken away if it fails, what the failure says, whether it is synced by itself, under which name it is written.
+/// Where the content goes. Whatever depends on what was there is decided by this: which permissions and owner the file
+/// gets, what is taken away if it fails, what the failure says, whether it is synced by itself, under which name it is
+/// written.
 #[derive(Debug)]
 pub(super) enum Placement {
     /// Nothing had the name.
     New,
     /// This file is written over.
     InPlace(Stat),
-    /// It is written under a temporary name, and then takes the place of `old` (if that is a file) or of whatever else is there.
+    /// It is written under a temporary name, and then takes the place of `old` (if that is a file) or of whatever else
+    /// is there.
     Beside { temporary: OsString, old: Option<Stat> },
 }
 
@@ -32,8 +34,8 @@ pub(super) struct Target {
     pub(super) touched: bool,
 }
 
-/// A file that is open and has nothing of its content yet. Its folder is not in here: counting its users for each file, on two
-/// processors in turns, takes 5 % of the time that a small file takes.
+/// A file that is open and has nothing of its content yet. Its folder is not in here: counting its users for each file,
+/// on two processors in turns, takes 5 % of the time that a small file takes.
 pub(in crate::tree) struct Opened {
     /// The name it is to have at the end.
     pub(super) name: Name,

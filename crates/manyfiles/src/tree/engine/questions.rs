@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use super::lock;
+use super::lock::lock;
+use super::own_thread::belongs_to_a_tree;
 use crate::tree::Answer;
 
 /// A question about this path, and where its answer goes: `None` if the program's callback panicked.
@@ -29,6 +30,7 @@ impl Questions {
     pub(super) fn to(answer: Arc<dyn Fn(&Path) -> Answer + Send + Sync>) -> io::Result<Questions> {
         let (send, receive) = channel();
         let answering = move |receive: Receiver<Question>| {
+            belongs_to_a_tree();
             for (path, reply) in receive {
                 // If the thread that asked is gone, nothing depends on the answer.
                 if reply.send(catch_unwind(AssertUnwindSafe(|| answer(&path))).ok()).is_err() {
@@ -40,7 +42,7 @@ impl Questions {
         Ok(Questions(Mutex::new(Some((send, thread)))))
     }
 
-    /// `None` if nobody answers: the program's callback panicked.
+    /// `None` if there is no answer: the program's callback panicked.
     pub(super) fn ask(&self, path: PathBuf) -> Option<Answer> {
         let (reply, answer) = channel();
         let asked = lock(&self.0).as_ref().is_some_and(|(questions, _)| questions.send((path, reply)).is_ok());
@@ -52,7 +54,7 @@ impl Questions {
         let asking = lock(&self.0).take();
         if let Some((questions, thread)) = asking {
             drop(questions);
-            drop(thread.join()); // A panic of the one who answers was the program's own; each question got an answer.
+            drop(thread.join()); // Every question has been answered: no panic is lost.
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What waits to be written, by folder, and which thread takes what next. Plain data: the caller has the lock.
 //!
-//! A folder is worked on by one thread at a time, because the file system locks it anyway; by many where calls wait (`wide`), or
-//! files are large. Entries of one name are written one after the other, in the order in which they were handed over.
+//! A folder is worked on by one thread at a time, because the file system locks it anyway; by many where calls wait
+//! (`wide`), or files are large. Entries of one name are written one after the other, in the order in which they were
+//! handed over.
 //!
-//! That order is kept by *holding* names. A name is held while a stream writes it, while a link waits for its other half, and,
-//! where threads share a folder, while a thread has an entry of it. What comes for a held name is parked behind it, and holds up
-//! nothing else.
+//! That order is kept by *holding* names. A name is held while a stream writes it, while a link waits for its other
+//! half, and, where threads share a folder, while a thread has an entry of it. What comes for a held name is parked
+//! behind it, and holds up nothing else.
 //!
 //! [`names`] has the order of one name's entries, [`batch`] what threads take and give back.
 
@@ -36,8 +37,8 @@ type Held = HashMap<u64, VecDeque<Job>, BuildHasherDefault<Identity>>;
 struct Pending {
     jobs: VecDeque<Job>,
     weight: usize,
-    /// Whether one thread has taken entries and no other may. It writes them in their order, so that their names need not be
-    /// held.
+    /// Whether one thread has taken entries and no other may. It writes them in their order, so that their names need
+    /// not be held.
     exclusive: bool,
     /// The keys of the names that this thread has.
     taken: Vec<u64>,
@@ -80,7 +81,7 @@ pub(super) struct Queue {
     cores: usize,
     /// How many there should be.
     pub(super) target: usize,
-    /// Paths of the entries that a cancellation dropped, if anybody is told of them.
+    /// Paths of the entries that a cancellation dropped, where the program has a callback for entries.
     pub(super) dropped: Option<Vec<PathBuf>>,
 }
 
@@ -112,7 +113,7 @@ impl Queue {
         self.unfinished == 0 || (self.unfinished < MOST_JOBS && self.unfinished_weight.saturating_add(weight) <= limit)
     }
 
-    /// Whether enough has been done since [`has_room`](Queue::has_room) said no that it is worth to wake who waits for it.
+    /// Whether half of the room is free, so that the callers that wait for it are worth waking.
     pub(super) fn has_plenty_of_room(&self, limit: usize) -> bool {
         self.unfinished == 0 || (self.unfinished <= MOST_JOBS / 2 && self.unfinished_weight <= limit / 2)
     }

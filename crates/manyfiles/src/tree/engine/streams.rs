@@ -1,11 +1,13 @@
-//! Files that callers write piece by piece on their own threads, because their length is not known or too much for memory.
+//! Files that callers write piece by piece on their own threads, because their length is not known or too much for
+//! memory.
 //!
-//! A stream never waits for another entry. Where its name is free it holds the name and is written under it. Where the name is in
-//! use (by an entry that waits, or by another stream, perhaps of the same thread) it is written beside and gets the name when it
-//! is closed. So the place of a stream in the order of entries is its close, or the moment its file was opened.
+//! A stream never waits for another entry. Where its name is free it holds the name and is written under it. Where the
+//! name is in use (by an entry that waits, or by another stream, perhaps of the same thread) it is written beside and
+//! gets the name when it is closed. So the place of a stream in the order of entries is its close, or the moment its
+//! file was opened.
 //!
-//! Open files are handles, and a process may have few. When handles run out, streams that nobody writes just now are *parked*:
-//! closed, and opened again for the next piece ([`open`]). How a stream ends is [`end`].
+//! Open files are handles, and a process may have few. When handles run out, streams that are not being written just
+//! now are *parked*: closed, and opened again for the next piece ([`open`]). How a stream ends is [`end`].
 
 mod end;
 mod open;
@@ -18,14 +20,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use super::lane::Lane;
-use super::{Shared, lock};
+use super::lock::lock;
+use super::shared::Shared;
 use crate::tree::Metadata;
 use crate::{Error, Operation, Result};
 use open::Open;
 
 pub(super) use open::zeros;
 
-/// Streams that are not closed, so that the end can tell of those that nobody will close.
+/// Streams that are not closed: those left at the end are failures of the report.
 #[derive(Default)]
 pub(super) struct Streams {
     all: Mutex<HashMap<u64, Arc<Stream>>>,
@@ -93,7 +96,8 @@ impl Streams {
         lock(&self.lanes).clear();
     }
 
-    /// Closes the file of the stream that was used longest ago, of those that nobody uses now. False if there is none.
+    /// Of the streams that no call is at work on, closes the file of the one that was used longest ago. False if there
+    /// is none.
     pub(super) fn park_one(&self) -> bool {
         let mut all: Vec<_> = lock(&self.all).values().cloned().collect();
         all.sort_by_key(|stream| stream.used.load(Relaxed));
@@ -131,8 +135,8 @@ impl Shared {
         stream
     }
 
-    /// Writes `bytes` after leaving `gap` bytes out; the file is opened if it isn't yet. `Ok(false)` if it is skipped, because
-    /// its name is taken. An error has been reported, and ends the stream.
+    /// Writes `bytes` after leaving `gap` bytes out; the file is opened if it isn't yet. `Ok(false)` if it is skipped,
+    /// because its name is taken. An error has been reported, and ends the stream.
     pub(in crate::tree) fn write_stream(self: &Arc<Shared>, stream: &Stream, gap: u64, bytes: &[u8]) -> Result<bool> {
         let mut state = lock(&stream.state);
         stream.used.store(self.streams.clock.fetch_add(1, Relaxed) + 1, Relaxed);

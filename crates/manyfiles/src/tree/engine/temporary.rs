@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Mutex;
 
 use super::folders::FolderId;
-use super::lock;
+use super::lock::lock;
 use crate::sys::Dir;
 use crate::temporary;
 

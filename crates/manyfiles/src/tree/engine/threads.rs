@@ -1,6 +1,5 @@
 //! The engine's threads: how many there are and what each is at, when one more is started or woken, and how all end.
 
-use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -8,9 +7,10 @@ use std::thread::JoinHandle;
 use super::control::State;
 use super::folders::FolderId;
 use super::lane::Lane;
+use super::lock::lock;
 use super::queue::Done;
+use super::shared::Shared;
 use super::worker::{self, Ended};
-use super::{Shared, lock};
 use crate::sys;
 
 /// Counts of threads. A thread is beginning, busy or idle.
@@ -33,20 +33,6 @@ pub(super) struct Threads {
     /// Nothing more comes: threads that find nothing to do end.
     pub(super) closing: bool,
     handles: Vec<JoinHandle<()>>,
-}
-
-thread_local! {
-    static OF_THE_ENGINE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether the calling thread is one that writes for a tree, and now runs a callback of the program's.
-pub(in crate::tree) fn is_of_the_engine() -> bool {
-    OF_THE_ENGINE.get()
-}
-
-/// Says that the calling thread writes for a tree.
-pub(super) fn belongs_to_the_engine() {
-    OF_THE_ENGINE.set(true);
 }
 
 impl Shared {
@@ -124,7 +110,7 @@ impl Shared {
         state.queue.leave(ended.folder);
     }
 
-    /// Notes that jobs of this folder are done, and tells who waits for that.
+    /// Notes that jobs of this folder are done, and wakes the callers that wait for that.
     fn done(&self, state: &mut State, folder: FolderId, done: &Done) {
         self.totals.done.fetch_add(done.entries as u64, Relaxed);
         state.queue.done(folder, done);
@@ -139,8 +125,8 @@ impl Shared {
         }
     }
 
-    /// The same for a thread that does not look for work itself afterwards. Entries that waited for its names may go on now,
-    /// and everybody who could write them may have gone to sleep meanwhile.
+    /// The same for a thread that does not look for work itself afterwards. Entries that waited for its names may go on
+    /// now, and all threads that could write them may have gone to sleep meanwhile.
     pub(super) fn done_aside(self: &Arc<Shared>, state: &mut State, folder: FolderId, done: &Done) {
         self.done(state, folder, done);
         if state.threads.busy == 0 {
@@ -161,8 +147,8 @@ impl Shared {
         state.waiting_callers -= 1;
     }
 
-    /// Waits until everything is written and joins every thread: they have closed all they had open, and this process has no
-    /// more threads than before.
+    /// Waits until everything is written and joins every thread: they have closed all they had open, and this process
+    /// has no more threads than before.
     pub(super) fn end_threads(self: &Arc<Shared>) {
         let mut state = lock(&self.state);
         state.threads.closing = true;

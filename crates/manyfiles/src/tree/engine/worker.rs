@@ -11,30 +11,32 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::control::State;
-use super::counts::{Stopwatch, TELLING_SIZE};
+use super::counts::TELLING_SIZE;
 use super::fill::Unfilled;
 use super::folders::{Folder, FolderId};
 use super::job::{Job, Work};
 use super::lane::{Lane, OpenFolder};
+use super::lock::lock;
 use super::name::Name;
 use super::outcome::Astray;
+use super::own_thread::belongs_to_a_tree;
 use super::pace::SLOW;
 use super::pipeline::Writer;
 use super::placement::Opened;
 use super::queue::{Batch, Done};
-use super::threads::belongs_to_the_engine;
-use super::{Shared, lock};
+use super::shared::Shared;
+use super::stopwatch::Stopwatch;
 use crate::sys::{self, Sleeps};
 use crate::tree::{EntryStat, Outcome};
 use crate::{Error, Operation};
 
-/// A thread without work looks again this often by itself, so that a caller that hands over one file now and then need not
-/// wake it; after this many times it sleeps until it is told.
+/// A thread without work looks again this often by itself, so that a caller that hands over one file now and then need
+/// not wake it; after this many times it sleeps until it is told.
 const LINGER: Duration = Duration::from_millis(1);
 const LINGERINGS: u32 = 40;
 
-/// At first it looks as often as this without sleeping: what comes next mostly comes at once, and a processor that has gone to
-/// sleep takes 50–100 µs to wake up in a virtual machine.
+/// At first it looks as often as this without sleeping: what comes next mostly comes at once, and a processor that has
+/// gone to sleep takes 50–100 µs to wake up in a virtual machine.
 const LOOK: Duration = Duration::from_micros(10);
 const LOOKS: u32 = 20;
 
@@ -43,7 +45,7 @@ pub(super) const SPLIT_EVERY: usize = 8;
 
 /// `leave` is the processor of the thread that started this one, if that goes on at once.
 pub(super) fn run(shared: Arc<Shared>, leave: Option<usize>) {
-    belongs_to_the_engine();
+    belongs_to_a_tree();
     leave.into_iter().for_each(sys::leave_processor);
     let mut lane = Lane::new(shared.clone());
     let mut writer = None;
@@ -71,7 +73,7 @@ pub(super) struct Ended {
 fn next_batch(shared: &Arc<Shared>, ended: Option<Ended>) -> Option<Batch> {
     let mut lingered = 0;
     let mut state = lock(&shared.state);
-    // Under one lock with what follows: a folder that this thread goes on with looks free to nobody in between.
+    // Under one lock with what follows: no other thread can take the folder that this one goes on with.
     match ended {
         Some(ended) => {
             shared.end_batch(&mut state, ended);
@@ -97,7 +99,7 @@ fn next_batch(shared: &Arc<Shared>, ended: Option<Ended>) -> Option<Batch> {
             shared.room.notify_all();
             return None;
         }
-        // A caller that waits for room may be the one who has the stream that all there is waits for.
+        // All queued entries may wait for a stream that a blocked caller must close. So the caller is let in.
         if state.waiting_callers > 0 && state.queue.waits_for_streams() {
             shared.room.notify_all();
         }
@@ -117,7 +119,7 @@ fn next_batch(shared: &Arc<Shared>, ended: Option<Ended>) -> Option<Batch> {
             state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.threads.idle -= 1;
-        // Whoever wakes first stands for the one that was told.
+        // One notification, one decrement: it does not matter which thread woke.
         state.threads.told = state.threads.told.saturating_sub(1);
     }
 }
@@ -179,7 +181,8 @@ impl Lesson {
     }
 }
 
-/// Writes the entries of a batch, or the first of them if they turn out slow: the rest goes back, for other threads to take.
+/// Writes the entries of a batch, or the first of them if they turn out slow: the rest goes back, for other threads to
+/// take.
 pub(super) fn write_batch(lane: &mut Lane, batch: Batch) -> Ended {
     let Batch { folder, mut jobs, .. } = batch;
     let mut done = Done::default();
@@ -189,8 +192,8 @@ pub(super) fn write_batch(lane: &mut Lane, batch: Batch) -> Ended {
     Ended { folder: folder.id, rest: jobs, done, lesson }
 }
 
-/// Runs one step of one entry. A panic in it would be a bug of this crate; it is reported like any failure, because a thread
-/// that is gone would leave the caller waiting for ever.
+/// Runs one step of one entry. A panic in it would be a bug of this crate; it is reported like any failure, because a
+/// thread that is gone would leave the caller waiting for ever.
 fn contain<T>(lane: &mut Lane, path: impl FnOnce() -> PathBuf, step: impl FnOnce(&mut Lane) -> Option<T>) -> Option<T> {
     catch_unwind(AssertUnwindSafe(|| step(lane))).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
@@ -368,7 +371,8 @@ fn not_written(lane: &Lane, path: &Path) {
     lane.shared.tell(path, Outcome::Cancelled);
 }
 
-/// The end of an entry that was done in one half. `name` is the one it was to get, `asked` the one it was handed over with.
+/// The end of an entry that was done in one half. `name` is the one it was to get, `asked` the one it was handed over
+/// with.
 fn made_or_skipped(
     lane: &mut Lane,
     folder: &Arc<Folder>,

@@ -27,7 +27,7 @@ fn save(font: &Font, to: &Path) -> Result<(), Box<dyn Error>> {
     if to.exists() {
         std::fs::remove_dir_all(to)?;
     }
-    let tree = TreeWriter::new(to)?;
+    let tree = TreeWriter::open(to)?;
     let sink = |path: &Path, bytes: &[u8]| tree.file(path, bytes).map_err(io::Error::from);
     font.save_to_sink(&sink, &WriteOptions::default())?;
     tree.finish()?; // an error here names every file that did not arrive, and why

@@ -10,11 +10,12 @@ use super::Queue;
 use crate::tree::engine::folders::{Folder, FolderId};
 use crate::tree::engine::job::{Job, Work};
 
-/// How many waiting entries, or bytes of them, make it worth to wake another thread: waking costs as much as writing a file.
+/// How many waiting entries, or bytes of them, make it worth to wake another thread: waking costs as much as writing a
+/// file.
 const WORTH_A_THREAD: (usize, usize) = (32, 256 << 10);
 
-/// A batch is at most this many entries, about this much time, and this many bytes (or one entry), so that the threads share
-/// evenly at the end.
+/// A batch is at most this many entries, about this much time, and this many bytes (or one entry), so that the threads
+/// share evenly at the end.
 const BATCH: usize = 64;
 const BATCH_TIME: Duration = Duration::from_micros(500);
 const BATCH_BYTES: usize = 512 << 10;
@@ -25,7 +26,8 @@ const SPARE: usize = 64;
 /// Files of this size take so much longer to write than to open that threads don't wait for each other in one folder.
 const LARGE: usize = 32 << 10;
 
-/// Waiting entries of one folder that make it worth to split opening from writing, where no other folder needs a thread.
+/// Waiting entries of one folder that make it worth to split opening from writing, where no other folder needs a
+/// thread.
 const WORTH_A_PIPELINE: usize = 96;
 
 /// What a thread takes: entries of one folder.
@@ -47,7 +49,7 @@ pub(in crate::tree::engine) struct Done {
     /// Folders that were waited for.
     pub(in crate::tree::engine) reached: Vec<FolderId>,
     pub(in crate::tree::engine) jobs: usize,
-    /// Those of the jobs that somebody handed over.
+    /// Those of the jobs that are entries: a caller handed them over.
     pub(in crate::tree::engine) entries: usize,
     pub(in crate::tree::engine) weight: usize,
 }
@@ -103,7 +105,8 @@ impl Queue {
         busy == 0 || urgent || self.is_wide() || self.waiting >= jobs * busy || self.waiting_weight >= bytes * busy
     }
 
-    /// Work for one thread; `others` are busy. The thread says [`done`](Queue::done) for each job of it, sooner or later.
+    /// Work for one thread; `others` are busy. The thread says [`done`](Queue::done) for each job of it, sooner or
+    /// later.
     pub(in crate::tree::engine) fn take(&mut self, others: usize) -> Option<Batch> {
         let wide = self.is_wide();
         for _ in 0..self.ready.len() {
@@ -213,8 +216,8 @@ impl Queue {
         }
     }
 
-    /// More of a folder that the thread has: for a pipeline. `None` when there is too little left, or another folder wants the
-    /// thread.
+    /// More of a folder that the thread has: for a pipeline. `None` when there is too little left, or another folder
+    /// wants the thread.
     pub(in crate::tree::engine) fn take_more(&mut self, id: FolderId, most: usize) -> Option<VecDeque<Job>> {
         let pending = &self.pending[id as usize];
         if self.is_wide() || !self.ready.is_empty() || pending.exclusive || pending.jobs.len() < most {

@@ -25,8 +25,8 @@ impl Queue {
         id
     }
 
-    /// Puts a folder that was named for the first time into the order of its name. It is made when an entry needs it, unless its
-    /// name is in use: then after that, and what is in it waits.
+    /// Puts a folder that was named for the first time into the order of its name. It is made when an entry needs it,
+    /// unless its name is in use: then after that, and what is in it waits.
     pub(super) fn add_below(&mut self, folder: Arc<Folder>) {
         let Some(parent) = folder.parent.as_ref().map(|parent| parent.id) else { return };
         let key = self.key(parent, &folder.name);
@@ -37,8 +37,8 @@ impl Queue {
         }
     }
 
-    /// An entry is to be written in this folder: those above it that may not be made yet are before what comes under their
-    /// names.
+    /// An entry is to be written in this folder: those above it that may not be made yet are before what comes under
+    /// their names.
     pub(super) fn need(&mut self, id: FolderId) {
         let mut folder = self.folders.get(id).clone();
         while !folder.needed.swap(true, Relaxed)
@@ -65,7 +65,8 @@ impl Queue {
         self.enqueue(parent, job, false);
     }
 
-    /// An entry of this name comes: a folder of the name that is needed before, and may not be made yet, is made before.
+    /// An entry of this name comes: a folder of the name that is needed before, and may not be made yet, is made
+    /// before.
     pub(super) fn reach_before(&mut self, id: FolderId, key: u64) {
         if self.pending[id as usize].unmade.is_empty() {
             return;
@@ -109,7 +110,7 @@ impl Queue {
         Some(key)
     }
 
-    /// Gives a held name to the first job that is parked behind it, or to nobody.
+    /// Gives a held name to the first job that is parked behind it. If there is none, the name is free.
     pub(in crate::tree::engine) fn release(&mut self, id: FolderId, key: u64) {
         let held = &mut self.pending[id as usize].held;
         let Entry::Occupied(mut parked) = held.entry(key) else { return };

@@ -36,7 +36,8 @@ fn more_of_a_folder_is_for_those_who_hold_its_names() {
         }
         (0..500).for_each(|n| queue.push(id, job(&n.to_string())));
         let batch = queue.take(0).unwrap();
-        // One that has the folder to itself holds no names, and a second thread could write one of them at the same time.
+        // One that has the folder to itself holds no names, and a second thread could write one of them at the same
+        // time.
         assert_eq!((batch.hot, batch.jobs[0].holds), (is_known_to_be_fast, is_known_to_be_fast));
         let more = queue.take_more(id, 4);
         assert_eq!(more.as_ref().map(VecDeque::len), batch.hot.then_some(4));

@@ -9,27 +9,29 @@ use super::open::{File, Open, zeros};
 use super::{State, Stream};
 use crate::sys;
 use crate::tree::Outcome;
-use crate::tree::engine::counts::Stopwatch;
 use crate::tree::engine::fill::{Filled, Unfilled};
 use crate::tree::engine::folders::Folder;
 use crate::tree::engine::job::{Job, Unnamed, Work};
 use crate::tree::engine::lane::Lane;
+use crate::tree::engine::lock::lock;
 use crate::tree::engine::name::Name;
 use crate::tree::engine::placement::Opened;
 use crate::tree::engine::queue::Done;
-use crate::tree::engine::{Shared, lock};
+use crate::tree::engine::shared::Shared;
+use crate::tree::engine::stopwatch::Stopwatch;
 use crate::tree::outcome::finish_digest;
 use crate::{Error, Operation, Result};
 
 impl Shared {
-    /// Ends a stream whose content is complete, `len` bytes with what is left out. `hand_over` is called where nothing was
-    /// written yet, with the folder and the name: it hands the content over as that of any other file.
+    /// Ends a stream whose content is complete, `len` bytes with what is left out. Returns how many bytes of it were
+    /// written or handed over. `hand_over` is called where nothing was written yet, with the folder and the name: it
+    /// hands the content over as that of any other file.
     pub(in crate::tree) fn close_stream(
         self: &Arc<Shared>,
         stream: &Stream,
         len: u64,
-        hand_over: impl FnOnce(&OsStr, &OsStr) -> Result<()>,
-    ) -> Result<()> {
+        hand_over: impl FnOnce(&OsStr, &OsStr) -> Result<u64>,
+    ) -> Result<u64> {
         let mut state = lock(&stream.state);
         match std::mem::replace(&mut *state, State::Ended) {
             State::Begun => {
@@ -72,12 +74,13 @@ impl Shared {
         lane: &mut Lane,
         open: Open,
         digest: Option<Vec<u8>>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let Open { folder, claim, file, mut watch, written, .. } = open;
         let File::Here(opened) = file else { unreachable!("it was opened just now") };
         watch.lap();
         if claim.is_none() {
-            return self.close_beside(stream, lane, &folder, opened, (written, digest), &mut watch);
+            self.close_beside(stream, lane, &folder, opened, (written, digest), &mut watch)?;
+            return Ok(written);
         }
         let renamed = opened.asked.is_some().then(|| folder.join(&opened.name));
         let name = Name::from(&*opened.name);
@@ -89,7 +92,8 @@ impl Shared {
         let result = match result {
             Ok(filled) => {
                 lane.counts.bytes += if filled == Filled::Written { written } else { 0 };
-                // Not the name that was asked for: what has that may be somebody else's.
+                // The stream's final name, which may differ from the requested one. The file at the requested name may
+                // be from another program.
                 self.outcome.is_there(&folder, &name);
                 Ok(filled)
             }
@@ -98,17 +102,20 @@ impl Shared {
         };
         self.release_stream(&folder, claim);
         match result {
-            Ok(Filled::Skipped) => self.tell(&stream.path(), Outcome::Skipped),
+            Ok(Filled::Skipped) => {
+                self.tell(&stream.path(), Outcome::Skipped);
+                Ok(0)
+            }
             Ok(Filled::Written) => {
                 let (renamed, digest) = (renamed.as_deref(), digest.as_deref());
                 self.tell(&stream.path(), Outcome::Written { renamed, stat, digest });
+                Ok(written)
             }
             Err(error) => {
                 self.fail_entry(&folder, &stream.name, error.clone());
-                return Err(error);
+                Err(error)
             }
         }
-        Ok(())
     }
 
     /// Completes a file that has a temporary name, and hands it over to get its own.
@@ -182,7 +189,7 @@ impl Shared {
         self.done_aside(&mut lock(&self.state), folder.id, &done);
     }
 
-    /// Ends the streams that nobody has closed. What another thread is writing at this moment is waited for.
+    /// Ends the streams that are not closed. Waits for a write that another thread makes at this moment.
     pub(in crate::tree::engine) fn end_streams(self: &Arc<Shared>) {
         let left: Vec<_> = lock(&self.streams.all).values().cloned().collect();
         for stream in left {

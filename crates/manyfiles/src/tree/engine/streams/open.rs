@@ -6,14 +6,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Stream;
 use crate::sys::{self, Identity};
-use crate::tree::engine::counts::Stopwatch;
 use crate::tree::engine::folders::Folder;
 use crate::tree::engine::job::{Job, Work};
 use crate::tree::engine::lane::Lane;
+use crate::tree::engine::lock::lock;
 use crate::tree::engine::name::Name;
+use crate::tree::engine::own_thread::works_for_a_tree;
 use crate::tree::engine::placement::{Opened, Placement, Target};
-use crate::tree::engine::threads::is_of_the_engine;
-use crate::tree::engine::{Shared, lock};
+use crate::tree::engine::shared::Shared;
+use crate::tree::engine::stopwatch::Stopwatch;
 use crate::tree::{Content, Digest, Metadata, Outcome};
 use crate::{Error, Operation, Result};
 
@@ -109,7 +110,7 @@ impl Shared {
             let id = state.queue.folder(&stream.folder);
             // An entry of the folder's own name comes before, unless that waits for a stream itself.
             state.waiting_callers += 1;
-            let waits = !is_of_the_engine();
+            let waits = !works_for_a_tree();
             while waits && state.queue.is_blocked(id) && !state.queue.waits_for_streams() && !self.is_cancelled() {
                 state = self.wait_in_room(state);
             }

@@ -1,0 +1,105 @@
+//! [`Options`]: how archives are to be unpacked.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::gate::Gate;
+use crate::limits::Limits;
+use crate::progress::InputProgress;
+
+/// How archives are to be unpacked: choices, to be followed by [`build`](Options::build).
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(crate) gate: Gate,
+    pub(crate) ignore_zeros: bool,
+    pub(crate) limits: Limits,
+    pub(crate) threads: usize,
+    pub(crate) progress: InputProgress,
+}
+
+impl Default for Options {
+    /// Everything is unpacked but ownership, set-id bits, devices and FIFOs, within default [`Limits`].
+    fn default() -> Self {
+        Options {
+            gate: Gate::default(),
+            ignore_zeros: false,
+            limits: Limits::default(),
+            threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            progress: InputProgress::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Leaves the first `count` components of each path away, as tar's option of this name does. Entries that have no
+    /// more than that are left out. A path that is absolute, or has a `..` among these components, is refused, not
+    /// mended. Default: 0.
+    #[must_use]
+    pub fn strip_components(mut self, count: usize) -> Self {
+        self.gate.strip = count;
+        self
+    }
+
+    /// Unpacks only entries for whose path `select` says `true`. The path is the archive's, before stripping, but
+    /// without `./` before it and slashes behind it. May be called from several threads. Default: all.
+    #[must_use]
+    pub fn select(mut self, select: Arc<dyn Fn(&Path) -> bool + Send + Sync>) -> Self {
+        self.gate.select = Some(select);
+        self
+    }
+
+    /// What stops a bomb. Default: [`Limits::default`].
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How many threads decode the entries of a zip. Default: one per core. (A compressed tar is decoded by one thread;
+    /// an xz of several blocks by one per core.)
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Makes device nodes and FIFOs instead of refusing them. Default: no.
+    #[must_use]
+    pub fn special_files(mut self, special_files: bool) -> Self {
+        self.gate.special_files = special_files;
+        self
+    }
+
+    /// Gives entries the user and group numbers that the archive has for them. (Names of users are not looked at.)
+    /// Default: no.
+    #[must_use]
+    pub fn ownership(mut self, ownership: bool) -> Self {
+        self.gate.ownership = ownership;
+        self
+    }
+
+    /// Reads on behind the end of a tar if another one follows, however many zeros are between: tars that were joined,
+    /// as GNU tar's option of this name does. Default: no; then what follows is named in the
+    /// [`Summary`](crate::Summary).
+    #[must_use]
+    pub fn ignore_zeros(mut self, ignore_zeros: bool) -> Self {
+        self.ignore_zeros = ignore_zeros;
+        self
+    }
+
+    /// Keeps set-user-id and set-group-id bits, of files and of folders. Default: no. (The sticky bit is always kept:
+    /// it only takes rights away.)
+    #[must_use]
+    pub fn set_id(mut self, set_id: bool) -> Self {
+        self.gate.set_id = set_id;
+        self
+    }
+
+    /// Counts into `progress` what is read.
+    #[must_use]
+    pub fn progress(mut self, progress: InputProgress) -> Self {
+        self.progress = progress;
+        self
+    }
+}

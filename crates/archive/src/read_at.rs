@@ -1,0 +1,17 @@
+//! Reading an archive's file by position.
+
+use std::fs::File;
+use std::io;
+
+use crate::error::{ErrorKind, Result};
+use crate::sys;
+
+/// Reads what is known to be there: less is a file that was cut short.
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> Result<(), ErrorKind> {
+    sys::read_exact_at(file, buffer, position).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            ErrorKind::Changed(io::Error::new(error.kind(), "it is shorter than when it was opened"))
+        }
+        _ => ErrorKind::Read(error),
+    })
+}

@@ -1,0 +1,16 @@
+//! Where the entries of an archive go.
+
+use manyfiles::tree::TreeWriter;
+
+use crate::entry::Entry;
+
+/// Where entries go.
+pub(crate) enum Target<'a> {
+    Tree(&'a TreeWriter),
+    List(&'a mut dyn FnMut(&Entry<'_>)),
+}
+
+/// Takes an error of handing an entry over. The tree's report has it as well, and is read at the end.
+pub(crate) fn in_the_report(error: manyfiles::Error) {
+    drop(error);
+}

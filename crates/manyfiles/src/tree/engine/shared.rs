@@ -1,0 +1,121 @@
+//! [`Shared`]: a tree, as its calls and its threads have it.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::conflict::Numbers;
+use super::control::Control;
+use super::durable::Durable;
+use super::lock::lock;
+use super::outcome::Outcome;
+use super::questions::Questions;
+use super::queue::Queue;
+use super::streams::Streams;
+use super::temporary::Temporaries;
+use crate::sys::{self, Dir};
+use crate::tree::options::{Answer, OnConflict, Options};
+use crate::{Error, Operation, Result};
+
+/// All that a tree is made of. What has no handles is in [`Control`].
+#[derive(Debug)]
+pub(in crate::tree) struct Shared {
+    pub(in crate::tree) root: PathBuf,
+    /// Whether this run made the root, so that nobody else has anything in it.
+    pub(super) root_is_new: bool,
+    /// `None` once the tree is finished: nothing keeps its file system busy then.
+    pub(super) root_dir: Mutex<Option<Arc<Dir>>>,
+    pub(super) options: Options,
+    /// The process's umask, once it is needed. `None` in it where the system doesn't say.
+    pub(super) umask: OnceLock<Option<u32>>,
+    /// What has to be on the disk at the end, if anything has.
+    pub(super) durable: Mutex<Option<Arc<Durable>>>,
+    /// The process that opened the tree. A child that was forked has copies of all this, and must not touch the files.
+    pub(super) process: u32,
+    pub(super) questions: Questions,
+    /// For names that were taken: which number the next file gets.
+    pub(super) numbers: Numbers,
+    pub(super) temporaries: Temporaries,
+    pub(super) streams: Streams,
+    pub(super) control: Arc<Control>,
+}
+
+impl Deref for Shared {
+    type Target = Control;
+
+    fn deref(&self) -> &Control {
+        &self.control
+    }
+}
+
+/// As many threads as there are processors, and two where there is one: one can write while the other waits. Asked
+/// once, because the answer takes several system calls.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).max(2))
+}
+
+impl Shared {
+    /// `is_new`: the root was made for this run. Where it is not there, it is made here.
+    pub(in crate::tree) fn open(root: &Path, is_new: bool, options: Options) -> Result<Arc<Shared>> {
+        let (root_dir, made, durable) = Durable::open(root, options.durability)?;
+        let questions = match &options.on_conflict {
+            OnConflict::Ask(answer) => {
+                let answering = Questions::to(answer.clone());
+                answering.map_err(|error| Error::new(Operation::Open, root, error))?
+            }
+            _ => Questions::default(),
+        };
+        let cores = options.threads.unwrap_or_else(cores);
+        let mut queue = Queue::new(cores, root_dir.folds());
+        queue.dropped = options.on_entry.is_some().then(Vec::new);
+        Ok(Arc::new(Shared {
+            root: root.to_path_buf(),
+            root_is_new: is_new || made,
+            control: Arc::new(Control::new(queue, Outcome::new(options.last_wins))),
+            root_dir: Mutex::new(Some(Arc::new(root_dir))),
+            umask: OnceLock::new(),
+            durable: Mutex::new(durable.map(Arc::new)),
+            process: std::process::id(),
+            questions,
+            numbers: Numbers::default(),
+            temporaries: Temporaries::default(),
+            streams: Streams::default(),
+            options,
+        }))
+    }
+
+    /// Whether this is a forked child of the process that has the tree.
+    pub(in crate::tree) fn is_a_child_s(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    pub(in crate::tree) fn control(&self) -> Arc<Control> {
+        self.control.clone()
+    }
+
+    /// The root's handle. After the end there is none.
+    pub(super) fn root_dir(&self) -> Option<Arc<Dir>> {
+        lock(&self.root_dir).clone()
+    }
+
+    pub(super) fn ask(&self, path: PathBuf) -> Option<Answer> {
+        self.questions.ask(path)
+    }
+
+    pub(super) fn umask(&self) -> Option<u32> {
+        *self.umask.get_or_init(sys::umask)
+    }
+
+    pub(super) fn masked(&self) -> u32 {
+        if self.options.exact_permissions { 0 } else { self.umask().unwrap_or(0o022) }
+    }
+
+    /// Closes all that the tree still has open, and ends the thread that answers questions.
+    pub(super) fn let_go(&self) {
+        self.questions.end();
+        self.streams.let_go();
+        lock(&self.root_dir).take();
+        lock(&self.durable).take();
+    }
+}
