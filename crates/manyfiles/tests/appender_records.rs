@@ -73,7 +73,7 @@ fn read(path: &Path) -> (Vec<Vec<u8>>, Vec<Error>, u64) {
 }
 
 fn damage(error: &Error) -> Damage {
-    *error.io_error().get_ref().unwrap().downcast_ref().unwrap()
+    error.damage().unwrap()
 }
 
 fn is_subsequence(part: &[Vec<u8>], all: &[Vec<u8>]) -> bool {

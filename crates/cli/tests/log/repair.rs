@@ -82,7 +82,9 @@ fn a_dry_run_tells_the_same_and_changes_nothing() {
 fn a_log_without_damage_is_left_as_it_is() {
     for made in [Made::of(framed(), 5), Made::of(rotated(), 40), Made::torn(5)] {
         let before = all(made.folder());
-        repair(made.folder(), &["events"]).code(0).says("nothing is damaged, and nothing was changed");
+        repair(made.folder(), &["events"])
+            .code(0)
+            .says("nothing is damaged, the log can be opened, and nothing was changed");
         assert_eq!(repair(made.folder(), &["events", "-q"]).code(0).err, "");
         assert_eq!(all(made.folder()), before);
     }

@@ -171,8 +171,8 @@ impl Current {
 
     /// The next file says where this one ends. Returns whether it does.
     pub(super) fn is_followed_by(&mut self, next: &Next) -> bool {
-        let previous = next.header.previous.filter(|previous| previous.salt == self.header().salt);
-        if let Some(previous) = previous
+        if let Some(previous) = next.header.previous
+            && next.header.follows(self.header())
             && self.next_number() == Some(next.number)
         {
             self.end = Some(previous.end.max(HEADER as u64));
