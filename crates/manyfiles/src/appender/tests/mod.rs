@@ -23,6 +23,8 @@ mod retention;
 mod syncs;
 #[cfg(not(loom))]
 mod tasks;
+#[cfg(not(loom))]
+mod threads;
 
 #[cfg(loom)]
 mod orders;
