@@ -13,6 +13,9 @@ impl Records {
     /// stands there in place of a record, takes a hundred times as much where there is [room](super::Options::framed) behind it.
     pub(super) fn glance(&mut self) -> Result<bool> {
         let Some(current) = &mut self.current else { return Ok(true) };
+        if current.has_read_on() {
+            return Ok(true);
+        }
         if !current.has_nothing().map_err(|cause| current.error(cause))? {
             current.has_changed().map_err(|cause| current.error(cause))?;
             return Ok(true);

@@ -86,7 +86,10 @@ mod unpacking {
                 at.chunk.clear();
                 let chunk = &mut at.chunk;
                 if at.decoder.by_ref().take(CHUNK as u64).read_to_end(chunk).map_err(explained)? == 0 {
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it is cut short: the rest of the file is lost"));
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "it is cut short: the rest of the file is lost",
+                    ));
                 }
             }
             let bytes = &at.chunk[(offset - at.begin) as usize..];

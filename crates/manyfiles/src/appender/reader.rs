@@ -209,6 +209,11 @@ impl Current {
         Ok(first == [0; FRAME])
     }
 
+    /// Whether the beginning of what is next was read already.
+    pub(super) fn has_read_on(&self) -> bool {
+        self.scanner.has_read_on()
+    }
+
     /// Where the file's records end, if the place that was asked for is behind that.
     pub(super) fn end_before_what_was_asked_for(&self) -> io::Result<Option<u64>> {
         let Some(asked_for) = self.asked_for.filter(|&offset| offset > self.header().begin()) else { return Ok(None) };
