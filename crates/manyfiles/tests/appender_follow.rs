@@ -27,7 +27,8 @@ fn rotated() -> Options {
     Appender::options().framed(true).rotate_bytes(700)
 }
 
-/// Ends without a close, as a kill does: the handle and its lock go with the process, so a copy of the log stands for it.
+/// Ends without a close, as a kill does: the handle and its lock go with the process, so a copy of the log stands for
+/// it.
 fn copy_of_the_unclosed(path: &Path, to: &Path) -> PathBuf {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(path.parent().unwrap()).unwrap() {

@@ -116,7 +116,8 @@ fn mends(made: &Made, file: &Path, misfit: Misfit, by_opening: bool, left: &[Vec
 
 #[test]
 fn an_older_file_under_the_highest_number_is_refused_and_set_aside() {
-    // The file before it, one further back, and the first, which has none before it; next to the last file, and with a gap.
+    // The file before it, one further back, and the first, which has none before it; next to the last file, and with a
+    // gap.
     for by_opening in [false, true] {
         for of in [1, 2, usize::MAX] {
             for gap in [1, 40] {

@@ -12,8 +12,8 @@ use manyfiles_testkit::skip;
 use crate::common::{BINARY, manyfiles, names};
 use crate::made::{Made, framed, record, rotated};
 
-/// Calls that change names or bytes: between two of them a kill leaves the same, wherever it comes. A question mark is before
-/// those that some machines do not have.
+/// Calls that change names or bytes: between two of them a kill leaves the same, wherever it comes. A question mark is
+/// before those that some machines do not have.
 const CALLS: &str = "openat,write,pwrite64,?rename,?renameat,?renameat2,?link,?linkat,?unlink,?unlinkat,ftruncate,\
                      ?copy_file_range";
 
@@ -22,7 +22,8 @@ fn strace(folder: &Path, options: &[&str]) -> std::io::Result<std::process::Outp
     command.args(options).args([BINARY, "log", "repair", "events", "--quiet"]).current_dir(folder).output()
 }
 
-/// The calls of a repair, by name and how many of that name there were before it, from the first on that is about the log.
+/// The calls of a repair, by name and how many of that name there were before it, from the first on that is about the
+/// log.
 fn calls(folder: &Path) -> Option<Vec<(String, u64)>> {
     let file = tempfile::NamedTempFile::new().unwrap();
     let traced = strace(folder, &["-o", file.path().to_str().unwrap(), "-e", &format!("trace={CALLS}")]);

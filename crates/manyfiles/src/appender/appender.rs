@@ -55,7 +55,8 @@ pub struct Recovery {
     /// How many bytes are behind them that are none: what a crash left of records that nobody was told are durable.
     /// They stay in their file, set aside, and appending goes on in the next one.
     pub torn_bytes: u64,
-    /// What was mended at the end of the log, if that was [asked for](super::OnDamage::SetAside) and there was something.
+    /// What was mended at the end of the log, if that was [asked for](super::OnDamage::SetAside) and there was
+    /// something.
     pub set_aside: Vec<Repaired>,
 }
 

@@ -62,8 +62,8 @@ pub enum FileEnd {
 }
 
 impl Report {
-    /// Whether nothing is wrong: no damage, no misfit and no errors. A torn tail is not wrong: no appender said that it was
-    /// durable. A sound log can be opened.
+    /// Whether nothing is wrong: no damage, no misfit and no errors. A torn tail is not wrong: no appender said that it
+    /// was durable. A sound log can be opened.
     pub fn is_sound(&self) -> bool {
         self.files.iter().all(FileReport::is_sound)
     }

@@ -9,15 +9,15 @@ use super::series::Series;
 use super::storage::Storage;
 use crate::{Error, Operation, Result};
 
-/// What is wrong with the last file of a log, though its bytes are not damaged: an appender that went on there would give
-/// away positions that records have, or go on behind files that are gone. [`Error::misfit`] has it.
+/// What is wrong with the last file of a log, though its bytes are not damaged: an appender that went on there would
+/// give away positions that records have, or go on behind files that are gone. [`Error::misfit`] has it.
 ///
 /// [`repair`](super::repair) and [`OnDamage::SetAside`](super::OnDamage::SetAside) mend each of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// It begins before the file in front of it does, or is that file: a copy under a number that is not its own. A repair
-    /// gives it another name, and the log ends with the file in front of it.
+    /// It begins before the file in front of it does, or is that file: a copy under a number that is not its own. A
+    /// repair gives it another name, and the log ends with the file in front of it.
     Older,
     /// It has no records and no header, and there are files in front of it. A repair gives it another name, and the log
     /// ends with the file in front of it.
@@ -31,17 +31,17 @@ impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Misfit::Older => {
-                "it is the last file of the log, and an older one under a new number: what was appended there would have \
-                 positions that records have already. A repair sets it aside, and the log goes on behind the file in front \
-                 of it"
+                "it is the last file of the log, and an older one under a new number: what was appended there would \
+                 have positions that records have already. A repair sets it aside, and the log goes on behind the \
+                 file in front of it"
             }
             Misfit::Empty => {
-                "it is the last file of the log, and empty, as no appender leaves a file behind others. A repair sets it \
-                 aside, and the log goes on behind the file in front of it"
+                "it is the last file of the log, and empty, as no appender leaves a file behind others. A repair sets \
+                 it aside, and the log goes on behind the file in front of it"
             }
             Misfit::Compressed => {
-                "it is the last file of the log, and compressed, as only those are that others follow: the files behind it \
-                 are gone. Bring them back; or a repair unpacks this one, and the log goes on behind it"
+                "it is the last file of the log, and compressed, as only those are that others follow: the files \
+                 behind it are gone. Bring them back; or a repair unpacks this one, and the log goes on behind it"
             }
         })
     }
@@ -155,8 +155,8 @@ pub(super) fn goes_not_on() -> io::Error {
 fn no_sequence(before: &std::path::Path) -> io::Error {
     let name = before.file_name().unwrap_or_default().to_string_lossy();
     let message = format!(
-        "it does not go on where {name} ends, and nothing tells which of both is not of this log, or an older file of it: \
-         take the wrong one away"
+        "it does not go on where {name} ends, and nothing tells which of both is not of this log, or an older file of \
+         it: take the wrong one away"
     );
     io::Error::new(io::ErrorKind::InvalidData, message)
 }

@@ -23,8 +23,8 @@ use crate::Result;
 /// Where the file that this reads is removed and nothing comes behind it, one error tells that, within about a second,
 /// and where another log has been begun under the same name, or the file was replaced, one more. Each has a
 /// [`Missing`](super::Missing) as its cause. Then the new files are read from their beginning, and
-/// [`position`](Follow::position) is one of the new log. What an appender goes on to write to a file without a name is read
-/// until then.
+/// [`position`](Follow::position) is one of the new log. What an appender goes on to write to a file without a name is
+/// read until then.
 ///
 /// As an iterator it waits for ever.
 ///

@@ -9,8 +9,9 @@ use super::records::{Records, Seen};
 use crate::{Error, Operation, Result};
 
 impl Records {
-    /// Whether something has come behind the last record, or a next file. Takes some microseconds; reading, which finds out what
-    /// stands there in place of a record, takes a hundred times as much where there is [room](super::Options::framed) behind it.
+    /// Whether something has come behind the last record, or a next file. Takes some microseconds; reading, which finds
+    /// out what stands there in place of a record, takes a hundred times as much where there is
+    /// [room](super::Options::framed) behind it.
     pub(super) fn glance(&mut self) -> Result<bool> {
         let Some(current) = &mut self.current else { return Ok(true) };
         if current.has_read_on() {
@@ -44,8 +45,8 @@ impl Records {
         Ok(has_grown)
     }
 
-    /// Looks whether files were removed: the one that is followed, or those that were still to be read. What is there in
-    /// their place is read next. An error tells what is not in the log any more.
+    /// Looks whether files were removed: the one that is followed, or those that were still to be read. What is there
+    /// in their place is read next. An error tells what is not in the log any more.
     pub(super) fn look_around(&mut self) -> Result<()> {
         if !self.numbers.is_empty() {
             return Ok(());

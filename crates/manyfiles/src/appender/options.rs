@@ -42,8 +42,8 @@ pub struct Options {
 
 /// What opening does when bytes of a framed log were durable once and are not what they were.
 ///
-/// A last file in which no appender can go on, whatever its bytes, is a [`Misfit`](super::Misfit) (`InvalidData`): opening
-/// fails with that and changes nothing, except with [`SetAside`](OnDamage::SetAside).
+/// A last file in which no appender can go on, whatever its bytes, is a [`Misfit`](super::Misfit) (`InvalidData`):
+/// opening fails with that and changes nothing, except with [`SetAside`](OnDamage::SetAside).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnDamage {
@@ -55,8 +55,8 @@ pub enum OnDamage {
     GoOn,
     /// The damaged file is kept under another name, and one with what is whole of it takes its place, as
     /// [`repair`](super::repair) does, which mends a [`Misfit`](super::Misfit) too.
-    /// [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no later reading tells of it. Only the end
-    /// of the log is looked at: `repair` is for the other files.
+    /// [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no later reading tells of it. Only the
+    /// end of the log is looked at: `repair` is for the other files.
     SetAside,
 }
 

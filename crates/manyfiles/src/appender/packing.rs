@@ -1,8 +1,8 @@
 //! Compressing files that are not written to any more, on a thread.
 //!
 //! A file is compressed to one under a temporary name, which is read back and compared, and synced. It takes the name
-//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read, and
-//! removed when both were found to be the same. Where somebody else's file has the name, the plain one stays.
+//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read,
+//! and removed when both were found to be the same. Where somebody else's file has the name, the plain one stays.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -137,8 +137,8 @@ impl Upkeep {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
         };
-        // What a kill left may be with the system only. If a power cut brings the file back when it was removed, it is to
-        // be what was compressed.
+        // What a kill left may be with the system only. If a power cut brings the file back when it was removed, it is
+        // to be what was compressed.
         file.sync().map_err(|cause| Error::new(Operation::Sync, &*path, cause))?;
         let there = match self.storage.open_to_read(&self.series.packed_path(number)) {
             Ok(there) => self.of_whom(&*file, there, number)?,
@@ -244,8 +244,8 @@ impl Upkeep {
             Err(error) if error.path() != Some(&packed_path) || error.raw_os_error().is_some() => Err(error),
             Err(_) if is_cut => Ok(There::Stale),
             Ok(Some(false)) | Err(_) => {
-                let message = "it has the name of the compressed file of a log, and something else is in it: the file of the log \
-                               stays as it is until this one is gone";
+                let message = "it has the name of the compressed file of a log, and something else is in it: the file \
+                               of the log stays as it is until this one is gone";
                 let cause = io::Error::new(io::ErrorKind::AlreadyExists, message);
                 Err(Error::new(Operation::Create, packed_path, cause))
             }

@@ -85,16 +85,16 @@ pub(super) struct Seen {
     pub(super) is_told: bool,
 }
 
-/// So often in a row only one place is looked at; then whether what is behind it tells of damage there. That is a quarter of
-/// a megabyte of zeros, mostly: looked at behind each record, they took most of a follower's time (docs/measurements.md,
-/// "What following costs those who append").
+/// So often in a row only one place is looked at; then whether what is behind it tells of damage there. That is a
+/// quarter of a megabyte of zeros, mostly: looked at behind each record, they took most of a follower's time
+/// (docs/measurements.md, "What following costs those who append").
 const GLANCES: u32 = 20;
 
 impl Records {
     /// Opens the log at `path`: the file of that name, and those of that name with a number.
     ///
-    /// Fails if there is none of them, or none that is a file of framed records. What is wrong with the first ones is told as what is
-    /// wrong with others: in their place.
+    /// Fails if there is none of them, or none that is a file of framed records. What is wrong with the first ones is
+    /// told as what is wrong with others: in their place.
     pub fn open(path: impl AsRef<Path>) -> Result<Records> {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), None)
     }
@@ -102,9 +102,10 @@ impl Records {
     /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is
     /// before it is not looked at.
     ///
-    /// Fails as [`open`](Records::open), if the file that had the place was removed ([`Missing`]), and if the log ends before it
-    /// (`InvalidInput`): nothing was written there yet, or a power cut took it, and other records will come to lie there. A place in
-    /// the middle of a record is an error (`InvalidInput`) in place of that record; what follows it is read on.
+    /// Fails as [`open`](Records::open), if the file that had the place was removed ([`Missing`]), and if the log ends
+    /// before it (`InvalidInput`): nothing was written there yet, or a power cut took it, and other records will come
+    /// to lie there. A place in the middle of a record is an error (`InvalidInput`) in place of that record; what
+    /// follows it is read on.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -125,9 +126,11 @@ impl Records {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), Some(position))
     }
 
-    /// Opens the log to read its last `records` records, or all if there are fewer. Files that end before them are not read.
+    /// Opens the log to read its last `records` records, or all if there are fewer. Files that end before them are not
+    /// read.
     ///
-    /// Counted are the records that are there now. Errors that are met among them are told as they are read; those before them are not.
+    /// Counted are the records that are there now. Errors that are met among them are told as they are read; those
+    /// before them are not.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -242,8 +245,8 @@ impl Records {
             return Ok(());
         };
         let message = format!(
-            "the log ends at position {end}, before {position}: what was there was lost in a power cut, is not written yet, or is in \
-             another log"
+            "the log ends at position {end}, before {position}: what was there was lost in a power cut, is not \
+             written yet, or is in another log"
         );
         Err(current.error(io::Error::new(io::ErrorKind::InvalidInput, message)))
     }
@@ -254,8 +257,8 @@ impl Records {
         current
     }
 
-    /// Goes to the next file, and in it to a position of the log or to its beginning: who follows says where he is. There
-    /// is none if `current` is `None` then.
+    /// Goes to the next file, and in it to a position of the log or to its beginning: who follows says where he is.
+    /// There is none if `current` is `None` then.
     pub(super) fn open_next(&mut self, from: Option<u64>) -> Result<()> {
         let before = self.leave();
         let Some((number, next, missing)) = self.next_file(before.as_ref())? else { return Ok(()) };

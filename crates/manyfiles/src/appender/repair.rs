@@ -30,7 +30,8 @@ const CHUNK: u64 = 256 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repaired {
-    /// The file. It is whole now; where the [misfit](Repaired::misfit) is `Older` or `Empty`, it is not in the log any more.
+    /// The file. It is whole now; where the [misfit](Repaired::misfit) is `Older` or `Empty`, it is not in the log any
+    /// more.
     pub path: PathBuf,
     /// Where all bytes of the file are kept as they were.
     pub kept: PathBuf,
@@ -40,9 +41,9 @@ pub struct Repaired {
     pub misfit: Option<Misfit>,
 }
 
-/// Sets the damage of a [framed](super::Options::framed) log aside, and mends a last file in which no appender can go on
-/// ([`Misfit`]). Returns the files in which something was mended; where nothing is to be mended, nothing is changed. When it
-/// returns without an error, the log can be opened.
+/// Sets the damage of a [framed](super::Options::framed) log aside, and mends a last file in which no appender can go
+/// on ([`Misfit`]). Returns the files in which something was mended; where nothing is to be mended, nothing is changed.
+/// When it returns without an error, the log can be opened.
 ///
 /// A damaged file `events.000002` is kept, byte by byte, as `events.000002.damaged` (if that name is taken, with `-2`
 /// behind it, and so on), and replaced by one that has all its whole records at their old positions, durably. Reading
@@ -50,8 +51,8 @@ pub struct Repaired {
 /// was). A last file that is empty or an older one just gets that name. Nothing ever removes the copy, nor reads it.
 ///
 /// Not repaired is what no copy could mend: a file that is missing between others, that does not begin as a file of
-/// framed records, or of which a part cannot be read. [`check`](super::check) shows these before and after. If the log cannot
-/// be opened for one of these, this fails and says why.
+/// framed records, or of which a part cannot be read. [`check`](super::check) shows these before and after. If the log
+/// cannot be opened for one of these, this fails and says why.
 ///
 /// On Windows it may fail while a reader has the damaged file open.
 ///
@@ -84,7 +85,8 @@ pub(super) fn repair_in(storage: Arc<dyn Storage>, path: &Path) -> Result<Vec<Re
     Ok(all)
 }
 
-/// Mends the last file of a log, until it is one in which an appender can go on. Returns it, locked, and what was mended.
+/// Mends the last file of a log, until it is one in which an appender can go on. Returns it, locked, and what was
+/// mended.
 pub(super) fn repair_end(
     storage: &Arc<dyn Storage>,
     series: &Series,
@@ -155,8 +157,8 @@ fn kept_path(path: &Path, n: u64) -> PathBuf {
     kept.into()
 }
 
-/// Repairs one file, if it is damaged, or compressed and must not be. Returns the new one too, locked. The caller has the
-/// log for itself; `lock` is his handle of this file, if he has one.
+/// Repairs one file, if it is damaged, or compressed and must not be. Returns the new one too, locked. The caller has
+/// the log for itself; `lock` is his handle of this file, if he has one.
 fn repair_file(
     storage: &dyn Storage,
     series: &Series,
@@ -217,8 +219,8 @@ fn repair_file(
     Ok(Some((Repaired { path, kept, damage, misfit }, copy)))
 }
 
-/// Does something to the name of a file that the caller has locked. Where a file that is open cannot lose its name, as on
-/// some systems of Windows, the lock is given back before; whoever opens the file in that moment keeps it from being
+/// Does something to the name of a file that the caller has locked. Where a file that is open cannot lose its name, as
+/// on some systems of Windows, the lock is given back before; whoever opens the file in that moment keeps it from being
 /// replaced, and the repair fails.
 fn give_up(lock: &mut Option<Box<dyn StoredFile>>, change: impl Fn() -> io::Result<()>) -> io::Result<()> {
     match change() {

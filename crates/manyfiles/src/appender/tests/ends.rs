@@ -246,8 +246,8 @@ impl Log {
         Ok(())
     }
 
-    /// What is left is the end of what was appended, as far as it was acknowledged; what is gone from the front, retention
-    /// has removed.
+    /// What is left is the end of what was appended, as far as it was acknowledged; what is gone from the front,
+    /// retention has removed.
     fn check_kept(&mut self, least: usize, story: &str) {
         if self.disk.names().iter().all(|name| name.to_string_lossy().contains(".manyfiles-")) {
             assert_eq!(least, 0, "{story}: all files are gone");

@@ -10,6 +10,8 @@ mod failures;
 #[cfg(not(loom))]
 mod flushing;
 #[cfg(not(loom))]
+mod following;
+#[cfg(not(loom))]
 mod moved;
 #[cfg(all(not(loom), feature = "zstd"))]
 mod packing;
