@@ -69,6 +69,7 @@ impl Records {
         let all = self.series.numbers(&*self.storage)?;
         let is_gone = match there {
             Opened::File(file) if file.header.salt == header.salt => {
+                self.seen = Some(Seen { is_told: false, ..seen });
                 if !behind.is_some_and(|behind| all.contains(&behind)) {
                     self.numbers.extend(all.into_iter().filter(|&other| other > number));
                 }
