@@ -27,7 +27,8 @@ fn rotated() -> Options {
     Appender::options().framed(true).rotate_bytes(700)
 }
 
-/// Ends without a close, as a kill does: the handle and its lock go with the process, so a copy of the log stands for it.
+/// Ends without a close, as a kill does: the handle and its lock go with the process, so a copy of the log stands for
+/// it.
 fn copy_of_the_unclosed(path: &Path, to: &Path) -> PathBuf {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(path.parent().unwrap()).unwrap() {
@@ -287,13 +288,13 @@ fn a_reader_whose_files_are_removed_is_told_which_positions_are_missing() {
         (seen, behind) = (seen + 1, follow.position());
     };
     assert!(seen > 1);
-    let missing: Missing = *error.io_error().get_ref().unwrap().downcast_ref().unwrap();
+    let missing: Missing = error.missing().unwrap();
     assert_eq!((error.kind(), missing.from), (ErrorKind::NotFound, behind));
     let to = missing.to.unwrap();
     let rest: Vec<Vec<u8>> = follow.by_ref().take(1).map(Result::unwrap).collect();
     assert_eq!(Records::from(&path, to).unwrap().next().unwrap().unwrap(), rest[0]);
     // A position whose file is gone names where the log begins now.
     let error = Records::from(&path, first).unwrap_err();
-    let missing: Missing = *error.io_error().get_ref().unwrap().downcast_ref().unwrap();
+    let missing: Missing = error.missing().unwrap();
     assert_eq!((missing.from, missing.to), (first, Some(to)));
 }

@@ -11,8 +11,8 @@ use manyfiles::appender::{Appender, Damage, OnDamage, Records};
 const HEADER: usize = 96;
 const GROUPS: usize = 12;
 
-/// Groups of three records each, every group synced. Returns the records, the file as it was before the closing, the length of the
-/// file after each group, and the file after the closing.
+/// Groups of three records each, every group synced. Returns the records, the file as it was before the closing, the
+/// length of the file after each group, and the file after the closing.
 struct Made {
     records: Vec<Vec<u8>>,
     open: Vec<u8>,
@@ -73,7 +73,7 @@ fn read(path: &Path) -> (Vec<Vec<u8>>, Vec<Error>, u64) {
 }
 
 fn damage(error: &Error) -> Damage {
-    *error.io_error().get_ref().unwrap().downcast_ref().unwrap()
+    error.damage().unwrap()
 }
 
 fn is_subsequence(part: &[Vec<u8>], all: &[Vec<u8>]) -> bool {

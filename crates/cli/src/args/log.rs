@@ -121,6 +121,9 @@ pub struct Check {
 /// its whole records at their positions. Nothing is thrown away, and what is not damaged is not touched. Refuses while
 /// a program has the log open.
 ///
+/// A last file with which no program can go on is mended too: one that is empty, or an older file of the log under a new
+/// number, gets a name that ends in '.damaged'; one that is compressed, because those behind it are gone, is unpacked.
+///
 /// A log that was only cut off by a crash needs no repair: its program opens it as it is. What cannot be mended, such
 /// as a file that is missing between others, is told.
 #[derive(Args, Debug)]
@@ -137,8 +140,8 @@ pub struct Repair {
     /// Print one JSON object on standard output
     ///
     /// Its keys: command, status (sound, damaged, not_begun; dry_run with --dry-run), exit_code, log, repaired: each
-    /// with file, kept (where all of its old bytes are; not with --dry-run) and damage (offset, bytes); and errors,
-    /// which stay. If nothing could be begun: errors.
+    /// with file, kept (where all of its old bytes are; not with --dry-run), damage (offset, bytes) and, of a last file
+    /// with which no program can go on, misfit (why); and errors, which stay. If nothing could be begun: errors.
     #[arg(long)]
     pub json: bool,
 
@@ -269,6 +272,6 @@ Exit status:
   2    wrong usage, or it is no log of framed records, or a program has it open,
        or repairing failed
 
-Killed, or without power, it leaves each file as it was, or repaired, and at most
+Killed, or without power, it leaves each file as it was, or mended, and at most
 a file '….damaged' more, and a temporary one that the log's program removes."
 );

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use manyfiles::appender::{Damage, Position, Records};
+use manyfiles::appender::{Position, Records};
 
 use super::place::log_at;
 use super::printer::Printer;
-use super::{cannot_open, cause, tell_left_out};
+use super::{cannot_open, tell_left_out};
 use crate::args::Cat;
 use crate::job::CannotBegin;
 
@@ -29,9 +29,7 @@ pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
             Ok(_) if args.count => count += 1,
             Ok(bytes) => printer.record(records.record_position(), records.position(), &bytes),
             // Its place is where it begins; where reading goes on is behind it.
-            Err(error)
-                if cause(&error).is_some_and(|damage: Damage| is_behind(end, records.position(), damage.bytes)) =>
-            {
+            Err(error) if error.damage().is_some_and(|damage| is_behind(end, records.position(), damage.bytes)) => {
                 break;
             }
             Err(error) => printer.error(&error),

@@ -32,8 +32,8 @@ pub fn run(args: &Check) -> ExitCode {
         return code.into();
     }
     let mut text = findings::text(&report);
-    if report.damaged_bytes() > 0 {
-        text += "to set the damage aside, and keep it: manyfiles log repair LOG\n";
+    if report.damaged_bytes() > 0 || report.files.iter().any(|file| file.misfit.is_some()) {
+        text += "to mend that, and keep all that is there: manyfiles log repair LOG\n";
     }
     print_stdout(text.as_bytes(), code)
 }

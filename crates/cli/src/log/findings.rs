@@ -32,7 +32,7 @@ pub fn find(given: &Path, progress: Progress) -> Result<Report, CannotBegin> {
 
 /// Why no file of the log can be read, if that is so.
 fn readable(report: &Report) -> Option<&Error> {
-    let all_fail = report.files.iter().all(|file| file.bytes == 0 && !file.errors.is_empty());
+    let all_fail = report.files.iter().all(|file| file.bytes == 0 && !file.errors.is_empty() && file.misfit.is_none());
     if all_fail { report.files.iter().flat_map(|file| &file.errors).next() } else { None }
 }
 
@@ -95,6 +95,7 @@ fn end(end: FileEnd) -> &'static str {
 
 fn remarks(file: &FileReport) -> Vec<String> {
     let mut remarks: Vec<String> = file.damage.iter().map(damaged).collect();
+    remarks.extend(file.misfit.iter().map(|misfit| format!("wrong: {misfit}")));
     remarks.extend(file.errors.iter().map(|error| format!("wrong: {}", error.io_error())));
     if file.set_aside_bytes > 0 {
         let bytes = counted(file.set_aside_bytes, "byte", "bytes");
@@ -123,7 +124,7 @@ fn total(report: &Report) -> String {
     let records = counted(report.records(), "record", "records");
     let files = counted(report.files.len() as u64, "file", "files");
     let stretches = report.files.iter().map(|file| file.damage.len() as u64).sum();
-    let errors = report.files.iter().map(|file| file.errors.len() as u64).sum();
+    let errors = report.files.iter().map(|file| file.errors.len() as u64 + u64::from(file.misfit.is_some())).sum();
     let mut wrong = Vec::new();
     if stretches > 0 {
         let damaged = counted(report.damaged_bytes(), "byte is", "bytes are");
@@ -169,6 +170,7 @@ pub fn stretches(damage: &[Damage]) -> Value {
 }
 
 /// What is wrong with a file besides damage.
-pub fn errors(file: &FileReport) -> Value {
-    file.errors.iter().map(Error::to_string).collect()
+fn errors(file: &FileReport) -> Value {
+    let misfit = file.misfit.map(|misfit| format!("{}: {misfit}", file.path.display()));
+    misfit.into_iter().chain(file.errors.iter().map(Error::to_string)).collect()
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use manyfiles::Error;
-use manyfiles::appender::{Damage, Records};
+use manyfiles::appender::Records;
 
 use printer::Printer;
 
@@ -45,17 +45,16 @@ fn cannot_open(log: &Path, error: &Error) -> CannotBegin {
             "{}: this is a folder; a log is a file in it, and those of its name with a number",
             log.display()
         )];
-    } else if error.kind() == std::io::ErrorKind::InvalidData && !is_of_system && cause::<Damage>(error).is_none() {
+    } else if error.kind() == std::io::ErrorKind::InvalidData
+        && !is_of_system
+        && error.damage().is_none()
+        && error.misfit().is_none()
+    {
         lines.push(
             "if its program writes records without frames, each is there as it was appended: 'cat' shows them".into(),
         );
     }
     CannotBegin(lines)
-}
-
-/// What the log has to say of the error, if it is about a log and not about a call.
-fn cause<T: Clone + std::error::Error + Send + Sync + 'static>(error: &Error) -> Option<T> {
-    error.io_error().get_ref()?.downcast_ref().cloned()
 }
 
 /// Says what is not among the records that were read, though no error told of it.

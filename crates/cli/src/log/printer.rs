@@ -6,10 +6,9 @@ use std::process::ExitCode;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use manyfiles::Error;
-use manyfiles::appender::{Damage, Missing, Position};
+use manyfiles::appender::{Missing, Position};
 use serde_json::{Map, Value};
 
-use super::cause;
 use crate::args::Form;
 use crate::report::{self, INCOMPLETE, json_path};
 use crate::terminal::Screen;
@@ -58,11 +57,11 @@ impl Printer {
             if let Some(path) = error.path() {
                 json_path(&mut object, "file", path);
             }
-            if let Some(damage) = cause::<Damage>(error) {
+            if let Some(damage) = error.damage() {
                 object.insert("offset".into(), damage.offset.into());
                 object.insert("bytes".into(), damage.bytes.into());
             }
-            if let Some(Missing { from, to, .. }) = cause(error) {
+            if let Some(Missing { from, to, .. }) = error.missing() {
                 object.insert("missing_from".into(), from.0.into());
                 object.insert("missing_to".into(), to.map(|to| to.0).into());
             }

@@ -1,10 +1,10 @@
-//! `manyfiles log repair`: sets damage aside.
+//! `manyfiles log repair`: sets damage aside, and mends the end of a log that no program can go on with.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use manyfiles::appender::{self, Damage, Report};
+use manyfiles::appender::{self, Damage, FileReport, Misfit, Report};
 use serde_json::{Map, Value};
 
 use super::findings::{self, damaged, name, stretches};
@@ -16,12 +16,13 @@ use crate::terminal::Screen;
 
 const WORDS: Words = Words { command: "log repair", done: "repaired", sources: "log" };
 
-/// A file that was damaged.
+/// A file in which something was wrong.
 struct Mended {
     file: PathBuf,
     /// Where its old bytes are; `None` before that is done.
     kept: Option<PathBuf>,
     damage: Vec<Damage>,
+    misfit: Option<Misfit>,
 }
 
 pub fn run(args: &Repair) -> ExitCode {
@@ -35,15 +36,23 @@ pub fn run(args: &Repair) -> ExitCode {
 fn repair(args: &Repair) -> Result<(Vec<Mended>, Report), CannotBegin> {
     let before = findings::find(&args.log, args.progress)?;
     if args.dry_run {
-        let damaged = before.files.iter().filter(|file| !file.damage.is_empty());
-        let mended =
-            damaged.map(|file| Mended { file: file.path.clone(), kept: None, damage: file.damage.clone() }).collect();
+        let wrong = before.files.iter().filter(|file| !file.damage.is_empty() || file.misfit.is_some());
+        let would_be = |file: &FileReport| {
+            let (file, damage, misfit) = (file.path.clone(), file.damage.clone(), file.misfit);
+            Mended { file, kept: None, damage, misfit }
+        };
+        let mended = wrong.map(would_be).collect();
         return Ok((mended, before));
     }
     let repaired = appender::repair(log_at(&args.log)).map_err(|error| cannot_repair(&error))?;
     let mended: Vec<Mended> = repaired
         .into_iter()
-        .map(|repaired| Mended { file: repaired.path, kept: Some(repaired.kept), damage: repaired.damage })
+        .map(|repaired| Mended {
+            file: repaired.path,
+            kept: Some(repaired.kept),
+            damage: repaired.damage,
+            misfit: repaired.misfit,
+        })
         .collect();
     let after = if mended.is_empty() { before } else { findings::find(&args.log, args.progress)? };
     Ok((mended, after))
@@ -52,7 +61,7 @@ fn repair(args: &Repair) -> Result<(Vec<Mended>, Report), CannotBegin> {
 fn cannot_repair(error: &manyfiles::Error) -> CannotBegin {
     let next = match error.kind() {
         ErrorKind::ResourceBusy => "a program has the log open, and nothing was changed; end it first",
-        _ => "what was repaired before this stays so; files ending in .damaged have all that was there",
+        _ => "what was mended before this stays so; files ending in .damaged have all that was there",
     };
     CannotBegin(vec![error.to_string(), next.to_owned()])
 }
@@ -63,6 +72,7 @@ fn tell(args: &Repair, mended: &[Mended], report: &Report) -> ExitCode {
     for file in &report.files {
         left.extend(file.errors.iter().map(|error| error.to_string()));
         if !args.dry_run {
+            left.extend(file.misfit.iter().map(|misfit| format!("{}: {misfit}", file.path.display())));
             left.extend(file.damage.iter().map(|damage| format!("{}: {}", file.path.display(), damaged(damage))));
         }
     }
@@ -82,13 +92,23 @@ fn tell(args: &Repair, mended: &[Mended], report: &Report) -> ExitCode {
 }
 
 fn sentence(mended: &Mended) -> String {
-    let places: Vec<String> = mended.damage.iter().map(damaged).collect();
-    let (file, places) = (name(&mended.file), places.join(", "));
+    let file = name(&mended.file);
+    let mut done = Vec::new();
+    let what = match mended.misfit {
+        Some(Misfit::Older) => Some("taken out of the log: it is an older file under a new number"),
+        Some(Misfit::Empty) => Some("taken out of the log: it is empty"),
+        Some(Misfit::Compressed) => Some("unpacked: the log ends with it, and the files behind it are gone"),
+        _ => None,
+    };
+    done.extend(what.map(str::to_owned));
+    if !mended.damage.is_empty() {
+        let places: Vec<String> = mended.damage.iter().map(damaged).collect();
+        done.push(format!("set aside: {}", places.join(", ")));
+    }
+    let done = done.join("; ");
     match &mended.kept {
-        Some(kept) => {
-            format!("{file}: set aside: {places}; all that was there is kept as {}", kept_as(&mended.file, kept))
-        }
-        None => format!("{file}: would be set aside: {places}; all that is there would be kept beside it"),
+        Some(kept) => format!("{file}: {done}; all that was there is kept as {}", kept_as(&mended.file, kept)),
+        None => format!("{file}: would be {done}; all that is there would be kept beside it"),
     }
 }
 
@@ -99,7 +119,7 @@ fn kept_as(file: &Path, kept: &Path) -> String {
 
 fn summary(args: &Repair, mended: &[Mended], code: u8) -> &'static str {
     match (mended.is_empty(), code, args.dry_run) {
-        (true, 0, _) => "nothing is damaged, and nothing was changed",
+        (true, 0, _) => "nothing is damaged, the log can be opened, and nothing was changed",
         (true, _, _) => "nothing was changed",
         (false, 0, false) => "the log can be opened and read",
         (false, _, false) => "what could be mended is; the rest is named above",
@@ -125,6 +145,9 @@ fn object(args: &Repair, mended: &[Mended], left: &[String], code: u8) -> Value 
             json_path(&mut object, "kept", kept);
         }
         object.insert("damage".into(), stretches(&mended.damage));
+        if let Some(misfit) = mended.misfit {
+            object.insert("misfit".into(), misfit.to_string().into());
+        }
         Value::from(object)
     });
     object.insert("repaired".into(), repaired.collect());

@@ -4,6 +4,8 @@ mod cat;
 mod check;
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(target_os = "linux")]
+mod killed;
 mod made;
 mod repair;
 mod tail;

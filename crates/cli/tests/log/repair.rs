@@ -82,7 +82,9 @@ fn a_dry_run_tells_the_same_and_changes_nothing() {
 fn a_log_without_damage_is_left_as_it_is() {
     for made in [Made::of(framed(), 5), Made::of(rotated(), 40), Made::torn(5)] {
         let before = all(made.folder());
-        repair(made.folder(), &["events"]).code(0).says("nothing is damaged, and nothing was changed");
+        repair(made.folder(), &["events"])
+            .code(0)
+            .says("nothing is damaged, the log can be opened, and nothing was changed");
         assert_eq!(repair(made.folder(), &["events", "-q"]).code(0).err, "");
         assert_eq!(all(made.folder()), before);
     }
@@ -160,4 +162,42 @@ fn what_is_no_log_is_refused_and_left_alone() {
         repair(temp.path(), &[log, "--dry-run"]).code(2).says(why);
     }
     assert_eq!(all(temp.path()), BTreeMap::from([("lines".to_owned(), b"a\nb\n".to_vec())]));
+}
+
+#[test]
+fn a_last_file_with_which_nobody_can_go_on_is_told_by_a_check_and_mended() {
+    for is_empty in [false, true] {
+        let made = Made::of(rotated(), 60);
+        let name = format!("events.{:06}", made.files().len() + 1);
+        match is_empty {
+            false => drop(fs::copy(made.folder().join("events.000002"), made.folder().join(&name)).unwrap()),
+            true => fs::write(made.folder().join(&name), "").unwrap(),
+        }
+        let what = if is_empty { "it is empty" } else { "it is an older file under a new number" };
+        let checked = manyfiles(made.folder(), &["log", "check", "events"]).code(1);
+        assert!(checked.out.contains("wrong: it is the last file of the log"), "{checked:#?}");
+        assert!(checked.out.contains("manyfiles log repair LOG"), "{checked:#?}");
+        let json = manyfiles(made.folder(), &["log", "check", "events", "--json"]).code(1).json();
+        assert_eq!(json["status"], "damaged");
+        let before = all(made.folder());
+        repair(made.folder(), &["events", "--dry-run"])
+            .code(0)
+            .says(&format!("{name}: would be taken out of the log: {what}"))
+            .says("this was a dry run");
+        assert_eq!(all(made.folder()), before);
+        repair(made.folder(), &["events"])
+            .code(0)
+            .says(&format!("{name}: taken out of the log: {what}; all that was there is kept as {name}.damaged"))
+            .says("the log can be opened and read");
+        assert_eq!(fs::read(made.folder().join(format!("{name}.damaged"))).unwrap(), before[&name]);
+        assert_eq!(cat(made.folder()).code(0).out, lines(0..60));
+        rotated().open(made.path()).unwrap().close().unwrap();
+    }
+    // What is somebody else's is not touched, and it is said why the log cannot be opened.
+    let made = Made::of(rotated(), 60);
+    write(made.folder().join(format!("events.{:06}", made.files().len() + 1)), "x".repeat(500));
+    let before = all(made.folder());
+    repair(made.folder(), &["events"]).code(2).says("does not begin as a file of framed records does");
+    repair(made.folder(), &["events", "--dry-run"]).code(1).says("cannot be mended: ");
+    assert_eq!(all(made.folder()), before);
 }

@@ -55,8 +55,9 @@ pub struct Recovery {
     /// How many bytes are behind them that are none: what a crash left of records that nobody was told are durable.
     /// They stay in their file, set aside, and appending goes on in the next one.
     pub torn_bytes: u64,
-    /// Damage that was set aside, if that was [asked for](super::OnDamage::SetAside) and there was some.
-    pub set_aside: Option<Repaired>,
+    /// What was mended at the end of the log, if that was [asked for](super::OnDamage::SetAside) and there was
+    /// something.
+    pub set_aside: Vec<Repaired>,
 }
 
 impl Appender {

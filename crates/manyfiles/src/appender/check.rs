@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::ending::{self, Misfit};
 use super::frame::{HEADER, Header};
 use super::losses::Damage;
 use super::reader::{Current, Item, Opened, open_file};
@@ -41,6 +42,8 @@ pub struct FileReport {
     pub set_aside_bytes: u64,
     /// Stretches that were durable and have changed, in order.
     pub damage: Vec<Damage>,
+    /// Why no appender can go on in this file, the last one, if a [`repair`](super::repair) mends that.
+    pub misfit: Option<Misfit>,
     /// What else is wrong: the file is missing, does not begin as a file of framed records, cannot be read on from some
     /// place, or does not go on where the one before it ends.
     pub errors: Vec<Error>,
@@ -59,8 +62,8 @@ pub enum FileEnd {
 }
 
 impl Report {
-    /// Whether nothing is wrong: no damage and no errors. A torn tail is not wrong: no appender said that it was
-    /// durable.
+    /// Whether nothing is wrong: no damage, no misfit and no errors. A torn tail is not wrong: no appender said that it
+    /// was durable. A sound log can be opened.
     pub fn is_sound(&self) -> bool {
         self.files.iter().all(FileReport::is_sound)
     }
@@ -79,7 +82,24 @@ impl Report {
 impl FileReport {
     /// Whether nothing is wrong with this file.
     pub fn is_sound(&self) -> bool {
-        self.damage.is_empty() && self.errors.is_empty()
+        self.damage.is_empty() && self.misfit.is_none() && self.errors.is_empty()
+    }
+
+    /// Says of the last file what opening would.
+    fn end_is(&mut self, storage: &dyn Storage, series: &Series, numbers: &[u64]) -> Result<()> {
+        if let Some(error) = ending::misfit(storage, series, numbers)? {
+            self.misfit = error.misfit();
+            // Whoever read it may have told of the same.
+            if self.misfit.is_none() && self.errors.is_empty() {
+                self.errors.push(error);
+            }
+        } else if let Some(&last) = numbers.last()
+            && self.end == FileEnd::Open
+            && let Err(error) = series.next(last)
+        {
+            self.errors.push(error);
+        }
+        Ok(())
     }
 
     fn new(path: PathBuf) -> FileReport {
@@ -92,6 +112,7 @@ impl FileReport {
             torn_bytes: 0,
             set_aside_bytes: 0,
             damage: Vec::new(),
+            misfit: None,
             errors: Vec::new(),
         }
     }
@@ -145,11 +166,14 @@ pub(super) fn check_in(storage: Arc<dyn Storage>, path: &Path, progress: &mut dy
         let next = numbers.get(at + 1).copied();
         let (mut report, header) = check_file(&*storage, &series, number, next, numbers.len() == 1, &mut progress);
         progress.passed += report.bytes;
-        if let (true, Some((_, Some(before))), Some(header)) = (goes_on, before, header)
-            && header.previous.is_none_or(|previous| previous.salt != before.salt)
+        // Of the last one, its end tells.
+        if let (true, Some((_, Some(before))), Some(header)) = (goes_on && next.is_some(), before, header)
+            && !header.follows(&before)
         {
-            let cause = io::Error::new(io::ErrorKind::InvalidData, "it does not go on where the file before it ends");
-            report.errors.push(Error::new(Operation::Read, &*report.path, cause));
+            report.errors.push(Error::new(Operation::Read, &*report.path, ending::goes_not_on()));
+        }
+        if next.is_none() {
+            report.end_is(&*storage, &series, &numbers)?;
         }
         files.push(report);
         before = Some((number, header));
@@ -194,7 +218,7 @@ fn check_file(
         Ok(Opened::Empty | Opened::Gone) => {
             if is_only {
                 report.end = FileEnd::Closed;
-            } else {
+            } else if next.is_some() {
                 let cause = io::Error::new(io::ErrorKind::InvalidData, "it is empty, or was removed meanwhile");
                 report.errors.push(Error::new(Operation::Read, &*report.path, cause));
             }

@@ -185,6 +185,9 @@ impl Files {
         }
         let Some(file) = &self.file else { return };
         let room = most.saturating_sub(end).min(ROOM as u64);
+        if room == 0 {
+            return;
+        }
         let made = file.write_at(&ZEROS[..room as usize], end).unwrap_or(0) as u64;
         // On a full disk this is tried again when as much has been written as there should be room for.
         self.room_end.store(end + if made < room { room } else { made }, Ordering::Relaxed);

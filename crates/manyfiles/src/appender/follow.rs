@@ -20,6 +20,12 @@ use crate::Result;
 /// it goes on with the first file that is there, and tells of the gap with one error, whose cause is a
 /// [`Missing`](super::Missing).
 ///
+/// Where the file that this reads is removed and nothing comes behind it, one error tells that, within about a second,
+/// and where another log has been begun under the same name, or the file was replaced, one more. Each has a
+/// [`Missing`](super::Missing) as its cause. Then the new files are read from their beginning, and
+/// [`position`](Follow::position) is one of the new log. What an appender goes on to write to a file without a name is
+/// read until then.
+///
 /// As an iterator it waits for ever.
 ///
 /// ```
@@ -58,7 +64,7 @@ impl Follow {
         if next.is_none() {
             self.idle = self.idle.saturating_add(1);
             if self.idle.is_multiple_of(LIST_EVERY) {
-                if let Err(error) = self.records.find_gap() {
+                if let Err(error) = self.records.look_around() {
                     return Some(Err(error));
                 }
                 next = self.records.read(true);

@@ -116,6 +116,11 @@ impl Header {
         position.saturating_sub(self.base).saturating_add(HEADER as u64)
     }
 
+    /// Whether its file goes on where the file of another header ends.
+    pub(super) fn follows(&self, before: &Header) -> bool {
+        self.previous.is_some_and(|Previous { salt, end }| salt == before.salt && self.base == before.position(end))
+    }
+
     /// The header of the file that comes behind the place `end` of this one.
     pub(super) fn next(&self, salt: u32, end: u64) -> Header {
         // Any that its predecessor does not have will do.
@@ -358,5 +363,8 @@ mod tests {
         assert_ne!(next.salt, first.salt);
         assert_eq!(next.position(HEADER as u64), first.position(500));
         assert_eq!(next.offset(next.position(777)), 777);
+        assert!(next.follows(&first) && !first.follows(&next) && !next.follows(&next));
+        assert!(!next.follows(&Header { salt: 4, ..first }), "of another file");
+        assert!(!next.follows(&Header { base: 1, ..first }), "of another place");
     }
 }

@@ -4,9 +4,10 @@ use std::fmt;
 use std::io;
 
 use super::receipt::Position;
+use crate::Error;
 
-/// Bytes in a file of records that were durable once and are not what they were. The cause of an
-/// [`Error`](crate::Error).
+/// Bytes in a file of records that were durable once and are not what they were.
+/// [`Error::damage`] has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
@@ -29,6 +30,18 @@ impl fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
+impl Error {
+    /// What was damaged, if this is an error of a log about [`Damage`].
+    pub fn damage(&self) -> Option<Damage> {
+        self.io_error().get_ref()?.downcast_ref().copied()
+    }
+
+    /// Which records are missing, if this is an error of a log about [`Missing`] ones.
+    pub fn missing(&self) -> Option<Missing> {
+        self.io_error().get_ref()?.downcast_ref().copied()
+    }
+}
+
 impl From<Damage> for io::Error {
     fn from(damage: Damage) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidData, damage)
@@ -37,13 +50,14 @@ impl From<Damage> for io::Error {
 
 /// Records that are not in the log any more, because their files were removed: by
 /// [`Appender::remove_before`](super::Appender::remove_before), by an appender that [keeps](super::Options::keep_files)
-/// only so many, or by somebody else. The cause of an [`Error`](crate::Error) of kind `NotFound`.
+/// only so many, or by somebody else. [`Error::missing`] has it; the error's kind is `NotFound`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {
     /// The first position that is missing.
     pub from: Position,
-    /// Where the log goes on, if it does.
+    /// Where the log goes on, if it does. This is not behind `from` where the file of a follower was replaced: by the
+    /// first one of a log that was begun anew under the same name, say.
     pub to: Option<Position>,
 }
 
@@ -51,6 +65,11 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position(from) = self.from;
         match self.to {
+            Some(Position(to)) if to <= from => write!(
+                f,
+                "it was removed, or is another file now: what was read up to position {from} is not in the log any \
+                 more, and what follows is read from position {to} on"
+            ),
             Some(Position(to)) => {
                 write!(f, "the records from position {from} up to {to} are missing: their file is gone")
             }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::files::{Files, busy};
-use super::opening::not_framed;
+use super::opening::refuse_framed;
 use crate::{Error, Operation, Result};
 
 /// What became of the file.
@@ -46,7 +46,7 @@ impl Files {
 
     /// Goes on in the file that has the name now, or makes one, durably; behind what is in it.
     pub(super) fn open_again(&mut self, end: u64) -> Result<()> {
-        not_framed(&self.series, &*self.storage)?;
+        refuse_framed(&self.series, &*self.storage)?;
         let error = |operation, cause| Error::new(operation, &*self.path, cause);
         for _ in 0..TRIES {
             let opened = match self.storage.open(&self.path) {

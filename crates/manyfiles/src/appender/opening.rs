@@ -7,18 +7,20 @@
 //! every opening.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::appender::Recovery;
+use super::ending;
 use super::files::{Files, Tail, busy};
 use super::frame::{self, HEADER, Header};
 use super::leftovers;
 use super::losses::Damage;
 use super::note::{self, Note};
 use super::options::{OnDamage, Options};
-use super::repair::repair_file;
+use super::reader::not_framed;
+use super::repair::repair_end;
 use super::scan::{Break, Found, Scanner, Start};
 use super::series::Series;
 use super::storage::{Storage, StoredFile};
@@ -37,7 +39,7 @@ pub(super) struct Beginning {
 pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, salt: u32) -> Result<(Files, Beginning)> {
     let series = Series::new(&*storage, path)?;
     if !options.framed {
-        not_framed(&series, &*storage)?;
+        refuse_framed(&series, &*storage)?;
     }
     let (mut files, beginning) = if options.framed {
         open_framed(series, options, storage, salt)?
@@ -57,7 +59,7 @@ pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, sa
 
 /// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads
 /// only, so that this is said of a log that is open too.
-pub(super) fn not_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
+pub(super) fn refuse_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
     for number in series.numbers(storage)? {
         let path = series.path(number);
         let file = match storage.open_to_read(&path) {
@@ -134,46 +136,24 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
         files.begin(number, first, None, None)?;
         return Ok((files, new(Some(first))));
     };
-    let mut files = Files::new(storage, series, true, last);
-    let mut file = files.lock_last()?;
-    let mut set_aside = None;
-    if options.on_damage == OnDamage::SetAside {
-        let mut damaged = Some(file);
-        let repaired = repair_file(&*files.storage, &files.series, last, None, &mut damaged)?;
-        file = match (repaired, damaged) {
-            (Some((repaired, whole)), damaged) => {
-                damaged
-                    .map_or(Ok(()), |damaged| damaged.close())
-                    .map_err(|cause| files.error(Operation::Close, cause))?;
-                set_aside = Some(repaired);
-                whole
-            }
-            (None, Some(file)) => file,
-            (None, None) => unreachable!("it is only given back where the file is replaced"),
-        };
-    }
-    let len = file.len().map_err(|cause| files.error(Operation::Open, cause))?;
-    let header = match Scanner::start(&*file, len).map_err(|cause| files.error(Operation::Read, cause))? {
-        Start::Header(_, Some(damage)) if options.on_damage != OnDamage::GoOn => {
-            return Err(files.error(Operation::Open, damage.into()));
-        }
-        Start::Header(header, _) => header,
-        // A file gets its name when it has a header on the disk, so no appender ever wrote to one without.
-        Start::Unfinished if numbers.len() > 1 => {
-            let message =
-                "it is empty, and no appender leaves a file so behind others; the log can be opened without it";
-            return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, message)));
-        }
-        Start::Unfinished => {
-            files.begin(last, first, None, Some(file))?;
-            return Ok((files, new(Some(first))));
-        }
-        Start::Foreign => {
-            let message = "it does not begin as a file of framed records does; nothing was changed";
-            return Err(files.error(Operation::Open, io::Error::new(io::ErrorKind::InvalidData, message)));
+    let (mut files, file, set_aside) = match options.on_damage {
+        OnDamage::SetAside => repair_end(&storage, &series)?,
+        OnDamage::Refuse | OnDamage::GoOn => {
+            let files = Files::new(storage, series, true, last);
+            let file = files.lock_last()?;
+            (files, file, Vec::new())
         }
     };
-    let mut found = inspect(&files, &*file, header, len, options.on_damage)?;
+    let last = files.number;
+    let End { header, len, mut found } = match find_end(&files, &*file, options.on_damage)? {
+        Some(end) => end,
+        None => {
+            files.begin(last, first, None, Some(file))?;
+            let mut beginning = new(Some(first));
+            beginning.recovery.set_aside = set_aside;
+            return Ok((files, beginning));
+        }
+    };
     found.recovery.set_aside = set_aside;
     if found.is_clean {
         let age = file.age().map_err(|cause| files.error(Operation::Open, cause))?;
@@ -195,6 +175,36 @@ fn open_framed(series: Series, options: &Options, storage: Arc<dyn Storage>, sal
 fn new(header: Option<Header>) -> Beginning {
     let end = header.map_or(0, |header| header.begin());
     Beginning { header, end, age: Duration::ZERO, recovery: Recovery::default() }
+}
+
+/// How a log ends in which an appender can go on.
+pub(super) struct End {
+    header: Header,
+    len: u64,
+    found: Inspection,
+}
+
+/// Looks at the last file, which is locked, as everybody does who opens, or says that it can be opened. `None` if it is
+/// the only one, and nothing was ever written to it.
+pub(super) fn find_end(files: &Files, file: &dyn StoredFile, on_damage: OnDamage) -> Result<Option<End>> {
+    let numbers = files.series.numbers(&*files.storage)?;
+    if let Some(error) = ending::misfit(&*files.storage, &files.series, &numbers)? {
+        return Err(error);
+    }
+    let len = file.len().map_err(|cause| files.error(Operation::Open, cause))?;
+    let header = match Scanner::start(file, len).map_err(|cause| files.error(Operation::Read, cause))? {
+        Start::Header(_, Some(damage)) if on_damage != OnDamage::GoOn => {
+            return Err(files.error(Operation::Open, damage.into()));
+        }
+        Start::Header(header, _) => header,
+        Start::Unfinished => return Ok(None),
+        Start::Foreign => return Err(files.error(Operation::Open, not_framed())),
+    };
+    let found = inspect(files, file, header, len, on_damage)?;
+    if !found.is_clean {
+        files.series.next(files.number)?;
+    }
+    Ok(Some(End { header, len, found }))
 }
 
 /// What is in the last file.
@@ -232,7 +242,7 @@ fn inspect(files: &Files, file: &dyn StoredFile, header: Header, len: u64, on_da
         }
     }
     Ok(Inspection {
-        recovery: Recovery { records, torn_bytes, set_aside: None },
+        recovery: Recovery { records, torn_bytes, set_aside: Vec::new() },
         is_clean: scanner.is_clean_end(),
         durable: scanner.durable().max(damaged_until),
         records_end: scanner.records_end(),
@@ -240,30 +250,27 @@ fn inspect(files: &Files, file: &dyn StoredFile, header: Header, len: u64, on_da
 }
 
 impl Files {
-    /// Opens the file that has the highest number, for this appender alone.
+    /// Opens the file that has the highest number, compressed or not, for this appender alone.
     pub(super) fn lock_last(&self) -> Result<Box<dyn StoredFile>> {
-        let file = match self.storage.open(&self.path) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(self.is_gone()?),
-            other => other.map_err(|cause| self.error(Operation::Open, cause))?,
+        let open = |path: PathBuf| match self.storage.open(&path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => {
+                other.map(|file| Some((path.clone(), file))).map_err(|cause| Error::new(Operation::Open, path, cause))
+            }
         };
-        if self.series.numbers(&*self.storage)?.last() != Some(&self.number) {
+        let opened = match open(self.path.clone())? {
+            None => open(self.series.packed_path(self.number))?,
+            some => some,
+        };
+        let numbers = self.series.numbers(&*self.storage)?;
+        if numbers.last() != Some(&self.number) {
             return Err(busy(&self.path));
         }
-        not_moved(&*file, &self.path)?;
-        Ok(file)
-    }
-
-    /// Why the file that has the highest number cannot be found.
-    fn is_gone(&self) -> Result<Error> {
-        if self.series.numbers(&*self.storage)?.last() != Some(&self.number) {
-            return Ok(busy(&self.path));
-        }
-        let message = match self.storage.measure(&self.series.packed_path(self.number)) {
-            Ok(_) => "the last file of the log is compressed, which no appender does: unpack it",
-            Err(_) => "it is a symbolic link that leads to nothing",
+        let Some((path, file)) = opened else {
+            return Err(ending::misfit(&*self.storage, &self.series, &numbers)?.unwrap_or_else(|| busy(&self.path)));
         };
-        let cause = io::Error::new(io::ErrorKind::NotFound, message);
-        Ok(self.error(Operation::Open, cause))
+        not_moved(&*file, &path)?;
+        Ok(file)
     }
 }
 

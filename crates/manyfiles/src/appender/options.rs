@@ -41,6 +41,9 @@ pub struct Options {
 }
 
 /// What opening does when bytes of a framed log were durable once and are not what they were.
+///
+/// A last file in which no appender can go on, whatever its bytes, is a [`Misfit`](super::Misfit) (`InvalidData`):
+/// opening fails with that and changes nothing, except with [`SetAside`](OnDamage::SetAside).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnDamage {
@@ -51,8 +54,9 @@ pub enum OnDamage {
     /// it at every reading, in its place.
     GoOn,
     /// The damaged file is kept under another name, and one with what is whole of it takes its place, as
-    /// [`repair`](super::repair) does. [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no
-    /// later reading tells of it. Only the last file is looked at: `repair` is for the others.
+    /// [`repair`](super::repair) does, which mends a [`Misfit`](super::Misfit) too.
+    /// [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no later reading tells of it. Only the
+    /// end of the log is looked at: `repair` is for the other files.
     SetAside,
 }
 

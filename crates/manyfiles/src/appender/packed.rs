@@ -85,8 +85,11 @@ mod unpacking {
                 at.begin = end;
                 at.chunk.clear();
                 let chunk = &mut at.chunk;
-                if at.decoder.by_ref().take(CHUNK as u64).read_to_end(chunk)? == 0 {
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it is cut short"));
+                if at.decoder.by_ref().take(CHUNK as u64).read_to_end(chunk).map_err(explained)? == 0 {
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "it is cut short: the rest of the file is lost",
+                    ));
                 }
             }
             let bytes = &at.chunk[(offset - at.begin) as usize..];
@@ -98,6 +101,17 @@ mod unpacking {
 
         fn len(&self) -> io::Result<u64> {
             Ok(self.len)
+        }
+    }
+
+    /// What the system says stays; what the decoder says is about bytes.
+    fn explained(cause: io::Error) -> io::Error {
+        match cause.kind() {
+            io::ErrorKind::Other if cause.raw_os_error().is_none() => {
+                let message = format!("what is compressed there is damaged, so the rest of the file is lost: {cause}");
+                io::Error::new(io::ErrorKind::InvalidData, message)
+            }
+            _ => cause,
         }
     }
 

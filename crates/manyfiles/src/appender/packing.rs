@@ -1,8 +1,8 @@
 //! Compressing files that are not written to any more, on a thread.
 //!
 //! A file is compressed to one under a temporary name, which is read back and compared, and synced. It takes the name
-//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read, and
-//! removed when both were found to be the same. Where somebody else's file has the name, the plain one stays.
+//! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read,
+//! and removed when both were found to be the same. Where somebody else's file has the name, the plain one stays.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::thread::{Builder, JoinHandle};
 
 use super::leftovers;
 use super::packed;
+use super::scan::{Scanner, Start};
 use super::storage::{ReadAt, StoredFile};
 use super::upkeep::Upkeep;
 use crate::{Error, Operation, Result};
@@ -45,8 +46,9 @@ enum There {
     Nothing,
     /// The compressed file itself: a crash left both.
     Whole,
-    /// A beginning of it, or its ruins: nothing that differs can be read from it.
-    CutShort,
+    /// A beginning of it, or its ruins, or what the plain file was before a power cut took what no sync had covered:
+    /// nothing that differs counts, since the plain file does.
+    Stale,
 }
 
 impl Packer {
@@ -129,11 +131,15 @@ impl Upkeep {
 
     fn pack(&self, number: u64) -> Result<()> {
         let path = self.series.path(number);
-        let file = match self.storage.open_to_read(&path) {
+        // To write, though nothing is written: only so it can be synced on every system.
+        let file = match self.storage.open(&path) {
             // Removed meanwhile.
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
         };
+        // What a kill left may be with the system only. If a power cut brings the file back when it was removed, it is
+        // to be what was compressed.
+        file.sync().map_err(|cause| Error::new(Operation::Sync, &*path, cause))?;
         let there = match self.storage.open_to_read(&self.series.packed_path(number)) {
             Ok(there) => self.of_whom(&*file, there, number)?,
             Err(_) => There::Nothing, // what else is wrong is told when the name is given
@@ -219,10 +225,12 @@ impl Upkeep {
         const SHORTEST: usize = 9;
         let mut first = [0; SHORTEST];
         let has = there.read_full(&mut first, 0).unwrap_or(SHORTEST);
+        let mut is_our_header = false;
         let (same, mut is_cut) = match packed::open(there) {
             // All of the log's say how long their content is.
             Ok(there) => {
                 let is_as_long = there.len().is_ok_and(|len| file.len().is_ok_and(|own| own == len));
+                is_our_header = has_same_header(file, &*there);
                 (self.is_same((file, &path), (&*there, &packed_path)), is_as_long)
             }
             Err(cause) => (Err(Error::new(Operation::Read, &*packed_path, cause)), false),
@@ -230,13 +238,14 @@ impl Upkeep {
         is_cut |= has < SHORTEST && packed::MAGIC.iter().zip(&first[..has]).all(|(magic, byte)| magic == byte);
         match same {
             Ok(Some(true)) => Ok(There::Whole),
+            Ok(Some(false)) if is_our_header => Ok(There::Stale),
             Ok(None) => Ok(There::Nothing), // the next step sees that it is to stop
             // What cannot be read is not known to be anything.
             Err(error) if error.path() != Some(&packed_path) || error.raw_os_error().is_some() => Err(error),
-            Err(_) if is_cut => Ok(There::CutShort),
+            Err(_) if is_cut => Ok(There::Stale),
             Ok(Some(false)) | Err(_) => {
-                let message = "it has the name of the compressed file of a log, and something else is in it: the file of the log \
-                               stays as it is until this one is gone";
+                let message = "it has the name of the compressed file of a log, and something else is in it: the file \
+                               of the log stays as it is until this one is gone";
                 let cause = io::Error::new(io::ErrorKind::AlreadyExists, message);
                 Err(Error::new(Operation::Create, packed_path, cause))
             }
@@ -262,7 +271,7 @@ impl Upkeep {
         }
         let rename = |cause| Error::new(Operation::Rename, PathBuf::from(&packed), cause);
         match over {
-            There::CutShort => self.storage.replace(temporary, &packed),
+            There::Stale => self.storage.replace(temporary, &packed),
             There::Nothing | There::Whole => self.storage.rename(temporary, &packed),
         }
         .map_err(rename)?;
@@ -270,6 +279,15 @@ impl Upkeep {
         self.storage.remove(&path).map_err(|cause| Error::new(Operation::Remove, path, cause))?;
         Ok(true)
     }
+}
+
+/// Whether both are the same file of a framed log: no two have the same header.
+fn has_same_header(file: &dyn ReadAt, other: &dyn ReadAt) -> bool {
+    let header = |file: &dyn ReadAt| match Scanner::start(file, file.len().ok()?) {
+        Ok(Start::Header(header, _)) => Some(header),
+        _ => None,
+    };
+    header(file).is_some_and(|own| header(other) == Some(own))
 }
 
 /// Writes a file from its beginning on.

@@ -171,8 +171,8 @@ impl Current {
 
     /// The next file says where this one ends. Returns whether it does.
     pub(super) fn is_followed_by(&mut self, next: &Next) -> bool {
-        let previous = next.header.previous.filter(|previous| previous.salt == self.header().salt);
-        if let Some(previous) = previous
+        if let Some(previous) = next.header.previous
+            && next.header.follows(self.header())
             && self.next_number() == Some(next.number)
         {
             self.end = Some(previous.end.max(HEADER as u64));
@@ -202,11 +202,17 @@ impl Current {
         self.scanner.is_clean_end()
     }
 
-    /// Whether there is nothing where the next frame will be: no bytes, or zeros, which no frame begins with. One short read tells.
+    /// Whether there is nothing where the next frame will be: no bytes, or zeros, which no frame begins with. One short
+    /// read tells.
     pub(super) fn has_nothing(&self) -> io::Result<bool> {
         let mut first = [0; FRAME];
         self.file.read_at(&mut first, self.scanner.position())?;
         Ok(first == [0; FRAME])
+    }
+
+    /// Whether the beginning of what is next was read already.
+    pub(super) fn has_read_on(&self) -> bool {
+        self.scanner.has_read_on()
     }
 
     /// Where the file's records end, if the place that was asked for is behind that.
@@ -335,8 +341,8 @@ fn ends_at(file: &dyn ReadAt, header: &Header, offset: u64) -> io::Result<bool> 
     }))
 }
 
-/// Where the first frame begins that is not before `offset`, found from the beginning of the file; `offset` itself where nobody can
-/// know that, in damage and behind the last record.
+/// Where the first frame begins that is not before `offset`, found from the beginning of the file; `offset` itself
+/// where nobody can know that, in damage and behind the last record.
 fn next_frame(file: &(impl ReadAt + ?Sized), header: Header, len: u64, offset: u64) -> io::Result<u64> {
     let mut scanner = Scanner::new(header, len);
     loop {
@@ -346,7 +352,8 @@ fn next_frame(file: &(impl ReadAt + ?Sized), header: Header, len: u64, offset: u
         };
         let behind = scanner.position();
         let begin = behind - length.unwrap_or(0);
-        // Before it there may be marks: whoever asks has found no whole frame at `offset`, so none of them begins there.
+        // Before it there may be marks: whoever asks has found no whole frame at `offset`, so none of them begins
+        // there.
         if offset <= begin {
             return Ok(begin);
         }

@@ -7,7 +7,9 @@ use std::iter::FusedIterator;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::ending;
 use super::follow::Follow;
+use super::frame::Header;
 use super::last;
 use super::losses::Missing;
 use super::reader::{Current, Item, Next, Opened, not_framed, open_file};
@@ -54,32 +56,45 @@ use crate::{Error, Operation, Result};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Records {
-    storage: Arc<dyn Storage>,
-    series: Series,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) series: Series,
     /// Files that come after the one that is read.
-    numbers: VecDeque<u64>,
-    current: Option<Current>,
+    pub(super) numbers: VecDeque<u64>,
+    pub(super) current: Option<Current>,
+    /// The file that was read last, or is read.
+    pub(super) seen: Option<Seen>,
     /// Errors about files, before what is in them.
-    pending: VecDeque<Error>,
+    pub(super) pending: VecDeque<Error>,
     torn_bytes: u64,
     /// Of the files that were read to their end.
     set_aside_bytes: u64,
     /// Where the next record begins.
-    position: u64,
+    pub(super) position: u64,
     /// Where the last one began.
     record: Option<u64>,
     /// How often in a row a follower found nothing.
     waited: u32,
 }
 
-/// So often in a row only one place is looked at; then whether what is behind it tells of damage there.
+/// A file, by which it is known again.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) number: u64,
+    pub(super) header: Header,
+    /// Somebody who follows was told that it is gone, and nothing has come.
+    pub(super) is_told: bool,
+}
+
+/// So often in a row only one place is looked at; then whether what is behind it tells of damage there. That is a
+/// quarter of a megabyte of zeros, mostly: looked at behind each record, they took most of a follower's time
+/// (docs/measurements.md, "What following costs those who append").
 const GLANCES: u32 = 20;
 
 impl Records {
     /// Opens the log at `path`: the file of that name, and those of that name with a number.
     ///
-    /// Fails if there is none of them, or none that is a file of framed records. What is wrong with the first ones is told as what is
-    /// wrong with others: in their place.
+    /// Fails if there is none of them, or none that is a file of framed records. What is wrong with the first ones is
+    /// told as what is wrong with others: in their place.
     pub fn open(path: impl AsRef<Path>) -> Result<Records> {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), None)
     }
@@ -87,9 +102,10 @@ impl Records {
     /// Opens the log to read from a place that a [receipt](super::Receipt::position) or a reader has told of. What is
     /// before it is not looked at.
     ///
-    /// Fails as [`open`](Records::open), if the file that had the place was removed ([`Missing`]), and if the log ends before it
-    /// (`InvalidInput`): nothing was written there yet, or a power cut took it, and other records will come to lie there. A place in
-    /// the middle of a record is an error (`InvalidInput`) in place of that record; what follows it is read on.
+    /// Fails as [`open`](Records::open), if the file that had the place was removed ([`Missing`]), and if the log ends
+    /// before it (`InvalidInput`): nothing was written there yet, or a power cut took it, and other records will come
+    /// to lie there. A place in the middle of a record is an error (`InvalidInput`) in place of that record; what
+    /// follows it is read on.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -110,9 +126,11 @@ impl Records {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), Some(position))
     }
 
-    /// Opens the log to read its last `records` records, or all if there are fewer. Files that end before them are not read.
+    /// Opens the log to read its last `records` records, or all if there are fewer. Files that end before them are not
+    /// read.
     ///
-    /// Counted are the records that are there now. Errors that are met among them are told as they are read; those before them are not.
+    /// Counted are the records that are there now. Errors that are met among them are told as they are read; those
+    /// before them are not.
     ///
     /// ```
     /// # let temp = tempfile::tempdir()?;
@@ -144,6 +162,7 @@ impl Records {
             series,
             numbers,
             current: None,
+            seen: None,
             pending: VecDeque::new(),
             torn_bytes: 0,
             set_aside_bytes: 0,
@@ -199,11 +218,15 @@ impl Records {
         let (mut first, mut oldest) = (None, None);
         while let Some(&number) = self.numbers.back() {
             if let Some(next) = open_file(&*self.storage, &self.series, number)?.file() {
-                if next.header.base <= position {
-                    first = Some(number);
-                    break;
+                let (_, others) = self.numbers.make_contiguous().split_last().expect("it has this one");
+                // An older file under a new number has no place that is behind those before it.
+                if !ending::is_older(&*self.storage, &self.series, others, number, &next.header) {
+                    if next.header.base <= position {
+                        first = Some(number);
+                        break;
+                    }
+                    oldest = Some(Position(next.header.base));
                 }
-                oldest = Some(Position(next.header.base));
             }
             self.numbers.pop_back();
         }
@@ -222,28 +245,33 @@ impl Records {
             return Ok(());
         };
         let message = format!(
-            "the log ends at position {end}, before {position}: what was there was lost in a power cut, is not written yet, or is in \
-             another log"
+            "the log ends at position {end}, before {position}: what was there was lost in a power cut, is not \
+             written yet, or is in another log"
         );
         Err(current.error(io::Error::new(io::ErrorKind::InvalidInput, message)))
     }
 
-    fn leave(&mut self) -> Option<Current> {
+    pub(super) fn leave(&mut self) -> Option<Current> {
         let current = self.current.take();
         self.set_aside_bytes += current.as_ref().map_or(0, Current::set_aside);
         current
     }
 
-    /// Goes to the next file, and in it to a position of the log or to its beginning. There is none if `current` is
-    /// `None` then.
+    /// Goes to the next file, and in it to a position of the log or to its beginning: who follows says where he is.
+    /// There is none if `current` is `None` then.
     pub(super) fn open_next(&mut self, from: Option<u64>) -> Result<()> {
         let before = self.leave();
         let Some((number, next, missing)) = self.next_file(before.as_ref())? else { return Ok(()) };
+        if let (Some(before), true) = (&before, from.is_some())
+            && !next.header.follows(before.header())
+            && self.finds_another_log()
+        {
+            return Ok(());
+        }
         if let Some(missing) = missing
             && (before.is_some() || from.is_some())
         {
-            let gap = Missing { from: Position(self.position), to: Some(Position(next.header.base)) };
-            self.pending.push_back(Error::new(Operation::Open, missing, gap.into()));
+            self.pending.push_back(gap(missing, self.position, &next));
         }
         if let Some(damage) = next.damage {
             self.pending.push_back(next.error(damage.into()));
@@ -251,14 +279,14 @@ impl Records {
         let mut from = from;
         if let Some(before) = before {
             let follows = before.next_number() == Some(number);
-            let goes_on = follows && next.header.previous.is_some_and(|previous| previous.salt == before.header().salt);
+            let goes_on = follows && next.header.follows(before.header());
             if follows && !goes_on {
-                let message = "it does not go on where the file before it ends";
-                self.pending.push_back(next.error(io::Error::new(io::ErrorKind::InvalidData, message)));
+                self.pending.push_back(next.error(ending::goes_not_on()));
             }
             // What a reader has seen of the file before is not read again; what has vanished since, nobody repeats.
             from = from.filter(|_| goes_on).map(|from| from.min(next.header.position(next.header.begin())));
         }
+        self.seen = Some(Seen { number, header: next.header, is_told: false });
         let mut current = Current::new(next, from);
         // Where this one ends, the next one says.
         if let Some(&number) = self.numbers.front()
@@ -284,6 +312,7 @@ impl Records {
                 let Some(path) = missing.take() else { return Ok(None) };
                 let numbers: VecDeque<u64> = self.series.numbers(&*self.storage)?.into_iter().filter(newer).collect();
                 if numbers.is_empty() {
+                    self.seen = self.seen.map(|seen| Seen { is_told: true, ..seen });
                     let gone = Missing { from: Position(self.position), to: None };
                     return Err(Error::new(Operation::Open, path, gone.into()));
                 }
@@ -308,7 +337,8 @@ impl Records {
     /// What is next, as far as the log was when it was opened; with `follows`, as it is now. `None` if there is
     /// nothing.
     pub(super) fn read(&mut self, follows: bool) -> Option<Result<Vec<u8>>> {
-        if follows && self.pending.is_empty() && self.numbers.is_empty() && !self.waited.is_multiple_of(GLANCES) {
+        let looks_closely = self.waited > 0 && self.waited.is_multiple_of(GLANCES);
+        if follows && self.pending.is_empty() && self.numbers.is_empty() && !looks_closely {
             match self.glance() {
                 Ok(true) => {}
                 Ok(false) => {
@@ -321,18 +351,6 @@ impl Records {
         let next = self.look(follows);
         self.waited = if next.is_none() { self.waited.wrapping_add(1) } else { 0 };
         next
-    }
-
-    /// Whether something has come behind the last record, or a next file. Takes some microseconds; reading, which finds out what
-    /// stands there in place of a record, takes a hundred times as much where there is [room](super::Options::framed) behind it.
-    fn glance(&mut self) -> Result<bool> {
-        let Some(current) = &mut self.current else { return Ok(true) };
-        if !current.has_nothing().map_err(|cause| current.error(cause))? {
-            current.has_changed().map_err(|cause| current.error(cause))?;
-            return Ok(true);
-        }
-        let Some(behind) = current.next_number() else { return Ok(false) };
-        Ok(open_file(&*self.storage, &self.series, behind)?.file().is_some())
     }
 
     fn look(&mut self, follows: bool) -> Option<Result<Vec<u8>>> {
@@ -383,36 +401,20 @@ impl Records {
             }
         }
     }
+}
 
-    /// At the end of the last file that is known: whether there is more now, in it or in a next one.
-    fn find_next(&mut self) -> Result<bool> {
-        let Some(current) = &mut self.current else { return Ok(false) };
-        let behind = current.next_number();
-        // In this order: what the file has before the next one is there is read before that.
-        let next = match behind {
-            Some(number) => open_file(&*self.storage, &self.series, number)?.file(),
-            None => None,
-        };
-        let has_grown = current.look_again().map_err(|cause| current.error(cause))?;
-        if let Some(next) = next {
-            current.is_followed_by(&next);
-            self.numbers.extend(behind);
-            return Ok(true);
-        }
-        Ok(has_grown)
+/// Files from this one on are missing in front of one.
+fn gap(missing: PathBuf, position: u64, next: &Next) -> Error {
+    let base = next.header.base;
+    if base < position {
+        let message = format!(
+            "it begins at position {base}, and the files before it end at {position}: it is an older file under a new \
+             number, or another log's"
+        );
+        return next.error(io::Error::new(io::ErrorKind::InvalidData, message));
     }
-
-    /// Looks whether files were removed that were still to be read: then the next one that is there is read.
-    pub(super) fn find_gap(&mut self) -> Result<()> {
-        if let Some(current) = &self.current {
-            let Some(behind) = current.next_number() else { return Ok(()) };
-            let all = self.series.numbers(&*self.storage)?;
-            if !all.contains(&behind) {
-                self.numbers.extend(all.into_iter().filter(|&number| number > behind));
-            }
-        }
-        Ok(())
-    }
+    let gap = Missing { from: Position(position), to: Some(Position(base)) };
+    Error::new(Operation::Open, missing, gap.into())
 }
 
 impl Iterator for Records {

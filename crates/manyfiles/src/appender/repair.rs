@@ -10,10 +10,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::ending::{self, Misfit};
 use super::files::{Files, write_all};
 use super::frame::{self, HEADER, Header, MARK};
 use super::leftovers;
 use super::losses::Damage;
+use super::opening::find_end;
+use super::options::OnDamage;
 use super::reader::{Current, Item, Opened, open_file};
 use super::scan::{Found, Scanner};
 use super::series::Series;
@@ -23,28 +26,33 @@ use crate::{Error, Operation, Result};
 /// How much is copied at once.
 const CHUNK: u64 = 256 << 10;
 
-/// A file whose damage [`repair`] has set aside.
+/// What [`repair`] has mended in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repaired {
-    /// The file, which is whole now.
+    /// The file. It is whole now; where the [misfit](Repaired::misfit) is `Older` or `Empty`, it is not in the log any
+    /// more.
     pub path: PathBuf,
-    /// Where all bytes of the damaged file are kept.
+    /// Where all bytes of the file are kept as they were.
     pub kept: PathBuf,
-    /// What was damaged.
+    /// What was damaged, and is set aside.
     pub damage: Vec<Damage>,
+    /// What else was wrong with it, the last file of the log then.
+    pub misfit: Option<Misfit>,
 }
 
-/// Sets the damage of a [framed](super::Options::framed) log aside. Returns the files in which there was some; where
-/// nothing is damaged, nothing is changed.
+/// Sets the damage of a [framed](super::Options::framed) log aside, and mends a last file in which no appender can go
+/// on ([`Misfit`]). Returns the files in which something was mended; where nothing is to be mended, nothing is changed.
+/// When it returns without an error, the log can be opened.
 ///
 /// A damaged file `events.000002` is kept, byte by byte, as `events.000002.damaged` (if that name is taken, with `-2`
 /// behind it, and so on), and replaced by one that has all its whole records at their old positions, durably. Reading
 /// then passes over what was damaged ([`Records::set_aside_bytes`](super::Records::set_aside_bytes) says how much that
-/// was), and opening no longer refuses the log. Nothing ever removes the copy, nor reads it.
+/// was). A last file that is empty or an older one just gets that name. Nothing ever removes the copy, nor reads it.
 ///
 /// Not repaired is what no copy could mend: a file that is missing between others, that does not begin as a file of
-/// framed records, or of which a part cannot be read. [`check`](super::check) shows these before and after.
+/// framed records, or of which a part cannot be read. [`check`](super::check) shows these before and after. If the log
+/// cannot be opened for one of these, this fails and says why.
 ///
 /// On Windows it may fail while a reader has the damaged file open.
 ///
@@ -57,34 +65,106 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Vec<Repaired>> {
 
 pub(super) fn repair_in(storage: Arc<dyn Storage>, path: &Path) -> Result<Vec<Repaired>> {
     let series = Series::new(&*storage, path)?;
-    let numbers = series.numbers(&*storage)?;
-    let Some(&last) = numbers.last() else {
+    if series.numbers(&*storage)?.is_empty() {
         return Err(Error::new(Operation::Open, path, io::ErrorKind::NotFound.into()));
-    };
+    }
     // No appender has the log while this does.
-    let files = Files::new(Arc::clone(&storage), series, true, last);
-    let mut lock = Some(files.lock_last()?);
-    leftovers::remove(&*storage, &files.series);
-    let mut all = Vec::new();
-    for (at, &number) in numbers.iter().enumerate() {
-        let lock = if number == last { &mut lock } else { &mut None };
-        let repaired = repair_file(&*storage, &files.series, number, numbers.get(at + 1).copied(), lock)?;
-        if let Some((repaired, file)) = repaired {
+    let (files, lock, mut all) = repair_end(&storage, &series)?;
+    leftovers::remove(&*storage, &series);
+    let numbers = series.numbers(&*storage)?;
+    for pair in numbers.windows(2).filter(|pair| pair[1] <= files.number) {
+        if let Some((repaired, file)) = repair_file(&*storage, &series, pair[0], Some(pair[1]), None, &mut None)? {
             file.close().map_err(|cause| Error::new(Operation::Close, &*repaired.path, cause))?;
             all.push(repaired);
         }
     }
-    lock.map_or(Ok(()), |lock| lock.close()).map_err(|cause| files.error(Operation::Close, cause))?;
+    // Whoever opens it comes to the same end.
+    find_end(&files, &*lock, OnDamage::Refuse)?;
+    lock.close().map_err(|cause| files.error(Operation::Close, cause))?;
+    all.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(all)
 }
 
-/// Repairs one file, if it is damaged. Returns the new one too, locked. The caller has the log for itself; `lock` is
-/// his handle of this file, if he has one.
-pub(super) fn repair_file(
+/// Mends the last file of a log, until it is one in which an appender can go on. Returns it, locked, and what was
+/// mended.
+pub(super) fn repair_end(
+    storage: &Arc<dyn Storage>,
+    series: &Series,
+) -> Result<(Files, Box<dyn StoredFile>, Vec<Repaired>)> {
+    let mut all = Vec::new();
+    loop {
+        let numbers = series.numbers(&**storage)?;
+        let last = numbers.last().copied().unwrap_or(0);
+        let files = Files::new(Arc::clone(storage), series.clone(), true, last);
+        let mut lock = Some(files.lock_last()?);
+        let error = ending::misfit(&**storage, series, &numbers)?;
+        let misfit = error.as_ref().and_then(Error::misfit);
+        let mended = match (misfit, &error) {
+            (None, Some(error)) => return Err(error.clone()),
+            (Some(Misfit::Older | Misfit::Empty), _) => {
+                let kept = take_away(&**storage, series, &files.path, &mut lock)?;
+                all.push(Repaired { path: files.path.clone(), kept, damage: Vec::new(), misfit });
+                None
+            }
+            (misfit, _) => repair_file(&**storage, series, last, None, misfit, &mut lock)?,
+        };
+        let close = |file: Box<dyn StoredFile>| file.close().map_err(|cause| files.error(Operation::Close, cause));
+        match (mended, misfit, lock) {
+            (Some((repaired, whole)), None, lock) => {
+                lock.map_or(Ok(()), close)?;
+                all.push(repaired);
+                return Ok((files, whole, all));
+            }
+            (None, None, Some(lock)) => return Ok((files, lock, all)),
+            (mended, Some(_), lock) => {
+                lock.map_or(Ok(()), close)?;
+                // What comes to be the last file now may need mending too.
+                if let Some((repaired, whole)) = mended {
+                    close(whole)?;
+                    all.push(repaired);
+                }
+            }
+            (None, None, None) => unreachable!("it is only given back where the file is replaced"),
+        }
+    }
+}
+
+/// Gives a file another name, durably, that says that it is none of the log's. Returns that name.
+fn take_away(
+    storage: &dyn Storage,
+    series: &Series,
+    path: &Path,
+    lock: &mut Option<Box<dyn StoredFile>>,
+) -> Result<PathBuf> {
+    for n in 1_u64.. {
+        let kept = kept_path(path, n);
+        match give_up(lock, || storage.rename(path, &kept)) {
+            Ok(()) => {
+                series.sync_folder(storage)?;
+                return Ok(kept);
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(cause) => return Err(Error::new(Operation::Rename, kept, cause)),
+        }
+    }
+    unreachable!("some number is free")
+}
+
+/// The nth name under which a damaged file may be kept.
+fn kept_path(path: &Path, n: u64) -> PathBuf {
+    let mut kept = path.as_os_str().to_owned();
+    kept.push(if n == 1 { ".damaged".to_owned() } else { format!(".damaged-{n}") });
+    kept.into()
+}
+
+/// Repairs one file, if it is damaged, or compressed and must not be. Returns the new one too, locked. The caller has
+/// the log for itself; `lock` is his handle of this file, if he has one.
+fn repair_file(
     storage: &dyn Storage,
     series: &Series,
     number: u64,
     next: Option<u64>,
+    misfit: Option<Misfit>,
     lock: &mut Option<Box<dyn StoredFile>>,
 ) -> Result<Option<(Repaired, Box<dyn StoredFile>)>> {
     // What cannot be read is told by whoever reads, and is not mended here.
@@ -97,8 +177,12 @@ pub(super) fn repair_file(
     if let Some(next) = &next {
         current.is_followed_by(next);
     }
-    let Some(damage) = find_damage(&mut current, next.is_none()) else { return Ok(None) };
-    if damage.is_empty() && of_header.is_none() {
+    let damage = match find_damage(&mut current, next.is_none()) {
+        Ok(damage) => damage,
+        Err(cause) if misfit.is_some() => return Err(Error::new(Operation::Read, damaged_path, cause)),
+        Err(_) => return Ok(None),
+    };
+    if damage.is_empty() && of_header.is_none() && misfit.is_none() {
         return Ok(None);
     }
     let last = damage.last().map_or(0, |damage| damage.offset + damage.bytes);
@@ -114,7 +198,7 @@ pub(super) fn repair_file(
     let made =
         whole.write(from, to).and_then(|()| whole.verify(to.source())).and_then(|()| keep(storage, series, damaged));
     drop((current, next, file));
-    let made = made.and_then(|kept| match take_place(storage, &temporary, &path, lock) {
+    let made = made.and_then(|kept| match give_up(lock, || storage.replace(&temporary, &path)) {
         Ok(()) => Ok(kept),
         Err(cause) => Err(Error::new(Operation::Rename, &*path, cause)),
     });
@@ -132,35 +216,30 @@ pub(super) fn repair_file(
         series.sync_folder(storage)?;
     }
     let damage = of_header.into_iter().chain(whole.damage).collect();
-    Ok(Some((Repaired { path, kept, damage }, copy)))
+    Ok(Some((Repaired { path, kept, damage, misfit }, copy)))
 }
 
-/// The new file takes the damaged one's name. Where a file that is open cannot be replaced, as on some systems of
-/// Windows, the lock is given back before; whoever opens the file in that moment keeps it from being replaced, and the
-/// repair fails.
-fn take_place(
-    storage: &dyn Storage,
-    temporary: &Path,
-    path: &Path,
-    lock: &mut Option<Box<dyn StoredFile>>,
-) -> io::Result<()> {
-    match storage.replace(temporary, path) {
+/// Does something to the name of a file that the caller has locked. Where a file that is open cannot lose its name, as
+/// on some systems of Windows, the lock is given back before; whoever opens the file in that moment keeps it from being
+/// replaced, and the repair fails.
+fn give_up(lock: &mut Option<Box<dyn StoredFile>>, change: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    match change() {
         Err(cause) if cfg!(windows) && cause.kind() == io::ErrorKind::PermissionDenied => {
             lock.take().map_or(Ok(()), |lock| lock.close())?;
-            storage.replace(temporary, path)
+            change()
         }
         other => other,
     }
 }
 
-/// The damaged stretches; `None` if the file cannot be read to its end.
-fn find_damage(current: &mut Current, is_last: bool) -> Option<Vec<Damage>> {
+/// The damaged stretches; fails if the file cannot be read to its end.
+fn find_damage(current: &mut Current, is_last: bool) -> io::Result<Vec<Damage>> {
     let mut all = Vec::new();
     loop {
-        match current.next(is_last).ok()? {
+        match current.next(is_last)? {
             Item::Record(_) | Item::NoRecord(_) => {}
             Item::Damage(damage) => all.push(damage),
-            Item::End { .. } => return Some(all),
+            Item::End { .. } => return Ok(all),
         }
     }
 }
@@ -287,9 +366,7 @@ fn keep(storage: &dyn Storage, series: &Series, file: Source<'_>) -> Result<Path
 /// Gives the copy the first name that is free. If a repair that was cut short has left the same copy, that one is kept.
 fn name_kept(storage: &dyn Storage, file: Source<'_>, copy: Target<'_>) -> Result<PathBuf> {
     for n in 1_u64.. {
-        let mut kept = file.path.as_os_str().to_owned();
-        kept.push(if n == 1 { ".damaged".to_owned() } else { format!(".damaged-{n}") });
-        let kept = PathBuf::from(kept);
+        let kept = kept_path(file.path, n);
         match storage.rename(copy.path, &kept) {
             Ok(()) => return Ok(kept),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}

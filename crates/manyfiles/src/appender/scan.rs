@@ -154,6 +154,12 @@ impl Scanner {
         self.ahead = FEW;
     }
 
+    /// Whether the beginning of a frame was read already that is the next one. Zeros are none.
+    pub(super) fn has_read_on(&self) -> bool {
+        let ahead = self.at.checked_sub(self.buffer_at).and_then(|at| self.buffer.get(at as usize..));
+        ahead.and_then(<[u8]>::first_chunk::<FRAME>).is_some_and(|first| *first != [0; FRAME])
+    }
+
     /// The next record.
     pub(super) fn next(&mut self, file: &(impl ReadAt + ?Sized)) -> io::Result<Found<'_>> {
         let salt = self.header.salt;

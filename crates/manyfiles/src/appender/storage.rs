@@ -188,8 +188,9 @@ impl OpenFile {
         self.file.as_ref().expect("it is taken by whoever drops this")
     }
 
-    /// Gives the lock back at once. A program that this process is starting just now has a copy of the handle until it runs, and with it
-    /// the lock: the next appender would be refused for that long. A forked child's lock is its parent's, and stays.
+    /// Gives the lock back at once. A program that this process is starting just now has a copy of the handle until it
+    /// runs, and with it the lock: the next appender would be refused for that long. A forked child's lock is its
+    /// parent's, and stays.
     fn unlock(&self) {
         if self.locked_by == Some(std::process::id())
             && let Some(file) = &self.file

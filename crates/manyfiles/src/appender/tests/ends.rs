@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::disk::{Call, Disk, Fault, Random, Remains, Stop};
+use super::disk::{Call, Disk, Fault, Random, Stop};
+use crate::appender::frame::FRAME;
+use crate::appender::series::Series;
 use crate::appender::{Appender, Options, Receipt, Records};
 
-/// Logs of each kind, with three ends each.
-const LOGS: u64 = 1_200;
+/// Logs of a kind, with three ends each.
+const LOGS: u64 = 900;
 const ENDS: u64 = 3;
 const SEED: u64 = 20_261_122;
 
@@ -22,18 +24,47 @@ fn base() -> PathBuf {
 enum Kind {
     Framed,
     FramedRotated,
+    /// Framed and rotated, and the oldest files are removed.
+    Kept,
+    /// The same, and files that are not written to any more are compressed.
+    #[cfg(feature = "zstd")]
+    Packed,
     Plain,
     PlainRotated,
 }
 
 impl Kind {
     fn options(self, random: &mut Random) -> Options {
-        let framed = matches!(self, Kind::Framed | Kind::FramedRotated);
+        let framed = !matches!(self, Kind::Plain | Kind::PlainRotated);
         let options = Appender::options().framed(framed).capacity([0, 600, 4_096, 256 << 10][random.below(4) as usize]);
         match self {
             Kind::FramedRotated | Kind::PlainRotated => options.rotate_bytes(3_000 + random.below(20_000)),
-            _ => options,
+            Kind::Plain | Kind::Framed => options,
+            // Small files, so that many come and go. Compressed ones are sometimes kept all.
+            _ => {
+                let options = options.rotate_bytes(500 + random.below(3_000));
+                match random.below(3) {
+                    0 if self != Kind::Kept => options,
+                    0 | 1 => options.keep_files(1 + random.below(4)),
+                    _ => options.keep_bytes(random.below(10_000)),
+                }
+            }
         }
+    }
+
+    /// How many of them are lived.
+    fn logs(self) -> u64 {
+        match self {
+            // Compressing takes long.
+            #[cfg(feature = "zstd")]
+            Kind::Packed => LOGS / 2,
+            _ => LOGS,
+        }
+    }
+
+    /// Whether records may be gone from the front, because their files were not to be kept.
+    fn is_kept(self) -> bool {
+        !matches!(self, Kind::Framed | Kind::FramedRotated | Kind::Plain | Kind::PlainRotated)
     }
 }
 
@@ -63,6 +94,11 @@ fn record(n: u64, life: u64, seed: u64) -> Vec<u8> {
     }
 }
 
+/// The nth record of a log from whose front records may be gone: it says which one it is.
+fn numbered(n: usize, life: u64, seed: u64) -> Vec<u8> {
+    [format!("{n:08} ").as_bytes(), &record(n as u64, life, seed)].concat()
+}
+
 /// What is known of a log from outside.
 struct Log {
     kind: Kind,
@@ -74,6 +110,10 @@ struct Log {
     durable: usize,
     /// So many of them were acknowledged as written, in this life.
     written: usize,
+    /// So many of them, the first ones, were removed with their files.
+    removed: usize,
+    /// Positions of the log behind each of them, where one is known.
+    behind: Vec<Option<u64>>,
 }
 
 impl Log {
@@ -147,6 +187,21 @@ impl Log {
         closed.err()
     }
 
+    fn record(&self, life: u64, seed: u64) -> Vec<u8> {
+        let n = self.records.len();
+        if self.kind.is_kept() { numbered(n, life, seed) } else { record(n as u64, life, seed) }
+    }
+
+    /// Compresses what can be, as the thread does that an appender starts: here in one order, which a seed gives again.
+    #[cfg(feature = "zstd")]
+    fn pack(&self, appender: &Appender) {
+        let before = self.disk.failed();
+        let newest = appender.group.with_files(|files| files.number);
+        if let Err(error) = appender.group.upkeep.pack_before(newest) {
+            assert!(self.disk.is_over() || self.disk.failed() > before, "{error}");
+        }
+    }
+
     fn step(
         &mut self,
         appender: &Appender,
@@ -155,8 +210,14 @@ impl Log {
         seed: u64,
         random: &mut Random,
     ) -> crate::Result<()> {
-        let record = record(self.records.len() as u64, life, seed);
+        #[cfg(feature = "zstd")]
+        if self.kind == Kind::Packed && random.one_in(5) {
+            self.pack(appender);
+        }
+        let record = self.record(life, seed);
         let taken = appender.append(&record);
+        let position = taken.as_ref().ok().and_then(Receipt::position);
+        self.behind.push(position.map(|position| position.0 + (FRAME + record.len()) as u64));
         // What could not be taken may be there all the same: a large one whose write failed, or was cut short by the
         // end.
         self.records.push(record);
@@ -185,6 +246,45 @@ impl Log {
         Ok(())
     }
 
+    /// What is left is the end of what was appended, as far as it was acknowledged; what is gone from the front,
+    /// retention has removed.
+    fn check_kept(&mut self, least: usize, story: &str) {
+        if self.disk.names().iter().all(|name| name.to_string_lossy().contains(".manyfiles-")) {
+            assert_eq!(least, 0, "{story}: all files are gone");
+            (self.records, self.behind, self.removed) = (Vec::new(), Vec::new(), 0);
+            return;
+        }
+        let records = Records::open_in(Arc::new(self.disk.clone()), &base(), None);
+        let mut records = records.unwrap_or_else(|error| panic!("{story}: {error}"));
+        let base = records.position().0;
+        let (mut left, mut behind) = (Vec::new(), Vec::new());
+        while let Some(record) = records.next() {
+            left.push(record.unwrap_or_else(|error| panic!("{story}: {error}")));
+            behind.push(Some(records.position().0));
+        }
+        let removed = match left.first() {
+            Some(first) => std::str::from_utf8(&first[..8]).unwrap().parse().unwrap(),
+            // The last file has none yet.
+            None => self.behind.iter().take_while(|behind| behind.is_some_and(|behind| behind <= base)).count(),
+        };
+        let count = removed + left.len();
+        assert!(count >= least, "{story}: {count} records are left or removed, {least} were acknowledged");
+        assert!(self.records[removed..].starts_with(&left), "{story}: what is left is not what was appended");
+        let keep = self.options.keep;
+        if removed > self.removed {
+            let files = Series::new(&self.disk, &self::base()).unwrap().numbers(&self.disk).unwrap().len() as u64;
+            assert!(
+                keep.bytes.is_some() || keep.files.is_some_and(|most| files >= most),
+                "{story}: too much is removed"
+            );
+        }
+        self.records.truncate(removed);
+        self.records.extend(left);
+        self.behind.truncate(removed);
+        self.behind.extend(behind);
+        self.removed = removed;
+    }
+
     /// Compares with what was promised.
     fn check(&mut self, end: End, story: &str) {
         let least = if end == End::PowerCut { self.durable } else { self.durable.max(self.written) };
@@ -196,6 +296,7 @@ impl Log {
                 assert!(self.records.starts_with(&left), "{story}: what is left is not what was appended");
                 self.records = left;
             }
+            _ if self.kind.is_kept() => self.check_kept(least, story),
             // The first bytes are those of the records; what a crash left behind the acknowledged ones may be anything,
             // and stays.
             Kind::Plain => {
@@ -207,7 +308,7 @@ impl Log {
                 self.durable = 1;
             }
             // Every file is left as it is: what was acknowledged is in there, in order.
-            Kind::PlainRotated => {
+            _ => {
                 let left = Log::bytes(&self.disk);
                 let mut at = 0;
                 for record in self.records[..least].iter().filter(|record| record.iter().any(|byte| *byte != 0)) {
@@ -252,7 +353,8 @@ fn one_log(kind: Kind, seed: u64) -> (BTreeMap<End, u64>, usize, usize) {
     let options = kind.options(&mut random);
     let disk = Disk::default();
     disk.seed(random.clone());
-    let mut log = Log { kind, options, disk, records: Vec::new(), durable: 0, written: 0 };
+    let mut log =
+        Log { kind, options, disk, records: Vec::new(), durable: 0, written: 0, removed: 0, behind: Vec::new() };
     let (mut ends, mut survived, mut gone) = (BTreeMap::new(), 0, 0);
     let mut so_far = Vec::new();
     for life in 0..ENDS {
@@ -283,13 +385,19 @@ fn one_log(kind: Kind, seed: u64) -> (BTreeMap<End, u64>, usize, usize) {
     let story = format!("{kind:?}, seed {seed}, {so_far:?}, and a life that ends well");
     let appender = Appender::new(&base(), log.options.clone(), Arc::new(log.disk.clone()));
     let appender = appender.unwrap_or_else(|error| panic!("{story}: a good log is refused: {error}"));
-    log.records.push(b"the last one".to_vec());
-    appender.append(b"the last one").unwrap();
+    let last = log.record(ENDS, seed);
+    appender.append(&last).unwrap();
+    log.records.push(last);
+    log.behind.push(None);
+    #[cfg(feature = "zstd")]
+    if kind == Kind::Packed {
+        log.pack(&appender);
+    }
     appender.close().unwrap();
     log.durable = log.records.len();
     log.disk = Disk::holding(&log.disk.cut(random));
     log.check(End::PowerCut, &story);
-    if matches!(kind, Kind::Framed | Kind::FramedRotated) {
+    if !matches!(kind, Kind::Plain | Kind::PlainRotated) {
         assert_eq!(log.records.len(), log.durable, "{story}");
     }
     (ends, survived, gone)
@@ -298,9 +406,10 @@ fn one_log(kind: Kind, seed: u64) -> (BTreeMap<End, u64>, usize, usize) {
 fn many_logs(kind: Kind) {
     let (mut ends, mut survived, mut gone): (BTreeMap<End, u64>, _, _) = (BTreeMap::new(), 0, 0);
     // `MANYFILES_SEED=n` lives one log again.
+    let logs = kind.logs();
     let seeds = match std::env::var("MANYFILES_SEED") {
         Ok(seed) => seed.parse().unwrap()..=seed.parse().unwrap(),
-        Err(_) => SEED..=SEED + LOGS - 1,
+        Err(_) => SEED..=SEED + logs - 1,
     };
     for seed in seeds.clone() {
         let (of_log, left, lost) = one_log(kind, seed);
@@ -327,6 +436,17 @@ fn framed_and_rotated_every_acknowledged_record_is_there_after_any_three_ends() 
 }
 
 #[test]
+fn framed_and_the_oldest_removed_every_acknowledged_record_is_there_or_removed_after_any_three_ends() {
+    many_logs(Kind::Kept);
+}
+
+#[cfg(feature = "zstd")]
+#[test]
+fn framed_and_compressed_every_acknowledged_record_is_there_or_removed_after_any_three_ends() {
+    many_logs(Kind::Packed);
+}
+
+#[test]
 fn plain_every_acknowledged_record_is_there_after_any_three_ends() {
     many_logs(Kind::Plain);
 }
@@ -334,56 +454,4 @@ fn plain_every_acknowledged_record_is_there_after_any_three_ends() {
 #[test]
 fn plain_and_rotated_every_acknowledged_record_is_there_after_any_three_ends() {
     many_logs(Kind::PlainRotated);
-}
-
-/// What programs wrote from several threads when the power went.
-#[test]
-fn what_threads_were_told_is_durable_survives_too() {
-    for round in 0..50 {
-        let seed = SEED + LOGS + round;
-        let mut random = Random(seed);
-        let disk = Disk::default();
-        let options = Appender::options().framed(true).rotate_bytes(1_000 + random.below(30_000));
-        let appender = Appender::new(&base(), options.clone(), Arc::new(disk.clone())).unwrap();
-        let told = std::sync::Mutex::new(Vec::new());
-        let remains: std::sync::Mutex<Option<(Vec<String>, Remains)>> = std::sync::Mutex::new(None);
-        std::thread::scope(|scope| {
-            for thread in 0..4 {
-                let (appender, told, remains) = (&appender, &told, &remains);
-                scope.spawn(move || {
-                    for n in 0_u32.. {
-                        let record = format!("{thread} {n}");
-                        appender.append_durable(record.as_bytes()).unwrap();
-                        told.lock().unwrap().push(record);
-                        if remains.lock().unwrap().is_some() {
-                            break;
-                        }
-                    }
-                });
-            }
-            while told.lock().unwrap().len() < random.below(100) as usize {
-                std::thread::yield_now();
-            }
-            let mut remains = remains.lock().unwrap();
-            let told_before = told.lock().unwrap().clone();
-            *remains = Some((told_before, disk.cut(random)));
-        });
-        let (told, remains) = remains.into_inner().unwrap().unwrap();
-        let disk = Disk::holding(&remains);
-        let records = Records::open_in(Arc::new(disk), &base(), None).unwrap();
-        let left: Vec<Vec<u8>> = records.collect::<crate::Result<_>>().unwrap();
-        for record in told {
-            assert!(left.iter().any(|left| *left == record.as_bytes()), "seed {seed}: {record:?} is gone");
-        }
-        for thread in 0..4 {
-            let mine: Vec<String> = left
-                .iter()
-                .filter_map(|record| {
-                    Some(String::from_utf8_lossy(record).strip_prefix(&format!("{thread} "))?.to_owned())
-                })
-                .collect();
-            let in_order: Vec<String> = (0..mine.len()).map(|n| n.to_string()).collect();
-            assert_eq!(mine, in_order, "seed {seed}");
-        }
-    }
 }

@@ -10,6 +10,8 @@ mod failures;
 #[cfg(not(loom))]
 mod flushing;
 #[cfg(not(loom))]
+mod following;
+#[cfg(not(loom))]
 mod moved;
 #[cfg(all(not(loom), feature = "zstd"))]
 mod packing;
@@ -23,6 +25,8 @@ mod retention;
 mod syncs;
 #[cfg(not(loom))]
 mod tasks;
+#[cfg(not(loom))]
+mod threads;
 
 #[cfg(loom)]
 mod orders;

@@ -116,6 +116,106 @@ fn a_repair_that_is_stopped_at_any_step_leaves_the_log_as_it_was_or_repaired() {
     }
 }
 
+/// Whole files behind which there are ones that do not belong there.
+fn misfits() -> Remains {
+    let disk = Disk::default();
+    let appender = Appender::new(&base(), options(), Arc::new(disk.clone())).unwrap();
+    for n in 0..20_u8 {
+        appender.append_durable(&[n; 80]).unwrap();
+    }
+    appender.close().unwrap();
+    let mut files = disk.cut(Random(1));
+    files.retain(|path, _| path.to_string_lossy().contains("records.0"));
+    let older = files[&base().with_extension("000002")].clone();
+    files.insert(base().with_extension("000004"), Vec::new());
+    files.insert(base().with_extension("000005"), older);
+    files
+}
+
+/// A log of which the files behind a compressed one are gone.
+#[cfg(feature = "zstd")]
+fn compressed() -> Remains {
+    let mut files = misfits();
+    files.retain(|path, _| path.to_string_lossy().ends_with("1") || path.to_string_lossy().ends_with("2"));
+    let last = files.remove(&base().with_extension("000002")).unwrap();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.set_pledged_src_size(Some(last.len() as u64)).unwrap();
+    std::io::Write::write_all(&mut encoder, &last).unwrap();
+    files.insert(base().with_extension("000002.zst"), encoder.finish().unwrap());
+    files
+}
+
+#[test]
+fn mending_the_end_that_is_stopped_at_any_step_or_fails_throws_nothing_away() {
+    let logs = [
+        misfits(),
+        #[cfg(feature = "zstd")]
+        compressed(),
+    ];
+    for (log, files) in logs.into_iter().enumerate() {
+        // The older file has records once more.
+        let mut whole = read(&Disk::holding(&files)).0;
+        whole.sort_unstable();
+        whole.dedup();
+        let all_are_there = |disk: &Disk, story: &str| {
+            for (path, bytes) in &files {
+                let is_it = |name: &PathBuf| disk.file(name).unwrap().0 == *bytes;
+                assert!(disk.names().iter().any(is_it), "{story}: {path:?} is gone, there are {:?}", disk.names());
+            }
+        };
+        let is_mended = |disk: &Disk, by_opening: bool, story: &str| {
+            set_aside(disk, by_opening).unwrap_or_else(|error| panic!("{story}: {error}"));
+            all_are_there(disk, story);
+            assert_eq!(read(disk), (whole.clone(), 0), "{story}");
+            let report = check_in(Arc::new(disk.clone()), &base(), &mut |_| {}).unwrap();
+            assert!(report.is_sound(), "{story}: {report:?}");
+            let appender = Appender::new(&base(), options(), Arc::new(disk.clone())).unwrap();
+            appender.append_durable(b"and on").unwrap();
+            appender.close().unwrap();
+            assert_eq!(read(disk), ([&whole[..], b"a"].concat(), 0), "{story}");
+        };
+        for by_opening in [false, true] {
+            for step in 1.. {
+                let mut is_done = false;
+                for stop in [Stop::Kill, Stop::Cut] {
+                    let story = format!("log {log}, opening {by_opening}, {stop:?} at {step}");
+                    let mut disk = Disk::holding(&files);
+                    disk.seed(Random(step));
+                    disk.stop_at(step, stop);
+                    let told = set_aside(&disk, by_opening);
+                    is_done = !disk.is_over();
+                    assert_eq!(told.is_ok(), is_done, "{story}");
+                    if let Some(remains) = disk.remains() {
+                        disk = Disk::holding(&remains);
+                    }
+                    disk.next_process();
+                    all_are_there(&disk, &story);
+                    is_mended(&disk, by_opening, &story);
+                }
+                if is_done {
+                    assert!(step > 4);
+                    break;
+                }
+            }
+        }
+        for call in [Call::Create, Call::Write, Call::Sync, Call::SetLen, Call::Rename, Call::SyncFolder, Call::Remove]
+        {
+            for nth in 1..=3 {
+                let story = format!("log {log}, {call:?} {nth} fails");
+                let disk = Disk::holding(&files);
+                disk.inject(call, nth, Fault::Fail { errno: 28, for_good: true });
+                match set_aside(&disk, false) {
+                    Ok(()) => assert_eq!(disk.failed(), 0, "{story}: and nobody is told"),
+                    Err(error) => assert_eq!(error.raw_os_error(), Some(28), "{story}: {error}"),
+                }
+                all_are_there(&disk, &story);
+                disk.next_process();
+                is_mended(&disk, false, &story);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_repair_whose_calls_fail_says_so_and_changes_nothing() {
     for call in [Call::Create, Call::Write, Call::Sync, Call::SetLen, Call::Rename, Call::SyncFolder] {

@@ -111,12 +111,12 @@ impl Storage for Disk {
 
 impl ReadAt for OpenFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.with(|content| {
-            let bytes = content.now.get(offset as usize..).unwrap_or_default();
-            let len = bytes.len().min(buffer.len());
-            buffer[..len].copy_from_slice(&bytes[..len]);
-            Ok(len)
-        })
+        let mut inner = self.disk.lock();
+        let bytes = inner.files[self.id].now.get(offset as usize..).unwrap_or_default();
+        let len = bytes.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&bytes[..len]);
+        inner.read += len as u64;
+        Ok(len)
     }
 
     fn len(&self) -> io::Result<u64> {

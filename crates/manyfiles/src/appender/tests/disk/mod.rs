@@ -120,6 +120,8 @@ struct Inner {
     gate: Option<Gate>,
     /// Numbers given away.
     unique: u64,
+    /// Bytes that programs have read.
+    read: u64,
     remains: Option<Remains>,
 }
 
@@ -190,6 +192,11 @@ impl Disk {
         self.lock().steps
     }
 
+    /// How many bytes were read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.lock().read
+    }
+
     /// What a power cut left, if it came.
     pub fn remains(&self) -> Option<Remains> {
         self.lock().remains.clone()
@@ -231,7 +238,8 @@ impl Disk {
 }
 
 impl Inner {
-    /// A number for a new file of this name: the same for a disk that is set up again with what was left of another one.
+    /// A number for a new file of this name: the same for a disk that is set up again with what was left of another
+    /// one.
     fn serial_for(&self, path: &Path) -> u64 {
         let bytes = path.as_os_str().as_encoded_bytes();
         let hash = bytes.iter().fold(1, |hash: u64, &byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
