@@ -196,9 +196,9 @@ impl Disk {
         read(&self.lock().files[id].now)
     }
 
-    /// Whether a write-back of the file or a sync has ever failed since the machine was started.
-    pub fn has_lost(&self, FileId(id): FileId) -> bool {
-        self.lock().files[id].failures > 0
+    /// How many syncs and write-backs of the file have failed since the machine was started.
+    pub fn losses(&self, FileId(id): FileId) -> u64 {
+        self.lock().files[id].failures
     }
 
     /// A number that no other file has as long as this one is there. Never 0.
@@ -228,6 +228,11 @@ impl Disk {
     /// The names that programs see, and the files that have them.
     pub fn all_names(&self) -> Vec<(PathBuf, FileId)> {
         self.lock().names.iter().map(|(name, id)| (name.clone(), FileId(*id))).collect()
+    }
+
+    /// How many files were ever made: they have the numbers below this one.
+    pub fn files_made(&self) -> usize {
+        self.lock().files.len()
     }
 
     /// How it was stopped, if it was.

@@ -61,11 +61,14 @@ impl Content {
     }
 
     pub(super) fn set_len(&mut self, len: usize) {
+        let before = self.now.len();
         self.now.resize(len, 0);
         // What is cut off, and grows again later, is zeros.
-        if !len.is_multiple_of(SECTOR) {
-            let version = sector_of(&self.now, len / SECTOR);
-            self.since.sectors.entry(len / SECTOR).or_default().push(version);
+        let cut =
+            if len.is_multiple_of(SECTOR) && len >= before { 0..0 } else { len / SECTOR..before.div_ceil(SECTOR) };
+        for sector in cut {
+            let version = sector_of(&self.now, sector);
+            self.since.sectors.entry(sector).or_default().push(version);
         }
         self.since.lengths.push(len);
         self.lost.retain(|page| page * PAGE < len);

@@ -6,7 +6,7 @@
 //! What it takes for true of systems, each checked against real ones by `tests/appender_devices.rs` of `manyfiles`:
 //!
 //! - Until a sync, each sector is on the disk in any version that it ever had, or not at all; so is the length, and
-//!   each name. A rename is there as a whole or not at all, in two folders too.
+//!   each name. Changes of one name come in their order. A rename is there as a whole or not at all, in two folders too.
 //! - A failed sync leaves pages that programs see and the disk does not have. No later sync tells of them. A page that
 //!   was new to the file then is not mended by being written again, only by being cut off, or by being read anew.
 //! - So does a failed write-back, of which nobody has been told: the next sync tells each handle that was open then, and
@@ -364,8 +364,9 @@ impl Inner {
 
     fn cut(&mut self) -> Left {
         let mut names = self.durable_names.clone();
-        for change in &self.name_changes {
-            if !self.random.one_in(2) {
+        let chosen: Vec<bool> = self.name_changes.iter().map(|_| !self.random.one_in(2)).collect();
+        for (change, is_made) in self.name_changes.iter().zip(with_those_before(&self.name_changes, chosen)) {
+            if is_made {
                 change.make(&mut names);
             }
         }
@@ -378,15 +379,9 @@ impl Inner {
 
     /// The names in a folder become durable, and whatever has to be done before for that.
     fn sync_names(&mut self, folder: &Path) {
-        let mut needed: BTreeSet<PathBuf> = BTreeSet::new();
-        let mut is_durable = vec![false; self.name_changes.len()];
-        for (change, is_durable) in self.name_changes.iter().zip(&mut is_durable).rev() {
-            let paths = change.paths();
-            if paths.iter().any(|path| path.parent() == Some(folder) || needed.contains(*path)) {
-                *is_durable = true;
-                needed.extend(paths.into_iter().map(Path::to_owned));
-            }
-        }
+        let in_folder = |change: &NameChange| change.paths().iter().any(|path| path.parent() == Some(folder));
+        let chosen = self.name_changes.iter().map(in_folder).collect();
+        let is_durable = with_those_before(&self.name_changes, chosen);
         let changes = std::mem::take(&mut self.name_changes);
         for (change, is_durable) in changes.into_iter().zip(is_durable) {
             if is_durable {
@@ -396,4 +391,16 @@ impl Inner {
             }
         }
     }
+}
+
+/// Changes of one name reach the disk in their order: with those that are chosen come the ones before of the same names.
+fn with_those_before(changes: &[NameChange], mut chosen: Vec<bool>) -> Vec<bool> {
+    let mut names: BTreeSet<&Path> = BTreeSet::new();
+    for (change, is_chosen) in changes.iter().zip(&mut chosen).rev() {
+        *is_chosen |= change.paths().iter().any(|path| names.contains(path));
+        if *is_chosen {
+            names.extend(change.paths());
+        }
+    }
+    chosen
 }
