@@ -273,8 +273,13 @@ impl Index {
     /// Forgets a failure under all of its names.
     pub(super) fn take_failure(&mut self, place: &Place) -> Option<Error> {
         let failure = self.failures.remove(place)?;
-        self.failures.retain(|_, other| !Arc::ptr_eq(other, &failure));
+        self.take(&failure);
         Some(failure.error.clone())
+    }
+
+    /// The same for one that is in hand.
+    pub(super) fn take(&mut self, failure: &Arc<Failure>) {
+        self.failures.retain(|_, other| !Arc::ptr_eq(other, failure));
     }
 
     /// Forgets that the file by this name failed. Other names of it stay.

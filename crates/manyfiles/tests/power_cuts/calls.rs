@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
 use std::fs;
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,7 +59,6 @@ impl Inside {
             }
             disk.read(id, |bytes| fs::write(&path, bytes)).unwrap();
             let metadata = fs::metadata(&path).unwrap();
-            use std::os::unix::fs::MetadataExt;
             known.files.insert((metadata.dev(), metadata.ino()), id);
             first_names.insert(id, path);
         }
@@ -154,11 +155,13 @@ impl World {
     fn show(&self, id: FileId, fd: c_int) {
         // The handle may be one that appends, or only reads.
         let Ok(file) = fs::File::options().write(true).open(format!("/proc/self/fd/{fd}")) else { return };
-        use std::os::fd::AsRawFd;
+        let file = file.into_raw_fd();
         self.disk.read(id, |bytes| {
-            kernel!(libc::SYS_ftruncate, file.as_raw_fd(), bytes.len() as c_long);
-            kernel!(libc::SYS_pwrite64, file.as_raw_fd(), bytes.as_ptr(), bytes.len(), 0 as c_long);
+            kernel!(libc::SYS_ftruncate, file, bytes.len() as c_long);
+            kernel!(libc::SYS_pwrite64, file, bytes.as_ptr(), bytes.len(), 0 as c_long);
         });
+        // Not a close of the program's.
+        kernel!(libc::SYS_close, file);
     }
 
     fn open(&self, folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {

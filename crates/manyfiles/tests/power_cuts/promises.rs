@@ -28,11 +28,20 @@ impl Known {
         }
     }
 
-    /// Whether these are the bytes, if `len` of those that are not certain have come.
-    fn is(&self, bytes: &[u8], len: usize) -> bool {
-        let open = self.taken.iter().chain(&self.maybe).take(len);
-        bytes.len() == self.there.len() + len
-            && bytes.iter().zip(self.there.iter().chain(open)).skip(self.doubtful).all(|(one, other)| one == other)
+    /// Whether these are the bytes, with so many of those that are not certain: at least the first number, at most the other.
+    fn is(&self, bytes: &[u8], least: usize, most: usize) -> bool {
+        let Some(len) = bytes.len().checked_sub(self.there.len()).filter(|len| (least..=most).contains(len)) else {
+            return false;
+        };
+        let from_taken = len.min(self.taken.len());
+        let parts = [&self.there[..], &self.taken[..from_taken], &self.maybe[..len - from_taken]];
+        let mut at = 0;
+        parts.into_iter().all(|part| {
+            let skip = self.doubtful.saturating_sub(at).min(part.len());
+            let is_same = part[skip..] == bytes[at + skip..at + part.len()];
+            at += part.len();
+            is_same
+        })
     }
 }
 
@@ -73,7 +82,7 @@ impl Promises {
         let known = self.known.entry(id).or_default();
         known.look_for_losses(disk, id);
         disk.read(id, |bytes| {
-            let fits = (0..=known.maybe.len()).any(|len| known.is(bytes, known.taken.len() + len));
+            let fits = known.is(bytes, known.taken.len(), known.taken.len() + known.maybe.len());
             let (there, taken, maybe) = (known.there.len(), known.taken.len(), known.maybe.len());
             let has = bytes.len();
             assert!(fits, "{story}: {id:?} has {has} bytes, {there} and {taken} are promised, {maybe} may be there");
@@ -88,7 +97,7 @@ impl Promises {
         let known = self.known.entry(id).or_default();
         known.look_for_losses(disk, id);
         disk.read(id, |bytes| {
-            let fits = (0..=known.taken.len() + known.maybe.len()).any(|len| known.is(bytes, len));
+            let fits = known.is(bytes, 0, known.taken.len() + known.maybe.len());
             let (there, taken, maybe) = (known.there.len(), known.taken.len(), known.maybe.len());
             let has = bytes.len();
             assert!(fits, "{story}: {id:?} has {has} bytes, {there} were there, then {taken} and {maybe}: a gap");

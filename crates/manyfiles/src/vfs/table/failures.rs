@@ -1,6 +1,7 @@
 //! Why files are not complete, kept until somebody has been told.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Table;
@@ -12,7 +13,7 @@ use crate::{Error, Operation, Result};
 
 impl Table {
     /// Why a file is not complete, if it is this one: another may have its number by now.
-    pub(super) fn failure_of(&self, identity: FileId) -> Option<Error> {
+    pub(super) fn failure_of(&self, identity: FileId) -> Option<Arc<Failure>> {
         let maybe = {
             let index = self.read();
             if !index.has_failures() {
@@ -20,9 +21,7 @@ impl Table {
             }
             index.failures_of(identity)
         };
-        let is_it =
-            maybe.into_iter().find(|failure| failure.names.iter().any(|name| self.identify(name) == Some(identity)));
-        is_it.map(|failure| failure.tell())
+        maybe.into_iter().find(|failure| failure.names.iter().any(|name| self.identify(name) == Some(identity)))
     }
 
     /// Whether a failure that is kept for this name is that of another file: others have moved it or replaced it, and somebody
@@ -37,7 +36,7 @@ impl Table {
         if let Some(failure) = failure.filter(|failure| !self.is_of_another(failure, place)) {
             return Err(failure.tell());
         }
-        identity.and_then(|identity| self.failure_of(identity)).map_or(Ok(()), Err)
+        identity.and_then(|identity| self.failure_of(identity)).map_or(Ok(()), |failure| Err(failure.tell()))
     }
 
     /// The same for a folder and all that is in it.
