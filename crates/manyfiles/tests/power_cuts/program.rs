@@ -124,6 +124,7 @@ impl Program<'_> {
     /// Does one thing. False when everything has stopped.
     pub fn step(&mut self) -> bool {
         self.in_hand.clear();
+        self.promises.look(&self.disk);
         match self.random.below(34) {
             0..=8 => self.write(),
             9..=11 => self.append(),

@@ -77,6 +77,15 @@ impl Promises {
         }
     }
 
+    /// Between two calls: what was wrong with a file is not in it any more when it is empty.
+    pub fn look(&mut self, disk: &Disk) {
+        for (id, known) in &mut self.known {
+            if disk.read(*id, <[u8]>::is_empty) {
+                (known.losses, known.doubtful) = (disk.losses(*id), 0);
+            }
+        }
+    }
+
     /// A call has returned `Ok` after which all that was taken is in the file.
     pub fn is_written(&mut self, disk: &Disk, id: FileId, story: &str) {
         let known = self.known.entry(id).or_default();
