@@ -72,7 +72,12 @@ impl Promises {
         self.known.clear();
         for (_, id) in disk.all_names() {
             let (there, losses) = (disk.read(id, <[u8]>::to_vec), disk.losses(id));
-            let doubtful = if losses > 0 { there.len() } else { 0 };
+            // What waits to be written shares pages with what was lost, and cannot be read anew.
+            let doubtful = match losses {
+                0 => 0,
+                _ if disk.is_unwritten(id) => usize::MAX,
+                _ => there.len(),
+            };
             self.known.insert(id, Known { there, losses, doubtful, ..Known::default() });
         }
     }

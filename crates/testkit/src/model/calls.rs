@@ -201,6 +201,11 @@ impl Disk {
         self.lock().files[id].failures
     }
 
+    /// Whether bytes of it wait to be written out.
+    pub fn is_unwritten(&self, FileId(id): FileId) -> bool {
+        !self.lock().files[id].since.is_empty()
+    }
+
     /// A number that no other file has as long as this one is there. Never 0.
     pub fn serial(&self, FileId(id): FileId) -> u64 {
         self.lock().files[id].serial
