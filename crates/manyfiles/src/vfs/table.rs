@@ -32,6 +32,7 @@ mod reading;
 mod room;
 mod writing;
 
+pub(super) use failures::Change;
 pub(super) use room::is_out_of_handles;
 
 pub(super) struct Table {

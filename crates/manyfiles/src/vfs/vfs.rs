@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::backend::{Choices, Metadata, copy_by_pieces};
 use super::place::Place;
-use super::table::{Table, is_out_of_handles};
+use super::table::{Change, Table, is_out_of_handles};
 use super::{Options, VfsWriter, uri};
 use crate::{Error, Errors, Operation, Result};
 
@@ -126,9 +126,10 @@ impl Vfs {
         let choices = Choices::checked(options, backend).map_err(failed)?;
         let sync = choices.sync(backend).map_err(failed)?;
         let created = self.table.exclusively(&place, || {
+            let wrong = self.table.wrong_with(&place, Change::Emptied);
             let created = self.table.with_room(|| backend.create(&place.path, &choices));
             if created.is_ok() {
-                self.table.forget_failures(&place);
+                self.table.forget_failures(&place, &wrong);
             }
             created
         });
@@ -150,12 +151,12 @@ impl Vfs {
     pub fn put(&self, uri: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let place = self.place(Operation::Write, uri.as_ref())?;
         let put = self.table.exclusively(&place, || {
-            let before = self.table.identify(&place);
+            let (before, wrong) = (self.table.identify(&place), self.table.wrong_with(&place, Change::Replaced));
             let put = self.table.with_room(|| self.table.backend(&place).put(&place.path, bytes.as_ref()));
             // With an error, too, there may be a new file, which has no part in what was wrong with the old one.
             let is_new = || self.table.identify(&place).is_some_and(|now| before.is_some_and(|before| now != before));
             if put.is_ok() || is_new() {
-                self.table.forget_failures(&place);
+                self.table.forget_failures(&place, &wrong);
             }
             put
         });
@@ -345,9 +346,10 @@ impl Vfs {
             copy_by_pieces(read, || target.create(&to.path, &Choices::default()))
         };
         let copied = self.table.exclusively(&to, || {
+            let wrong = self.table.wrong_with(&to, Change::Emptied);
             let copied = self.table.with_room(copy);
             if copied.is_ok() {
-                self.table.forget_failures(&to);
+                self.table.forget_failures(&to, &wrong);
             }
             copied
         });
@@ -361,9 +363,10 @@ impl Vfs {
     pub fn remove(&self, uri: impl AsRef<OsStr>) -> Result<()> {
         let place = self.place(Operation::Remove, uri.as_ref())?;
         let removed = self.table.exclusively(&place, || {
+            let wrong = self.table.wrong_with(&place, Change::Unnamed);
             let removed = self.table.backend(&place).remove(&place.path);
             if removed.is_ok() {
-                self.table.forget_failures(&place);
+                self.table.forget_failures(&place, &wrong);
             }
             removed
         });
@@ -385,10 +388,13 @@ impl Vfs {
         }
         let rename = || {
             self.table.check_within(&from)?;
+            // Two names of one file: the system does nothing.
+            let is_same = self.table.identify(&from).is_some_and(|file| self.table.identify(&to) == Some(file));
+            let wrong = self.table.wrong_with(&to, Change::Unnamed);
             let renamed = self.table.backend(&from).rename(&from.path, &to.path);
             renamed.map_err(|cause| self.error(&from, Operation::Rename, cause))?;
-            if from != to {
-                self.table.forget_failures(&to);
+            if from != to && !is_same {
+                self.table.forget_failures(&to, &wrong);
             }
             Ok(())
         };

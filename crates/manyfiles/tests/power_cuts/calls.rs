@@ -36,12 +36,16 @@ static WORLD: Mutex<Option<Arc<World>>> = Mutex::new(None);
 /// Whether there is a world, so that other programs' parts pay for one look only.
 static IS_THERE: AtomicBool = AtomicBool::new(false);
 
+/// Tests that run at the same time wait for one another's worlds.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// The world, which is this test's until it is dropped.
-pub struct Inside(Arc<World>);
+pub struct Inside(Arc<World>, #[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
 
 impl Inside {
     /// Files in `root`, which is empty: as the model has them. `folders` and `links` are there beside them.
     pub fn enter(disk: Disk, root: &Path, folders: &[&str], links: &[(&str, &str)]) -> Inside {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let root = fs::canonicalize(root).unwrap();
         for folder in folders {
             fs::create_dir(root.join(folder)).unwrap();
@@ -67,7 +71,7 @@ impl Inside {
         assert!(place.is_none(), "one world at a time");
         *place = Some(Arc::clone(&world));
         IS_THERE.store(true, Ordering::SeqCst);
-        Inside(world)
+        Inside(world, turn)
     }
 }
 

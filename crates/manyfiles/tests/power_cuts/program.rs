@@ -125,7 +125,7 @@ impl Program<'_> {
     pub fn step(&mut self) -> bool {
         self.in_hand.clear();
         self.promises.look(&self.disk);
-        match self.random.below(34) {
+        match self.random.below(38) {
             0..=8 => self.write(),
             9..=11 => self.append(),
             12..=15 => self.sync(),
@@ -137,8 +137,8 @@ impl Program<'_> {
             23..=24 => self.copy(),
             25 => self.read(),
             26..=27 => self.create_writer(),
-            28 => self.link(),
-            29 => self.fail_write_back(),
+            28..=30 => self.link(),
+            31 => self.fail_write_back(),
             _ => self.file_writer(),
         }
         !self.disk.is_over()
