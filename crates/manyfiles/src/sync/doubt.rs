@@ -5,7 +5,9 @@
 //! are lost with them although their own sync succeeded. So a file that has failed once is synced by nobody in this process
 //! until it is empty: created anew, or cut to nothing. It can be written and read, only never *durable*.
 //!
-//! The list is this process's. Another process, or this program after a restart, cannot know: nothing on the disk says so.
+//! The list is this process's. Another process, or this program after a restart, cannot know: nothing on the disk says so. It reads the
+//! end of a file anew from the disk before it appends; what the first process wrote after its failed sync, and the system has not
+//! written out yet, escapes that, and takes along what is appended to the same block.
 
 use std::collections::HashMap;
 use std::fs::File;

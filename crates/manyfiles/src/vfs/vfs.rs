@@ -44,7 +44,8 @@ mod reading;
 ///
 /// # Failures
 /// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file returns the same
-/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed or created anew. When others have put
+/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed, by the last of its names, or
+/// created anew. When others have put
 /// another file there, and somebody has been told, it counts for that file no more, and only [`close`](Vfs::close) tells it again.
 /// Of the bytes since
 /// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were closed to

@@ -50,7 +50,8 @@ impl Vfs {
     /// Removes a file, or an empty folder: one in which somebody writes is not empty, and the operating system says so.
     ///
     /// Idle handles that are kept for it, or for files in it, are closed before, so that they make no difference; a writer
-    /// that is in use, or somebody's own, is left alone. What was wrong with a removed file is forgotten.
+    /// that is in use, or somebody's own, is left alone. What was wrong with a removed file is forgotten, unless
+    /// it has other names: then they tell it.
     pub fn remove(&self, uri: impl AsRef<OsStr>) -> Result<()> {
         let place = self.place(Operation::Remove, uri.as_ref())?;
         let removed = self.table.exclusively(&place, || {
