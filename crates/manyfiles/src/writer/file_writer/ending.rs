@@ -6,7 +6,7 @@ use super::FileWriter;
 use crate::close::{self, Closer};
 use crate::writer::target::Target;
 use crate::writer::{Written, error, not_a_file};
-use crate::{Error, Operation, Result};
+use crate::{Operation, Result};
 
 impl FileWriter {
     /// Writes what is buffered, syncs if the policy says so, and closes. When this returns `Ok` every byte is *written*, and
@@ -34,7 +34,7 @@ impl FileWriter {
 
     /// Closes unless that was done, and returns an error that nobody has been told.
     #[cfg(feature = "vfs")]
-    pub(crate) fn close_untold(&mut self) -> Option<Error> {
+    pub(crate) fn close_untold(&mut self) -> Option<crate::Error> {
         if self.core.is_gone() {
             return None;
         }
