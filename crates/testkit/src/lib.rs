@@ -4,6 +4,7 @@
 //! - [`SlowMount`]: a FUSE mount whose operations take as long, or fail, as the test says.
 //! - [`Preload`]: the same for system calls of one child process, by `LD_PRELOAD`; needs no privileges.
 //! - [`Disk`]: an ext4, XFS, btrfs or tmpfs of its own, of any size, full, read-only or with a quota.
+//! - [`model::Disk`]: a disk that is only imagined, which loses what a real one may lose when the power goes.
 //! - [`Tree`]: what a folder holds, and a readable difference between two of them.
 //! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers.
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
@@ -20,6 +21,7 @@ mod device;
 mod disk;
 #[cfg(target_os = "linux")]
 mod limit;
+pub mod model;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]

@@ -108,6 +108,14 @@ impl SlowOptions {
         self
     }
 
+    /// Names that differ only in the case of ASCII letters are one name, which stays as it was written first: as with ext4's
+    /// `casefold`, APFS and SMB. A rename that would change nothing but the case changes nothing.
+    #[must_use]
+    pub fn fold_case(mut self) -> Self {
+        self.like.push("fold");
+        self
+    }
+
     /// What is written to a file is seen by others when it has been closed, and not before: as rclone and s3fs do.
     #[must_use]
     pub fn publish_at_close(mut self) -> Self {

@@ -7,7 +7,8 @@
 //! only never *durable*.
 //!
 //! The list is this process's. Another process, or this program after a restart, cannot know: nothing on the disk says
-//! so.
+//! so. It reads the end of a file anew from the disk before it appends; what the first process wrote after its failed
+//! sync, and the system has not written out yet, escapes that, and takes along what is appended to the same block.
 
 use std::collections::HashMap;
 use std::fs::File;

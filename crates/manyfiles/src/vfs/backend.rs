@@ -46,6 +46,12 @@ pub trait Backend: Send + Sync {
         Ok(None)
     }
 
+    /// How many names the file has that a path leads to, through links: more than one where there are hard links. Only asked where
+    /// files have an [identity](Backend::identity).
+    fn names(&self, _path: &Path) -> io::Result<u64> {
+        Ok(1)
+    }
+
     /// The one path among all that lead to a file or folder: no links, no `..`. Only asked where files have an
     /// [identity](Backend::identity).
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {

@@ -123,6 +123,10 @@ impl Backend for Files {
         sys::id_of_path(path).map(|identity| Some(Identity(identity)))
     }
 
+    fn names(&self, path: &Path) -> io::Result<u64> {
+        sys::names_at(path)
+    }
+
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         fs::canonicalize(path)
     }
@@ -218,7 +222,9 @@ impl Backend for Files {
             error
         };
         sys::sync_all(&file).map_err(failed)?;
-        Ok(sync_name(&file, path)?)
+        sync_name(&file, path)?;
+        // Some file systems tell only here what others' writes have met.
+        sys::close(file.into()).map_err(|cause| Error::new(Operation::Close, path, cause).into())
     }
 }
 

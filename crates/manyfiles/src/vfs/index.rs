@@ -123,6 +123,8 @@ pub(super) struct Index {
     next: u64,
     /// One for each name.
     failures: BTreeMap<Place, Arc<Failure>>,
+    /// Of files that live on by names that nobody has used here.
+    nameless: Vec<Arc<Failure>>,
 }
 
 impl Index {
@@ -250,7 +252,8 @@ impl Index {
     /// Failures that may be this file's: another one may have its number by now.
     pub(super) fn failures_of(&self, identity: FileId) -> Vec<Arc<Failure>> {
         let mut of: Vec<Arc<Failure>> = Vec::new();
-        for failure in self.failures.values().filter(|failure| failure.identity == Some(identity)) {
+        let all = self.failures.values().chain(&self.nameless);
+        for failure in all.filter(|failure| failure.identity == Some(identity)) {
             if !of.iter().any(|known| Arc::ptr_eq(known, failure)) {
                 of.push(Arc::clone(failure));
             }
@@ -259,11 +262,11 @@ impl Index {
     }
 
     pub(super) fn has_failures(&self) -> bool {
-        !self.failures.is_empty()
+        !self.failures.is_empty() || !self.nameless.is_empty()
     }
 
     pub(super) fn too_many_failures(&self) -> bool {
-        self.failures.len() >= MOST_FAILURES
+        self.failures.len() + self.nameless.len() >= MOST_FAILURES
     }
 
     pub(super) fn failed_names(&self) -> Vec<(Place, Arc<Failure>)> {
@@ -273,8 +276,14 @@ impl Index {
     /// Forgets a failure under all of its names.
     pub(super) fn take_failure(&mut self, place: &Place) -> Option<Error> {
         let failure = self.failures.remove(place)?;
-        self.failures.retain(|_, other| !Arc::ptr_eq(other, &failure));
+        self.take(&failure);
         Some(failure.error.clone())
+    }
+
+    /// The same for one that is in hand.
+    pub(super) fn take(&mut self, failure: &Arc<Failure>) {
+        self.failures.retain(|_, other| !Arc::ptr_eq(other, failure));
+        self.nameless.retain(|other| !Arc::ptr_eq(other, failure));
     }
 
     /// Forgets that the file by this name failed. Other names of it stay.
@@ -282,10 +291,26 @@ impl Index {
         self.failures.remove(place);
     }
 
+    /// A file with a failure has lost a name, and lives on by another, which may not be known here.
+    pub(super) fn lose_name(&mut self, failure: &Arc<Failure>, name: &Place) {
+        let names: Vec<Place> = failure.names.iter().filter(|other| *other != name).cloned().collect();
+        let has_names =
+            names.iter().any(|name| self.failures.get(name).is_some_and(|other| Arc::ptr_eq(other, failure)));
+        if has_names {
+            self.failures.remove(name);
+            return;
+        }
+        self.take(failure);
+        let told = failure.told.load(Relaxed).into();
+        let names = Vec::new();
+        self.nameless.push(Arc::new(Failure { error: failure.error.clone(), told, names, identity: failure.identity }));
+    }
+
     pub(super) fn take_failures(&mut self, untold_only: bool) -> Vec<Error> {
         // Each is there once for each of its names.
         let mut seen = std::collections::HashSet::new();
-        let mut taken = std::mem::take(&mut self.failures).into_values().collect::<Vec<_>>();
+        let nameless = std::mem::take(&mut self.nameless);
+        let mut taken: Vec<_> = std::mem::take(&mut self.failures).into_values().chain(nameless).collect();
         taken.retain(|failure| seen.insert(Arc::as_ptr(failure)));
         taken.retain(|failure| !untold_only || !failure.told.load(Relaxed));
         taken.iter().map(|failure| failure.error.clone()).collect()

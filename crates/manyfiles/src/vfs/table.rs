@@ -32,6 +32,7 @@ mod reading;
 mod room;
 mod writing;
 
+pub(super) use failures::Change;
 pub(super) use room::is_out_of_handles;
 
 pub(super) struct Table {
@@ -139,19 +140,17 @@ impl Table {
             drop(self.evict(slot, slot.lock()));
         }
         self.forget_readers(place, identity);
+        let mut first = None;
         let failure = self.read().failure(place);
-        if failure.is_some_and(|failure| !self.is_of_another(&failure, place))
-            && let Some(error) = self.write_index().take_failure(place)
-        {
-            return Err(error);
+        if failure.is_some_and(|failure| !self.is_of_another(&failure, place)) {
+            first = self.write_index().take_failure(place);
         }
-        let Some(identity) = identity else { return Ok(()) };
-        let Some(error) = self.failure_of(identity) else { return Ok(()) };
-        let names = self.read().failures_of(identity).into_iter().flat_map(|failure| failure.names.clone());
-        for name in names.collect::<Vec<_>>() {
-            self.write_index().take_failure(&name);
+        // It may have failed by other names as well: whoever has taken note of the file has taken note of all.
+        while let Some(failure) = identity.and_then(|identity| self.failure_of(identity)) {
+            self.write_index().take(&failure);
+            first.get_or_insert(failure.error.clone());
         }
-        Err(error)
+        first.map_or(Ok(()), Err)
     }
 
     /// Closes all handles that are kept now, and returns why files are not complete.

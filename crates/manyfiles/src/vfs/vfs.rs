@@ -6,11 +6,15 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::backend::{Choices, Metadata, copy_by_pieces};
+use super::backend::{Choices, Metadata};
 use super::place::Place;
-use super::table::{Table, is_out_of_handles};
+use super::table::{Change, Table, is_out_of_handles};
 use super::{Options, VfsWriter, uri};
 use crate::{Error, Errors, Operation, Result};
+
+mod folders;
+mod names;
+mod reading;
 
 /// Files named by URI, with the handles of those that are written kept open. Use it from any number of threads.
 ///
@@ -40,7 +44,8 @@ use crate::{Error, Errors, Operation, Result};
 ///
 /// # Failures
 /// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file returns the same
-/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed or created anew. When others have put
+/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed, by the last of its names, or
+/// created anew. When others have put
 /// another file there, and somebody has been told, it counts for that file no more, and only [`close`](Vfs::close) tells it again.
 /// Of the bytes since
 /// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were closed to
@@ -126,9 +131,10 @@ impl Vfs {
         let choices = Choices::checked(options, backend).map_err(failed)?;
         let sync = choices.sync(backend).map_err(failed)?;
         let created = self.table.exclusively(&place, || {
+            let wrong = self.table.wrong_with(&place, Change::Emptied);
             let created = self.table.with_room(|| backend.create(&place.path, &choices));
             if created.is_ok() {
-                self.table.forget_failures(&place);
+                self.table.forget_failures(&place, &wrong);
             }
             created
         });
@@ -150,12 +156,12 @@ impl Vfs {
     pub fn put(&self, uri: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let place = self.place(Operation::Write, uri.as_ref())?;
         let put = self.table.exclusively(&place, || {
-            let before = self.table.identify(&place);
+            let (before, wrong) = (self.table.identify(&place), self.table.wrong_with(&place, Change::Replaced));
             let put = self.table.with_room(|| self.table.backend(&place).put(&place.path, bytes.as_ref()));
             // With an error, too, there may be a new file, which has no part in what was wrong with the old one.
             let is_new = || self.table.identify(&place).is_some_and(|now| before.is_some_and(|before| now != before));
             if put.is_ok() || is_new() {
-                self.table.forget_failures(&place);
+                self.table.forget_failures(&place, &wrong);
             }
             put
         });
@@ -167,237 +173,6 @@ impl Vfs {
         let uri = uri.as_ref();
         // What cannot be added to, as an object in a store, is there already.
         if self.exists(uri)? { Ok(()) } else { self.append(uri, b"") }
-    }
-
-    /// The whole of a file.
-    pub fn read(&self, uri: impl AsRef<OsStr>) -> Result<Vec<u8>> {
-        let place = self.place(Operation::Read, uri.as_ref())?;
-        let reader = self.table.reader(&place, false)?;
-        let read = self.table.with_room(|| {
-            let backend = self.table.backend(&place);
-            let size = backend.metadata(&place.path)?.size;
-            let mut bytes = Vec::new();
-            // One more, to see that it ends there.
-            let mut wanted =
-                usize::try_from(size).ok().and_then(|size| size.checked_add(1)).ok_or(io::ErrorKind::OutOfMemory)?;
-            loop {
-                let have = bytes.len();
-                bytes.try_reserve_exact(wanted).map_err(|_| io::ErrorKind::OutOfMemory)?;
-                bytes.resize(have + wanted, 0);
-                let read = match &reader {
-                    Some(reader) => reader.input.read_at(have as u64, &mut bytes[have..])?,
-                    None => backend.read_at(&place.path, have as u64, &mut bytes[have..])?,
-                };
-                bytes.truncate(have + read);
-                if read < wanted {
-                    return Ok(bytes);
-                }
-                wanted = 64 << 10;
-            }
-        });
-        read.map_err(|cause| self.error(&place, Operation::Read, cause))
-    }
-
-    /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was: less than asked for only at
-    /// the end.
-    ///
-    /// The file stays open for the next such call, for up to a second; each one looks whether the name still leads to the same
-    /// file. On a network file system what other machines write to a file is seen a second later at most, beside what the system
-    /// itself keeps.
-    pub fn read_at(&self, uri: impl AsRef<OsStr>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let place = self.place(Operation::Read, uri.as_ref())?;
-        if let Some(reader) = self.table.reader(&place, true)? {
-            if let Ok(read) = reader.input.read_at(offset, buffer) {
-                return Ok(read);
-            }
-            // A handle may have gone stale where the server has lost the file. If not, the error comes again.
-            self.table.forget_readers(&place, None);
-        }
-        // A borrow for `with_room`, which may call twice.
-        let buffer = std::cell::RefCell::new(buffer);
-        let read = || self.table.backend(&place).read_at(&place.path, offset, &mut buffer.borrow_mut());
-        self.table.with_room(read).map_err(|cause| self.error(&place, Operation::Read, cause))
-    }
-
-    /// How long a file is, what is buffered included.
-    ///
-    /// # Errors
-    /// of the kind [`IsADirectory`](io::ErrorKind::IsADirectory) for a folder.
-    pub fn size(&self, uri: impl AsRef<OsStr>) -> Result<u64> {
-        let place = self.written_out(Operation::Metadata, uri.as_ref())?;
-        match self.look_up(&place)? {
-            Metadata { is_folder: true, .. } => {
-                Err(self.error(&place, Operation::Metadata, io::ErrorKind::IsADirectory.into()))
-            }
-            Metadata { size, .. } => Ok(size),
-        }
-    }
-
-    /// Whether it is a folder, and how long a file is.
-    pub fn metadata(&self, uri: impl AsRef<OsStr>) -> Result<Metadata> {
-        self.look_up(&self.written_out(Operation::Metadata, uri.as_ref())?)
-    }
-
-    /// Whether there is a file or folder. A path that leads through a file, or a folder that may not be looked into, is an error.
-    pub fn exists(&self, uri: impl AsRef<OsStr>) -> Result<bool> {
-        match self.look_up(&self.place(Operation::Metadata, uri.as_ref())?) {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What is in a folder, in the order of the names.
-    pub fn list(&self, uri: impl AsRef<OsStr>) -> Result<Vec<Entry>> {
-        let uri = uri.as_ref();
-        let place = self.place(Operation::List, uri)?;
-        self.table.write_out_children(&place)?;
-        let listed = self.table.with_room(|| self.table.backend(&place).list(&place.path));
-        let mut names = listed.map_err(|cause| self.error(&place, Operation::List, cause))?;
-        names.sort_by(|(name, _), (other, _)| name.cmp(other));
-        let entry =
-            |(name, metadata): (OsString, _)| Entry { uri: uri::child(uri, &name, self.table.backends()), metadata };
-        Ok(names.into_iter().map(entry).collect())
-    }
-
-    /// Everything that is in a folder, however deep, folders before what is in them and otherwise in the order of the names. A link
-    /// to a folder is listed and not gone through.
-    pub fn list_all(&self, uri: impl AsRef<OsStr>) -> Result<Vec<Entry>> {
-        let mut all = Vec::new();
-        // A path that is deep takes no stack.
-        let mut to_do = vec![uri.as_ref().to_os_string()];
-        let mut is_first = true;
-        while let Some(folder) = to_do.pop() {
-            let entries = match self.list(&folder) {
-                Ok(entries) => entries,
-                // Removed since it was listed.
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !is_first => continue,
-                Err(error) => return Err(error),
-            };
-            is_first = false;
-            for entry in &entries {
-                if entry.metadata.is_folder && !self.is_link(Operation::List, &entry.uri)? {
-                    to_do.push(entry.uri.clone());
-                }
-            }
-            all.extend(entries);
-        }
-        all.sort_by(|one, other| one.uri.cmp(&other.uri));
-        Ok(all)
-    }
-
-    /// Makes a folder, and those above it. One that is there is fine.
-    pub fn create_folder(&self, uri: impl AsRef<OsStr>) -> Result<()> {
-        let place = self.place(Operation::CreateFolder, uri.as_ref())?;
-        let created = self.table.backend(&place).create_folder(&place.path);
-        created.map_err(|cause| self.error(&place, Operation::CreateFolder, cause))
-    }
-
-    /// Removes a file, or a folder with all that is in it, as far as that goes: the first error ends it. A link is removed, not what
-    /// it leads to. What another program puts into the folder meanwhile may be removed with it, or make this fail.
-    pub fn remove_all(&self, uri: impl AsRef<OsStr>) -> Result<()> {
-        let uri = uri.as_ref();
-        let is_folder = !self.is_link(Operation::Remove, uri)? && self.metadata(uri)?.is_folder;
-        if !is_folder {
-            return self.remove(uri);
-        }
-        // What is deeper comes later in the list, and goes first.
-        let mut found = self.list_all(uri)?;
-        found.sort_by_key(|entry| entry.uri.as_encoded_bytes().iter().filter(|&&byte| is_separator(byte)).count());
-        for entry in found.iter().rev() {
-            match self.remove(&entry.uri) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        match self.remove(uri) {
-            // A backend in which folders are only what files are in.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.exists(uri)? => Ok(()),
-            other => other,
-        }
-    }
-
-    /// Copies a file's content, what is buffered included. What was at `to` is replaced, by the new content or, if the copying
-    /// fails, by a part of it. Within one local file system by the system's own means, permissions included. Says how many bytes
-    /// that were.
-    ///
-    /// # Errors
-    /// `InvalidInput` if both names lead to the same file.
-    pub fn copy(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<u64> {
-        let from = self.written_out(Operation::Read, from.as_ref())?;
-        let to = self.place(Operation::Write, to.as_ref())?;
-        let (source, target) = (self.table.backend(&from), self.table.backend(&to));
-        if self.look_up(&from)?.is_folder {
-            return Err(self.error(&from, Operation::Read, io::ErrorKind::IsADirectory.into()));
-        }
-        if from == to {
-            let cause = io::Error::new(io::ErrorKind::InvalidInput, "a file cannot be copied to itself");
-            return Err(self.error(&to, Operation::Write, cause));
-        }
-        let copy = || {
-            if from.backend == to.backend {
-                return source.copy(&from.path, &to.path);
-            }
-            let read = |offset, buffer: &mut [u8]| {
-                let read = source.read_at(&from.path, offset, buffer);
-                read.map_err(|cause| self.error(&from, Operation::Read, cause).into())
-            };
-            copy_by_pieces(read, || target.create(&to.path, &Choices::default()))
-        };
-        let copied = self.table.exclusively(&to, || {
-            let copied = self.table.with_room(copy);
-            if copied.is_ok() {
-                self.table.forget_failures(&to);
-            }
-            copied
-        });
-        copied.map_err(|cause| self.error(&to, Operation::Write, cause))
-    }
-
-    /// Removes a file, or an empty folder: one in which somebody writes is not empty, and the operating system says so.
-    ///
-    /// Idle handles that are kept for it, or for files in it, are closed before, so that they make no difference; a writer
-    /// that is in use, or somebody's own, is left alone. What was wrong with a removed file is forgotten.
-    pub fn remove(&self, uri: impl AsRef<OsStr>) -> Result<()> {
-        let place = self.place(Operation::Remove, uri.as_ref())?;
-        let removed = self.table.exclusively(&place, || {
-            let removed = self.table.backend(&place).remove(&place.path);
-            if removed.is_ok() {
-                self.table.forget_failures(&place);
-            }
-            removed
-        });
-        removed.map_err(|cause| self.error(&place, Operation::Remove, cause))
-    }
-
-    /// Gives a file or folder another name, in the same backend. A file that has it is replaced, in one step where the system can.
-    /// Idle kept handles are closed before, as with [`remove`](Vfs::remove).
-    ///
-    /// # Errors
-    /// [`CrossesDevices`](io::ErrorKind::CrossesDevices) between two backends or file systems; the failure of a file that is not
-    /// complete, in a folder too.
-    pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<()> {
-        let from = self.place(Operation::Rename, from.as_ref())?;
-        let to = self.place(Operation::Rename, to.as_ref())?;
-        if from.backend != to.backend {
-            let cause = io::Error::new(io::ErrorKind::CrossesDevices, "the new name is in another kind of place");
-            return Err(self.error(&from, Operation::Rename, cause));
-        }
-        let rename = || {
-            self.table.check_within(&from)?;
-            let renamed = self.table.backend(&from).rename(&from.path, &to.path);
-            renamed.map_err(|cause| self.error(&from, Operation::Rename, cause))?;
-            if from != to {
-                self.table.forget_failures(&to);
-            }
-            Ok(())
-        };
-        // Two who rename a to b and b to a must not wait for each other.
-        let (first, second) = if from <= to { (&from, &to) } else { (&to, &from) };
-        if first == second {
-            return self.table.exclusively(first, rename);
-        }
-        self.table.exclusively(first, || self.table.exclusively(second, rename))
     }
 
     /// Makes durable what was written to a file before this call, and its name: a crash of the machine does not take it, as far
@@ -470,11 +245,6 @@ impl Vfs {
     fn error(&self, place: &Place, operation: Operation, cause: io::Error) -> Error {
         self.table.error(place, operation, cause)
     }
-}
-
-/// What may stand between a folder's name and that of a file in it.
-fn is_separator(byte: u8) -> bool {
-    byte == b'/' || (cfg!(windows) && byte == b'\\')
 }
 
 impl Default for Vfs {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,10 +10,12 @@ use std::time::Instant;
 use super::target::Target;
 use super::writer_core::Core;
 use super::{Options, SyncPolicy, Written};
-use crate::close::{self, Closer};
-use crate::{Error, Operation, Result, sys};
+use crate::close::Closer;
+use crate::{Error, Operation, Result};
 
 mod blocks;
+mod ending;
+mod places;
 mod traits;
 
 /// One file, opened once, to be written in pieces of any size. See the [module](super) for what it promises.
@@ -141,33 +143,6 @@ impl FileWriter {
         if self.core.push(bytes) { Ok(()) } else { self.write_slowly(bytes) }
     }
 
-    /// Takes all of `bytes`, for `offset`, and leaves the position of the next [`write_all`](FileWriter::write_all) as it is.
-    ///
-    /// Pieces that follow one another are gathered in the buffer like records, whichever call they came by; a piece elsewhere
-    /// first sends the buffer on its way. A piece that lies in the buffer is replaced there.
-    ///
-    /// # Errors
-    /// `Unsupported` in a file that is appended to, in a pipe, a terminal and the like; `InvalidInput` for an offset beyond
-    /// what a file can have (2^63 - 1).
-    pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<()> {
-        self.check_places(Operation::Write)?;
-        self.check(Operation::Write, super::check_offset(offset))?;
-        if bytes.is_empty() {
-            return self.attempt(|_| Ok(()));
-        }
-        if let Some(buffered) = self.buffered_at(offset, bytes.len()) {
-            buffered.copy_from_slice(bytes);
-            return Ok(());
-        }
-        let position = self.position();
-        self.attempt(|writer| {
-            writer.elsewhere = Some(offset);
-            let taken = writer.take(bytes);
-            writer.elsewhere = (position != writer.behind_buffer()).then_some(position);
-            taken
-        })
-    }
-
     /// Hands everything to the operating system: it is *written* then, other programs can read it, and a crash of this process
     /// does not take it. A crash of the machine may.
     pub fn flush(&mut self) -> Result<()> {
@@ -189,124 +164,6 @@ impl FileWriter {
             writer.note_sync();
             Ok(())
         })
-    }
-
-    /// Writes what is buffered, syncs if the policy says so, and closes. When this returns `Ok` every byte is *written*, and
-    /// nothing that the operating system could tell was left untold.
-    pub fn close(mut self) -> Result<Written> {
-        self.close_now()
-    }
-
-    /// What [`close`](FileWriter::close) does, and all that a drop has to do after it.
-    pub(crate) fn close_now(&mut self) -> Result<Written> {
-        let finished = self.finish();
-        let Some(target) = self.core.take_target() else { return finished.map(|()| self.so_far()) };
-        match finished {
-            Ok(()) => {
-                let closed = self.core.begin().and_then(|()| target.close());
-                self.core.end(closed).map(|()| self.so_far())
-            }
-            Err(error) => {
-                // What its close may say on top of that is kept like a dropped writer's.
-                target.hand_to(self.closer());
-                Err(error)
-            }
-        }
-    }
-
-    /// Closes unless that was done, and returns an error that nobody has been told.
-    #[cfg(feature = "vfs")]
-    pub(crate) fn close_untold(&mut self) -> Option<Error> {
-        if self.core.is_gone() {
-            return None;
-        }
-        let told = self.core.has_told_failure();
-        self.close_now().err().filter(|_| !told)
-    }
-
-    /// The file, when all that was taken is *written*; synced, if the policy says so at the end. The handle's own position means
-    /// nothing. Whoever has it closes it.
-    ///
-    /// # Errors
-    /// of writing and syncing: the file is closed then. `Unsupported` [over](FileWriter::over) something that is no file, which
-    /// is then dropped.
-    pub fn into_file(mut self) -> Result<File> {
-        self.finish()?;
-        let file = self.core.take_target().and_then(Target::into_file);
-        file.ok_or_else(|| super::error(Operation::Write, self.path.as_deref(), super::not_a_file()))
-    }
-
-    /// Cuts the file to this length, or lengthens it by a hole, and leaves the position of the next write as it is. What is
-    /// buffered is written before.
-    ///
-    /// # Errors
-    /// as [`write_at`](FileWriter::write_at).
-    pub fn set_len(&mut self, len: u64) -> Result<()> {
-        self.check_places(Operation::Write)?;
-        self.check(Operation::Write, super::check_offset(len))?;
-        self.attempt(|writer| {
-            writer.core.write_out()?;
-            writer.core.with_target(|target| target.set_len(len)).map(drop)
-        })
-    }
-
-    /// Reads back from `offset` on until `bytes` is full or the file ends, and says how much that was. What is buffered is written
-    /// before. The position of the next write stays as it is.
-    ///
-    /// # Errors
-    /// `Unsupported` as [`write_at`](FileWriter::write_at). A read that fails leaves the writer as it is; a failed write before
-    /// it does not.
-    pub fn read_at(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize> {
-        self.check_places(Operation::Read)?;
-        self.check(Operation::Read, super::check_offset(offset))?;
-        self.flush()?;
-        if self.reader.is_none() {
-            let mut opened = None;
-            self.attempt(|writer| {
-                opened = writer.core.with_target(|target| Ok(target.open_again()))?;
-                Ok(())
-            })?;
-            self.reader = opened.transpose()?;
-        }
-        let Some(reader) = &self.reader else { return Ok(0) };
-        let mut done = 0;
-        while done < bytes.len() {
-            match sys::read_at(reader, &mut bytes[done..], offset + done as u64) {
-                Ok(0) => break,
-                Ok(more) => done += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(cause) => return self.check(Operation::Read, Err(cause)),
-            }
-        }
-        Ok(done)
-    }
-
-    /// Moves to where the next write goes. Nothing is written by that, nor by moving back. Beyond the end it leaves a hole, if
-    /// something is written there.
-    ///
-    /// # Errors
-    /// `Unsupported` and `InvalidInput` as with [`write_at`](FileWriter::write_at). [`SeekFrom::End`] flushes first, and fails
-    /// as that does.
-    pub fn seek(&mut self, to: SeekFrom) -> Result<u64> {
-        self.check_places(Operation::Seek)?;
-        let target = match to {
-            SeekFrom::Start(offset) => Some(offset),
-            SeekFrom::Current(by) => self.position().checked_add_signed(by),
-            SeekFrom::End(by) => self.len()?.checked_add_signed(by),
-        };
-        let before_start = || io::Error::new(io::ErrorKind::InvalidInput, "a place before the file's beginning");
-        let target = self.check(Operation::Seek, target.ok_or_else(before_start))?;
-        self.check(Operation::Seek, super::check_offset(target))?;
-        self.attempt(|writer| {
-            writer.elsewhere = (target != writer.behind_buffer()).then_some(target);
-            Ok(())
-        })?;
-        Ok(target)
-    }
-
-    /// Where the next write goes, from the file's beginning; counted from where this writer began, in what has no offsets.
-    pub fn position(&self) -> u64 {
-        self.elsewhere.unwrap_or(self.behind_buffer())
     }
 
     /// How many bytes are *buffered*: taken, and not yet with the operating system. A crash of the process takes them.
@@ -373,16 +230,6 @@ impl FileWriter {
         self.core.behind_buffer()
     }
 
-    fn len(&mut self) -> Result<u64> {
-        self.flush()?;
-        let mut len = None;
-        self.attempt(|writer| {
-            len = writer.core.with_target(|target| target.len())?;
-            Ok(())
-        })?;
-        Ok(len.unwrap_or(0))
-    }
-
     /// Everything that is not a short record with room for it.
     #[cold]
     #[inline(never)]
@@ -399,50 +246,9 @@ impl FileWriter {
         result
     }
 
-    /// All that comes before the close. What was reserved and is not needed is given back even if the writing failed.
-    fn finish(&mut self) -> Result<()> {
-        let written = self.attempt(|writer| writer.core.write_out());
-        let given_back = self.core.with_target(Target::give_back).map(drop);
-        written?;
-        self.attempt(|writer| {
-            given_back?;
-            if writer.policy.syncs_at_the_end() {
-                writer.core.start_sync()?;
-                writer.note_sync();
-            }
-            Ok(())
-        })
-    }
-
-    fn closer(&self) -> &Closer {
-        self.closer.as_deref().unwrap_or_else(|| close::global())
-    }
-
-    fn check_places(&self, operation: Operation) -> Result<()> {
-        let unsupported = || io::Error::new(io::ErrorKind::Unsupported, "bytes can only be added at the end here");
-        self.check(operation, if self.has_places { Ok(()) } else { Err(unsupported()) })
-    }
-
     /// An error of the call, not of the file.
     fn check<T>(&self, operation: Operation, result: io::Result<T>) -> Result<T> {
         result.map_err(|cause| super::error(operation, self.path.as_deref(), cause))
-    }
-}
-
-impl Drop for FileWriter {
-    fn drop(&mut self) {
-        if self.core.is_gone() {
-            return;
-        }
-        let told = self.core.has_told_failure();
-        if let Err(error) = self.finish()
-            && !told
-        {
-            self.closer().keep(error);
-        }
-        if let Some(target) = self.core.take_target() {
-            target.hand_to(self.closer());
-        }
     }
 }
 

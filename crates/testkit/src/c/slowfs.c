@@ -8,6 +8,7 @@
  *                   the parent has gone, or a minute has passed
  *   SLOWFS_FREE     a path outside of the mount
  *   SLOWFS_LIKE     words: "writeback": the kernel keeps what is written until it must send it, at the latest at a close;
+ *                   "fold": names that differ in the case of ASCII letters are one, and stay as they were first written;
  *                   "plain": paths are built for every call, and a removed file that is open lives on as .fuse_hidden…, as with
  *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone
  *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, and for each operation that is held
@@ -29,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/mman.h>
@@ -66,11 +68,35 @@ static struct rule *rules, *holds;
 static const char *free_path;
 static volatile bool leaving; /* the parent has gone */
 static struct fuse *instance;
-static bool writeback, plain, publish;
+static bool writeback, plain, publish, fold;
 static int log_fd = -1;
 
 /* FUSE's paths start with a slash; ours are relative to the backing folder. */
-static const char *rel(const char *path) { return path[1] ? path + 1 : "."; }
+static const char *rel(const char *path) {
+    static __thread char buffers[4][PATH_MAX];
+    static __thread unsigned next;
+    if (!path[1]) return ".";
+    if (!fold) return path + 1;
+    /* Part for part: the name as it is given, or the one in the folder that differs in case only. */
+    char *found = buffers[next++ % 4];
+    size_t length = 0;
+    for (const char *part = path + 1; *part;) {
+        size_t size = strcspn(part, "/");
+        found[length] = 0;
+        int folder = openat(backing, length ? found : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (length) found[length++] = '/';
+        if (length + size >= PATH_MAX) abort();
+        memcpy(found + length, part, size);
+        found[length + size] = 0;
+        DIR *dir = folder == -1 ? NULL : fdopendir(folder);
+        for (struct dirent *entry; dir && (entry = readdir(dir));)
+            if (!strcasecmp(entry->d_name, found + length)) memcpy(found + length, entry->d_name, size);
+        if (dir) closedir(dir);
+        length += size;
+        part += size + (part[size] == '/');
+    }
+    return found;
+}
 static struct handle *handle_of(const struct fuse_file_info *fi) { return (struct handle *)(uintptr_t)fi->fh; }
 static int result(int returned) { return returned == -1 ? -errno : 0; }
 
@@ -162,8 +188,9 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
     if (refused) return refused;
     struct handle *handle = calloc(1, sizeof *handle);
     if (!handle) return -ENOMEM;
-    /* O_APPEND is the kernel's to carry out: it sends the offsets. Before it writes a part of a page back, it reads it. */
-    flags &= ~O_APPEND;
+    /* O_APPEND is the kernel's to carry out: it sends the offsets. (To the kernel two spellings are two files,
+       each with a length of its own: there it is ours.) Before it writes a part of a page back, it reads it. */
+    if (!fold) flags &= ~O_APPEND;
     if (writeback && (flags & O_ACCMODE) == O_WRONLY) flags = (flags & ~O_ACCMODE) | O_RDWR;
     handle->published = -1;
     handle->fd = -1;
@@ -340,8 +367,8 @@ static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *conf
     config->use_ino = 1;
     config->nullpath_ok = !plain && !publish; /* what has an open handle needs no path: libfuse need not build it */
     config->hard_remove = !plain; /* an open file that is removed needs no stand-in either */
-    config->attr_timeout = config->entry_timeout = publish ? 0 : 60;
-    config->direct_io = publish;
+    config->attr_timeout = config->entry_timeout = publish || fold ? 0 : 60;
+    config->direct_io = publish || fold;
     config->negative_timeout = 0;
     pthread_t thread;
     if (pthread_create(&thread, NULL, leave_with_the_parent, context->private_data)) abort();
@@ -410,7 +437,7 @@ int main(int argc, char **argv) {
     read_holds(strdup(getenv("SLOWFS_HOLD") ?: ""));
     if (!(free_path = getenv("SLOWFS_FREE")) && holds) die("SLOWFS_HOLD needs SLOWFS_FREE");
     const char *like = getenv("SLOWFS_LIKE") ?: "", *log = getenv("SLOWFS_LOG");
-    writeback = strstr(like, "writeback"), plain = strstr(like, "plain"), publish = strstr(like, "publish");
+    writeback = strstr(like, "writeback"), plain = strstr(like, "plain"), publish = strstr(like, "publish"), fold = strstr(like, "fold");
     if (log && (log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) == -1) die("SLOWFS_LOG cannot be opened");
     umask(0);
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* threads inherit it: a delay of 2 ms takes 2.0 ms */

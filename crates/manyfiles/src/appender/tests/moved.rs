@@ -132,7 +132,7 @@ fn what_was_acknowledged_is_in_one_of_the_two_files_wherever_it_stops() {
                 disk.open(&base()).unwrap().set_len(0).unwrap();
             } else {
                 disk.rename(&base(), &old()).unwrap();
-                disk.sync_folder(Path::new("")).unwrap();
+                disk.sync_folder(old().parent().unwrap()).unwrap();
             }
             disk.advance(A_SECOND);
             disk.stop_at(step, stop);

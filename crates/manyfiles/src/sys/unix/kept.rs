@@ -15,6 +15,11 @@ pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
     Ok(Identity { volume: metadata.dev(), file: metadata.ino().into() })
 }
 
+/// How many names the file has that the path leads to, through links.
+pub(crate) fn names_at(path: &Path) -> io::Result<u64> {
+    Ok(fs::metadata(path)?.nlink())
+}
+
 /// Creates a file to be written at its end, or cuts it to nothing if it is there.
 pub(crate) fn create_to_append(path: &Path, create_new: bool) -> io::Result<File> {
     let mut options = File::options();

@@ -15,11 +15,20 @@ use crate::error::explained_as;
 /// Of the file that the path leads to, through links. One that is removed, and only has its name until the last handle closes,
 /// is an error: it cannot be opened any more, or says so itself.
 pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
-    // No right at all is needed to ask, so nobody's sharing mode is in the way.
-    let file = File::options().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?;
+    let file = opened_to_ask(path)?;
     let id = super::identity_of(&file)?;
     let information: FILE_STANDARD_INFO = super::stat::get(&file.into())?;
     if information.DeletePending { Err(io::ErrorKind::NotFound.into()) } else { Ok(id) }
+}
+
+/// No right at all is needed to ask, so nobody's sharing mode is in the way.
+fn opened_to_ask(path: &Path) -> io::Result<File> {
+    File::options().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
+}
+
+/// How many names the file has that the path leads to, through links.
+pub(crate) fn names_at(path: &Path) -> io::Result<u64> {
+    super::names_of(&opened_to_ask(path)?)
 }
 
 /// Creates a file to be written at its end, or cuts it to nothing if it is there.

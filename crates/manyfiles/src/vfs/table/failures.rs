@@ -1,6 +1,7 @@
 //! Why files are not complete, kept until somebody has been told.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Table;
@@ -10,9 +11,27 @@ use crate::vfs::sync::FileGuard;
 use crate::vfs::within::Within;
 use crate::{Error, Operation, Result};
 
+/// What a call does to the file that a name leads to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::vfs) enum Change {
+    /// Nothing of what was in it is left.
+    Emptied,
+    /// The name leads to another file. A link to it stays.
+    Replaced,
+    /// The name is taken away, from a link, if it is one's.
+    Unnamed,
+}
+
+/// What is wrong with a file that is about to change.
+pub(in crate::vfs) struct Wrong {
+    failures: Vec<Arc<Failure>>,
+    /// The file is there afterwards, by another name, and so is what is wrong with it.
+    outlives: bool,
+}
+
 impl Table {
     /// Why a file is not complete, if it is this one: another may have its number by now.
-    pub(super) fn failure_of(&self, identity: FileId) -> Option<Error> {
+    pub(super) fn failure_of(&self, identity: FileId) -> Option<Arc<Failure>> {
         let maybe = {
             let index = self.read();
             if !index.has_failures() {
@@ -20,9 +39,8 @@ impl Table {
             }
             index.failures_of(identity)
         };
-        let is_it =
-            maybe.into_iter().find(|failure| failure.names.iter().any(|name| self.identify(name) == Some(identity)));
-        is_it.map(|failure| failure.tell())
+        let leads_there = |name: &Place| self.identify(name) == Some(identity);
+        maybe.into_iter().find(|failure| failure.names.is_empty() || failure.names.iter().any(leads_there))
     }
 
     /// Whether a failure that is kept for this name is that of another file: others have moved it or replaced it, and somebody
@@ -37,7 +55,7 @@ impl Table {
         if let Some(failure) = failure.filter(|failure| !self.is_of_another(failure, place)) {
             return Err(failure.tell());
         }
-        identity.and_then(|identity| self.failure_of(identity)).map_or(Ok(()), Err)
+        identity.and_then(|identity| self.failure_of(identity)).map_or(Ok(()), |failure| Err(failure.tell()))
     }
 
     /// The same for a folder and all that is in it.
@@ -83,8 +101,33 @@ impl Table {
         *state = State::Gone;
     }
 
-    /// What was wrong with files that are gone now is nobody's loss.
-    pub(in crate::vfs) fn forget_failures(&self, gone: &Place) {
+    /// Has to come before a call that changes what a name leads to: what is wrong with the file that it leads to now.
+    pub(in crate::vfs) fn wrong_with(&self, place: &Place, change: Change) -> Wrong {
+        if !self.read().has_failures() {
+            return Wrong { failures: Vec::new(), outlives: false };
+        }
+        let backend = self.backend(place);
+        let is_link = change == Change::Unnamed && backend.is_link(&place.path);
+        // Where nobody can say whether there are other names, nothing is forgotten.
+        let has_others = || backend.names(&place.path).map_or(true, |names| names > 1);
+        let outlives = is_link || change != Change::Emptied && has_others();
+        let found = self.identify(place);
+        let by_name = self.read().failure(place).filter(|failure| !failure.is_of_another(found));
+        let mut failures: Vec<_> = by_name.into_iter().collect();
+        failures.extend(found.and_then(|found| self.failure_of(found)));
+        Wrong { failures, outlives }
+    }
+
+    /// What was wrong with files that are gone now is nobody's loss. `wrong`: with the one that had this name.
+    pub(in crate::vfs) fn forget_failures(&self, gone: &Place, wrong: &Wrong) {
+        for failure in &wrong.failures {
+            let mut index = self.write_index();
+            if wrong.outlives {
+                index.lose_name(failure, gone);
+            } else {
+                index.take(failure);
+            }
+        }
         self.write_index().forget_failure(gone);
         let failed = self.read().failed_names();
         if failed.is_empty() {

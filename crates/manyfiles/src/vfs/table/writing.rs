@@ -141,7 +141,7 @@ impl Table {
         if let Some(identity) = identity {
             if let Some(failure) = self.failure_of(identity) {
                 self.write_index().remove(slot);
-                return Err(failure);
+                return Err(failure.tell());
             }
             let registered = self.write_index().register(slot, identity);
             if let Registered::Alias { of, found } = registered {

@@ -27,6 +27,10 @@ pub(super) struct Content {
     pub(super) lost: BTreeSet<usize>,
     /// When it was written to last.
     pub(super) changed: Duration,
+    /// How many write-backs have failed.
+    pub(super) failures: u64,
+    /// Whether a sync has told of the last of them.
+    pub(super) is_told: bool,
 }
 
 /// What may or may not be on the disk.
@@ -34,6 +38,12 @@ pub(super) struct Content {
 pub(super) struct Changes {
     sectors: BTreeMap<usize, Vec<[u8; SECTOR]>>,
     lengths: Vec<usize>,
+}
+
+impl Changes {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sectors.is_empty() && self.lengths.is_empty()
+    }
 }
 
 impl Content {
@@ -51,11 +61,14 @@ impl Content {
     }
 
     pub(super) fn set_len(&mut self, len: usize) {
+        let before = self.now.len();
         self.now.resize(len, 0);
         // What is cut off, and grows again later, is zeros.
-        if !len.is_multiple_of(SECTOR) {
-            let version = sector_of(&self.now, len / SECTOR);
-            self.since.sectors.entry(len / SECTOR).or_default().push(version);
+        let cut =
+            if len.is_multiple_of(SECTOR) && len >= before { 0..0 } else { len / SECTOR..before.div_ceil(SECTOR) };
+        for sector in cut {
+            let version = sector_of(&self.now, sector);
+            self.since.sectors.entry(sector).or_default().push(version);
         }
         self.since.lengths.push(len);
         self.lost.retain(|page| page * PAGE < len);
@@ -96,6 +109,23 @@ impl Content {
         let keeps_length = random.is_some_and(|random| random.one_in(2));
         whole.truncate(if keeps_length { old_len } else { snapshot.len() });
         self.durable = whole;
+    }
+
+    /// Bytes that are not to be written any more are read from the disk from this offset on, as far as whole pages go: what
+    /// a failed sync has lost is not seen any more.
+    pub(super) fn forget_cached(&mut self, from: usize) {
+        let len = self.now.len();
+        for page in from.div_ceil(PAGE)..len.div_ceil(PAGE) {
+            let sectors = page * PAGE / SECTOR..(page + 1) * PAGE / SECTOR;
+            if self.since.sectors.keys().any(|sector| sectors.contains(sector)) {
+                continue;
+            }
+            let range = page * PAGE..((page + 1) * PAGE).min(len);
+            for at in range {
+                self.now[at] = self.durable.get(at).copied().unwrap_or_default();
+            }
+            self.lost.remove(&page);
+        }
     }
 
     /// Each sector is as it was at some time since the last sync, or before it; so is the length.

@@ -1,15 +1,21 @@
 //! A model of a disk and of the system's memory of it: what was written, what a sync made durable, what a failed sync
 //! lost, and what a kill, a power cut, a torn sector or a full disk leaves. Its calls fail when told to.
 //!
-//! What it takes for true of systems, each checked against real ones by `tests/appender_devices.rs`:
+//! A test puts the model where its subject makes its calls: behind a trait, or behind the system calls themselves.
+//!
+//! What it takes for true of systems, each checked against real ones by `tests/appender_devices.rs` of `manyfiles`:
 //!
 //! - Until a sync, each sector is on the disk in any version that it ever had, or not at all; so is the length, and
-//!   each name.
+//!   each name. Changes of one name come in their order. A rename is there as a whole or not at all, in two folders too.
 //! - A failed sync leaves pages that programs see and the disk does not have. No later sync tells of them. A page that
-//!   was new to the file then is not mended by being written again, only by being cut off.
+//!   was new to the file then is not mended by being written again, only by being cut off, or by being read anew.
+//! - So does a failed write-back, of which nobody has been told: the next sync tells each handle that was open then, and
+//!   a later handle only if nobody was told before.
+//! - A failed sync of a folder loses nothing: the next one that succeeds has all of its names. (A file system that could
+//!   not write its folders takes nothing more.)
 //! - A kill stops between two pages of a long write, and leaves all else as programs see it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,16 +26,20 @@ use content::Content;
 mod calls;
 mod content;
 
+pub use calls::{FileId, HandleAge};
+
 /// A generator of numbers that a seed gives again: Knuth's MMIX, upper bits.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
 impl Random {
+    /// A number below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((u128::from(self.0 >> 16 << 16) * u128::from(limit)) >> 64) as u64
     }
 
+    /// True once in so many times.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
@@ -38,13 +48,21 @@ impl Random {
 /// A kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
+    /// Making a file, or another name of one.
     Create,
+    /// One write.
     Write,
+    /// Cutting or lengthening a file.
     SetLen,
+    /// Syncing a file.
     Sync,
+    /// Syncing a folder.
     SyncFolder,
+    /// Giving a file another name.
     Rename,
+    /// Taking a name away.
     Remove,
+    /// Closing a file.
     Close,
 }
 
@@ -52,7 +70,12 @@ pub enum Call {
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
     /// It fails with this number, and so do all of its kind after it if `for_good`.
-    Fail { errno: i32, for_good: bool },
+    Fail {
+        /// The system's number of the error.
+        errno: i32,
+        /// Whether it goes on failing.
+        for_good: bool,
+    },
     /// It panics, as a call with a bug in it would.
     Panic,
     /// It writes a part: of `n` bytes `n / 2`, or one.
@@ -62,13 +85,16 @@ pub enum Fault {
 /// How everything stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
+    /// The process is gone.
     Kill,
+    /// The power is.
     Cut,
 }
 
 /// What is left of all files.
 pub type Remains = BTreeMap<PathBuf, Vec<u8>>;
 
+/// The disk. Copies of it are the same one.
 #[derive(Clone, Default)]
 pub struct Disk(Arc<Mutex<Inner>>);
 
@@ -83,6 +109,7 @@ impl Gate {
         drop(changed.wait_while(state.lock().unwrap(), |(_, held)| *held == 0).unwrap());
     }
 
+    /// Lets all syncs go on.
     pub fn open(&self) {
         let (state, changed) = &*self.0;
         state.lock().unwrap().0 = true;
@@ -122,7 +149,20 @@ struct Inner {
     unique: u64,
     /// Bytes that programs have read.
     read: u64,
-    remains: Option<Remains>,
+    left: Option<Left>,
+}
+
+/// What a power cut has left: the names, and the bytes of each file.
+#[derive(Clone)]
+struct Left {
+    names: BTreeMap<PathBuf, usize>,
+    bytes: BTreeMap<usize, Vec<u8>>,
+}
+
+impl Left {
+    fn remains(&self) -> Remains {
+        self.names.iter().map(|(name, id)| (name.clone(), self.bytes[id].clone())).collect()
+    }
 }
 
 impl Default for Random {
@@ -131,10 +171,31 @@ impl Default for Random {
     }
 }
 
+#[derive(Clone)]
 enum NameChange {
     Made(PathBuf, usize),
     Renamed(PathBuf, PathBuf, usize),
     Removed(PathBuf),
+}
+
+impl NameChange {
+    fn paths(&self) -> Vec<&Path> {
+        match self {
+            NameChange::Made(path, _) | NameChange::Removed(path) => vec![path],
+            NameChange::Renamed(from, to, _) => vec![from, to],
+        }
+    }
+
+    fn make(&self, names: &mut BTreeMap<PathBuf, usize>) {
+        match self {
+            NameChange::Made(path, id) => drop(names.insert(path.clone(), *id)),
+            NameChange::Renamed(from, to, id) => {
+                names.remove(from);
+                names.insert(to.clone(), *id);
+            }
+            NameChange::Removed(path) => drop(names.remove(path)),
+        }
+    }
 }
 
 impl Disk {
@@ -199,22 +260,39 @@ impl Disk {
 
     /// What a power cut left, if it came.
     pub fn remains(&self) -> Option<Remains> {
-        self.lock().remains.clone()
+        self.lock().left.as_ref().map(Left::remains)
     }
 
     /// What a power cut leaves that comes now.
     pub fn cut(&self, random: Random) -> Remains {
         let mut inner = self.lock();
         inner.random = random;
-        inner.cut()
+        inner.cut().remains()
     }
 
+    /// The machine starts again with what the power cut has left: what comes now if none has come yet. Nothing fails any more.
+    pub fn next_start(&self) {
+        let mut guard = self.lock();
+        let inner = &mut *guard;
+        let Left { names, mut bytes } = inner.left.take().unwrap_or_else(|| inner.cut());
+        for (id, file) in inner.files.iter_mut().enumerate() {
+            let now = bytes.remove(&id).unwrap_or_default();
+            *file = Content { serial: file.serial, now: now.clone(), durable: now, ..Content::default() };
+        }
+        (inner.durable_names, inner.names) = (names.clone(), names);
+        inner.name_changes.clear();
+        drop(guard);
+        self.next_process();
+    }
+
+    /// The nth call of a kind from now on does this instead.
     pub fn inject(&self, call: Call, nth: u64, fault: Fault) {
         let mut inner = self.lock();
         inner.counts.clear();
         inner.faults.push((call, nth, fault));
     }
 
+    /// Lets time pass.
     pub fn advance(&self, time: Duration) {
         self.lock().clock += time;
     }
@@ -257,7 +335,7 @@ impl Inner {
             Some((step, stop)) if step <= self.steps => {
                 self.is_over = true;
                 if stop == Stop::Cut {
-                    self.remains = Some(self.cut());
+                    self.left = Some(self.cut());
                 }
                 Err(io::Error::other("the process is gone"))
             }
@@ -292,21 +370,45 @@ impl Inner {
         Ok(None)
     }
 
-    fn cut(&mut self) -> Remains {
+    fn cut(&mut self) -> Left {
         let mut names = self.durable_names.clone();
-        for change in &self.name_changes {
-            if self.random.one_in(2) {
-                continue;
-            }
-            match change {
-                NameChange::Made(path, id) => drop(names.insert(path.clone(), *id)),
-                NameChange::Renamed(from, to, id) => {
-                    names.remove(from);
-                    names.insert(to.clone(), *id);
-                }
-                NameChange::Removed(path) => drop(names.remove(path)),
+        let chosen: Vec<bool> = self.name_changes.iter().map(|_| !self.random.one_in(2)).collect();
+        for (change, is_made) in self.name_changes.iter().zip(with_those_before(&self.name_changes, chosen)) {
+            if is_made {
+                change.make(&mut names);
             }
         }
-        names.into_iter().map(|(name, id)| (name, self.files[id].after_a_cut(&mut self.random))).collect()
+        let mut bytes = BTreeMap::new();
+        for &id in names.values() {
+            bytes.entry(id).or_insert_with(|| self.files[id].after_a_cut(&mut self.random));
+        }
+        Left { names, bytes }
     }
+
+    /// The names in a folder become durable, and whatever has to be done before for that.
+    fn sync_names(&mut self, folder: &Path) {
+        let in_folder = |change: &NameChange| change.paths().iter().any(|path| path.parent() == Some(folder));
+        let chosen = self.name_changes.iter().map(in_folder).collect();
+        let is_durable = with_those_before(&self.name_changes, chosen);
+        let changes = std::mem::take(&mut self.name_changes);
+        for (change, is_durable) in changes.into_iter().zip(is_durable) {
+            if is_durable {
+                change.make(&mut self.durable_names);
+            } else {
+                self.name_changes.push(change);
+            }
+        }
+    }
+}
+
+/// Changes of one name reach the disk in their order: with those that are chosen come the ones before of the same names.
+fn with_those_before(changes: &[NameChange], mut chosen: Vec<bool>) -> Vec<bool> {
+    let mut names: BTreeSet<&Path> = BTreeSet::new();
+    for (change, is_chosen) in changes.iter().zip(&mut chosen).rev() {
+        *is_chosen |= change.paths().iter().any(|path| names.contains(path));
+        if *is_chosen {
+            names.extend(change.paths());
+        }
+    }
+    chosen
 }
