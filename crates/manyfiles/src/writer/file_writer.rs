@@ -25,7 +25,7 @@ mod traits;
 /// changes nothing.
 ///
 /// Dropped without [`close`](FileWriter::close), it does what `close` does as far as that goes, syncs included. Then it hands the
-/// file to a [`Closer`], where all errors that nobody has been told are kept: [`close::wait`] tells them.
+/// file to a [`Closer`], where all errors that nobody has been told are kept: [`close::wait`](crate::close::wait) tells them.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
