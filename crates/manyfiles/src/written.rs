@@ -1,6 +1,8 @@
 //! What the end of one file returns.
 
-/// What a [`close`](crate::writer::FileWriter::close) returns: all bytes are written, and the file is closed.
+/// What the `close` of one file returns: how many bytes it took. Which bytes count, and what is known of them, each
+/// `close` says: [`FileWriter::close`](crate::writer::FileWriter::close),
+/// [`TreeFile::close`](crate::tree::TreeFile::close), [`Appender::close`](crate::appender::Appender::close).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {

@@ -48,6 +48,32 @@ fn without_frames_the_file_is_the_records_one_behind_the_other() {
 }
 
 #[test]
+fn closing_says_how_many_bytes_this_appender_took_without_frames_and_whatever_the_files() {
+    for framed in [false, true] {
+        for capacity in [0, 100, 256 << 10] {
+            for rotate in [None, Some(1_000)] {
+                let (_temp, path) = place();
+                let mut options = Appender::options().framed(framed).capacity(capacity);
+                if let Some(bytes) = rotate {
+                    options = options.rotate_bytes(bytes);
+                }
+                // The second one goes on with a log that is there, and counts its own records alone.
+                for lengths in [&[7, 0, 5_000, 300, 99][..], &[1, 2_000], &[]] {
+                    let appender = options.clone().open(&path).unwrap();
+                    for &length in lengths {
+                        appender.append(&vec![b'-'; length]).unwrap();
+                    }
+                    let bytes = lengths.iter().sum::<usize>() as u64;
+                    let written = appender.close().unwrap();
+                    let story = format!("framed {framed}, capacity {capacity}, rotate {rotate:?}");
+                    assert_eq!((written.bytes, written.durable), (bytes, bytes), "{story}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn records_of_every_thread_are_whole_and_in_its_order_however_large_the_buffer() {
     for capacity in [0, 1, 100, 5_000, 256 << 10] {
         for rotate in [None, Some(4_000)] {

@@ -59,15 +59,15 @@ fn a_log_is_read_from_every_receipt_and_from_wherever_a_reader_stopped() {
         assert!(positions.windows(2).all(|pair| pair[0] < pair[1]));
         let mut all = Records::open(&path).unwrap();
         for (n, position) in positions.iter().enumerate() {
-            let mut from = Records::from(&path, *position).unwrap();
+            let mut from = Records::open_at(&path, *position).unwrap();
             assert_eq!(from.next().unwrap().unwrap(), record(n));
             assert_eq!(from.record_position(), Some(*position));
-            let resumed = Records::from(&path, all.position()).unwrap().next().unwrap().unwrap();
+            let resumed = Records::open_at(&path, all.position()).unwrap().next().unwrap().unwrap();
             assert_eq!(resumed, record(n));
             assert_eq!(all.next().unwrap().unwrap(), record(n));
             assert_eq!(all.record_position(), Some(*position));
         }
-        let at_the_end = Records::from(&path, all.position()).unwrap();
+        let at_the_end = Records::open_at(&path, all.position()).unwrap();
         assert_eq!(at_the_end.count(), 0);
     }
 }
@@ -102,7 +102,7 @@ fn positions_stay_when_an_unclean_end_makes_a_new_file() {
     let all: Vec<Vec<u8>> = Records::open(&path).unwrap().map(|record| record.unwrap()).collect();
     assert_eq!(all, (0..31).map(record).collect::<Vec<_>>());
     for (n, position) in positions.iter().enumerate() {
-        assert_eq!(Records::from(&path, *position).unwrap().next().unwrap().unwrap(), record(n), "{n}");
+        assert_eq!(Records::open_at(&path, *position).unwrap().next().unwrap().unwrap(), record(n), "{n}");
     }
 }
 
@@ -119,7 +119,7 @@ fn what_a_checkpoint_made_needless_goes_and_nothing_else() {
     for (n, position) in positions.iter().enumerate() {
         let before = files();
         assert_eq!(appender.remove_before(*position).unwrap(), before - files());
-        assert_eq!(Records::from(&path, *position).unwrap().next().unwrap().unwrap(), record(n));
+        assert_eq!(Records::open_at(&path, *position).unwrap().next().unwrap().unwrap(), record(n));
         let left: Vec<Vec<u8>> = Records::open(&path).unwrap().map(|record| record.unwrap()).collect();
         assert!(left.len() >= 60 - n && left.len() < 60 - n + 12, "{n}: {} are left", left.len());
         assert_eq!(left.last().unwrap(), &record(59));
@@ -149,19 +149,22 @@ fn a_position_behind_the_end_is_an_error_and_the_end_is_none() {
             let mut records = Records::open(&path).unwrap();
             assert_eq!(records.by_ref().map(Result::unwrap).count(), n + 1);
             ends.push(records.position());
-            assert!(Records::from(&path, records.position()).unwrap().next().is_none());
+            assert!(Records::open_at(&path, records.position()).unwrap().next().is_none());
         }
         let Position(end) = ends[39];
-        let behind = |at: u64| Records::from(&path, Position(at)).err().map(|error| error.kind());
+        let behind = |at: u64| Records::open_at(&path, Position(at)).err().map(|error| error.kind());
         for more in [1, 8, 500, 100_000, 1 << 40] {
             assert_eq!(behind(end + more), Some(std::io::ErrorKind::InvalidInput), "{more}");
         }
         log.close().unwrap();
-        assert!(Records::from(&path, Position(end)).unwrap().next().is_none());
+        assert!(Records::open_at(&path, Position(end)).unwrap().next().is_none());
         assert_eq!(behind(end + 500), Some(std::io::ErrorKind::InvalidInput));
         let log = options.open(&path).unwrap();
         log.append_durable(b"one more").unwrap();
-        assert_eq!(Records::from(&path, Position(end)).unwrap().map(Result::unwrap).collect::<Vec<_>>(), [b"one more"]);
+        assert_eq!(
+            Records::open_at(&path, Position(end)).unwrap().map(Result::unwrap).collect::<Vec<_>>(),
+            [b"one more"]
+        );
     }
 }
 
@@ -175,7 +178,7 @@ fn a_position_whose_file_is_gone_is_an_error() {
     }
     appender.close().unwrap();
     fs::remove_file(temp.path().join("log.000001")).unwrap();
-    assert_eq!(Records::from(&path, first).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(Records::open_at(&path, first).unwrap_err().kind(), ErrorKind::NotFound);
     assert!(Records::open(&path).unwrap().position() > Position(0));
 }
 
@@ -292,9 +295,9 @@ fn a_reader_whose_files_are_removed_is_told_which_positions_are_missing() {
     assert_eq!((error.kind(), missing.from), (ErrorKind::NotFound, behind));
     let to = missing.to.unwrap();
     let rest: Vec<Vec<u8>> = follow.by_ref().take(1).map(Result::unwrap).collect();
-    assert_eq!(Records::from(&path, to).unwrap().next().unwrap().unwrap(), rest[0]);
+    assert_eq!(Records::open_at(&path, to).unwrap().next().unwrap().unwrap(), rest[0]);
     // A position whose file is gone names where the log begins now.
-    let error = Records::from(&path, first).unwrap_err();
+    let error = Records::open_at(&path, first).unwrap_err();
     let missing: Missing = error.missing().unwrap();
     assert_eq!((missing.from, missing.to), (first, Some(to)));
 }

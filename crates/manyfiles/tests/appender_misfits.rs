@@ -112,7 +112,7 @@ fn mends(made: &Made, file: &Path, misfit: Misfit, by_opening: bool, left: &[Vec
     receipt.wait_durable().unwrap();
     appender.close().unwrap();
     assert_eq!(read(&made.path), [left, &[b"and on".to_vec()]].concat());
-    let from = Records::from(&made.path, receipt.position().unwrap()).unwrap();
+    let from = Records::open_at(&made.path, receipt.position().unwrap()).unwrap();
     assert_eq!(from.map(|record| record.unwrap()).collect::<Vec<_>>(), [b"and on"]);
 }
 
@@ -128,7 +128,7 @@ fn an_older_file_under_the_highest_number_is_refused_and_set_aside() {
                 let older = made.copy(of.min(made.last), made.last + gap);
                 all_refuse(&made, &older, Misfit::Older);
                 // A checkpoint in the log is still one.
-                let mut from = Records::from(&made.path, made.positions[38]).unwrap();
+                let mut from = Records::open_at(&made.path, made.positions[38]).unwrap();
                 assert_eq!(from.next().unwrap().unwrap(), record(38));
                 assert_eq!(from.next().unwrap().unwrap(), record(39));
                 let told = from.next().unwrap().unwrap_err();

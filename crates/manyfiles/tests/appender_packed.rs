@@ -73,7 +73,7 @@ fn compressed_files_are_read_checked_and_followed_as_plain_ones_are() {
     let all: Vec<Vec<u8>> = Records::open(&path).unwrap().map(Result::unwrap).collect();
     assert!(all.iter().enumerate().all(|(n, bytes)| *bytes == record(n)) && all.len() == 1_000);
     for n in (0..1_000).step_by(83) {
-        assert_eq!(Records::from(&path, positions[n]).unwrap().next().unwrap().unwrap(), record(n));
+        assert_eq!(Records::open_at(&path, positions[n]).unwrap().next().unwrap().unwrap(), record(n));
     }
     // Who was in the first file when it was compressed reads on.
     let mut follow = follow.unwrap_or_else(|| Records::open(&path).unwrap().follow());
@@ -86,8 +86,8 @@ fn compressed_files_are_read_checked_and_followed_as_plain_ones_are() {
     appender.append(b"and on").unwrap().wait_written().unwrap();
     assert_eq!(follow.next_within(HANGS).unwrap().unwrap(), b"and on");
     assert!(appender.remove_before(positions[500]).unwrap() > 0);
-    assert_eq!(Records::from(&path, positions[500]).unwrap().next().unwrap().unwrap(), record(500));
-    assert_eq!(Records::from(&path, positions[0]).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(Records::open_at(&path, positions[500]).unwrap().next().unwrap().unwrap(), record(500));
+    assert_eq!(Records::open_at(&path, positions[0]).unwrap_err().kind(), ErrorKind::NotFound);
     assert!(appender.take_upkeep_errors().is_empty());
     appender.close().unwrap();
 }

@@ -122,7 +122,7 @@ fn a_place_inside_of_a_record_is_not_called_damage() {
         let positions = make(options, &path);
         for at in 0..positions[RECORDS - 1].0 {
             let next = positions.iter().position(|position| position.0 >= at).unwrap();
-            let mut records = Records::from(&path, Position(at)).unwrap();
+            let mut records = Records::open_at(&path, Position(at)).unwrap();
             let mut first = records.next().unwrap();
             if let Err(error) = &first {
                 assert_eq!(error.kind(), ErrorKind::InvalidInput, "{at}: {error}");
@@ -142,7 +142,7 @@ fn damage_at_the_place_where_a_reader_begins_is_damage() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[96 + positions[20].0 as usize + 12] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let mut records = Records::from(&path, positions[20]).unwrap();
+    let mut records = Records::open_at(&path, positions[20]).unwrap();
     let damage = records.next().unwrap().unwrap_err();
     assert!(damage.io_error().get_ref().unwrap().is::<Damage>(), "{damage}");
     assert_eq!(records.next().unwrap().unwrap(), record(21));

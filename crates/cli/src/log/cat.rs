@@ -13,7 +13,7 @@ use crate::job::CannotBegin;
 pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
     let log = log_at(&args.log);
     let opened = match args.from {
-        Some(from) => Records::from(&log, Position(from)),
+        Some(from) => Records::open_at(&log, Position(from)),
         None => Records::open(&log),
     };
     let mut records = opened.map_err(|error| cannot_open(&args.log, &error))?;

@@ -19,7 +19,7 @@ pub fn tail(args: &Tail) -> Result<ExitCode, CannotBegin> {
     let stop = if args.follow { listen()? } else { Stop::default() };
     let log = log_at(&args.log);
     let opened = match args.from {
-        Some(from) => Records::from(&log, Position(from)),
+        Some(from) => Records::open_at(&log, Position(from)),
         None => Records::open_last(&log, args.records),
     };
     let mut records = opened.map_err(|error| cannot_open(&args.log, &error))?;

@@ -14,7 +14,7 @@ use super::repair::Repaired;
 use super::state::State;
 use super::storage::Storage;
 use crate::error::print_last_resort;
-use crate::{Error, Result};
+use crate::{Error, Result, Written};
 
 /// Appends records to one file from many threads; those who wait share syncs.
 ///
@@ -33,7 +33,8 @@ use crate::{Error, Result};
 ///         scope.spawn(move || appender.append_durable(format!("order of thread {thread}").as_bytes()));
 ///     }
 /// });
-/// appender.close()?;
+/// let written = appender.close()?;
+/// assert_eq!((written.bytes, written.durable), (8 * 17, 8 * 17));
 ///
 /// let records: Vec<Vec<u8>> = Records::open(&path)?.collect::<Result<_, _>>()?;
 /// assert_eq!(records.len(), 8);
@@ -130,7 +131,7 @@ impl Appender {
     /// // All changes before number 80 are where they belong.
     /// let checkpoint = receipts[80].position().expect("it is framed");
     /// assert!(wal.remove_before(checkpoint)? > 0);
-    /// assert_eq!(Records::from(&path, checkpoint)?.next().expect("there is one")?, b"change 80");
+    /// assert_eq!(Records::open_at(&path, checkpoint)?.next().expect("there is one")?, b"change 80");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn remove_before(&self, position: Position) -> Result<u64> {
@@ -139,8 +140,11 @@ impl Appender {
 
     /// Makes every record durable and closes the file. Receipts stay good.
     ///
+    /// Returns how many bytes the records have that this appender took, in whichever files, and all of them are
+    /// durable: [`bytes`](Written::bytes) and [`durable`](Written::durable) are the same number. Frames are not counted.
+    ///
     /// Fails with the first failure that there was, of this call or before it.
-    pub fn close(mut self) -> Result<()> {
+    pub fn close(mut self) -> Result<Written> {
         self.is_closed = true;
         let closed = self.group.close();
         print_last_resort(&self.group.upkeep.take_errors());
@@ -155,8 +159,9 @@ impl Appender {
     /// # async fn example(path: &std::path::Path) -> manyfiles::Result<()> {
     /// let appender = manyfiles::appender::Appender::open(path)?;
     /// appender.append(b"one line\n")?.await?;
-    /// appender.close_async().await
-    /// # }
+    /// let written = appender.close_async().await?;
+    /// assert_eq!(written.durable, 9);
+    /// # Ok(()) }
     /// ```
     pub fn close_async(self) -> Closing {
         Closing::begin(self)

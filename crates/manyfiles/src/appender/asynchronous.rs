@@ -190,26 +190,26 @@ fn work(group: &Group, goal: Goal, idle: Duration) {
 /// The future that [`Receipt::durable`] returns.
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is awaited"]
-pub struct Durable(Waiting);
+pub struct UntilDurable(Waiting);
 
 /// The future that [`Receipt::written`] returns.
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is awaited"]
-pub struct Written(Waiting);
+pub struct UntilWritten(Waiting);
 
-impl Durable {
-    pub(super) fn new(receipt: Receipt) -> Durable {
-        Durable(Waiting { receipt, goal: Goal::Durable, id: None })
+impl UntilDurable {
+    pub(super) fn new(receipt: Receipt) -> UntilDurable {
+        UntilDurable(Waiting { receipt, goal: Goal::Durable, id: None })
     }
 }
 
-impl Written {
-    pub(super) fn new(receipt: Receipt) -> Written {
-        Written(Waiting { receipt, goal: Goal::Written, id: None })
+impl UntilWritten {
+    pub(super) fn new(receipt: Receipt) -> UntilWritten {
+        UntilWritten(Waiting { receipt, goal: Goal::Written, id: None })
     }
 }
 
-impl Future for Durable {
+impl Future for UntilDurable {
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
@@ -217,7 +217,7 @@ impl Future for Durable {
     }
 }
 
-impl Future for Written {
+impl Future for UntilWritten {
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {

@@ -9,16 +9,16 @@ use std::task::{Context, Poll, Waker};
 use super::Appender;
 use super::asynchronous::wake;
 use super::sync::{Builder, Mutex, MutexGuard};
-use crate::Result;
 use crate::error::print_last_resort;
+use crate::{Result, Written};
 
-/// The future that [`Appender::close_async`] returns. It belongs to no runtime.
+/// The future that [`Appender::close_async`] returns, of what [`Appender::close`] returns. It belongs to no runtime.
 #[must_use = "its result says whether everything is durable"]
 pub struct Closing(Arc<Mutex<Shared>>);
 
 #[derive(Default)]
 struct Shared {
-    result: Option<Result<()>>,
+    result: Option<Result<Written>>,
     waker: Option<Waker>,
     /// Nobody asks for the result any more.
     is_dropped: bool,
@@ -70,9 +70,9 @@ fn print_untold(shared: &Shared, error: Option<crate::Error>) {
 }
 
 impl Future for Closing {
-    type Output = Result<()>;
+    type Output = Result<Written>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Written>> {
         // An executor's code, as is what drops it: without the lock.
         let waker = context.waker().clone();
         let mut shared = lock(&self.0);

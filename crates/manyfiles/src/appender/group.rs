@@ -21,7 +21,7 @@ use super::state::{Room, State, Taken};
 use super::storage::Storage;
 use super::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use super::upkeep::Upkeep;
-use crate::{Error, Operation, Result};
+use crate::{Error, Operation, Result, Written};
 
 /// What an appender and its receipts share.
 pub(super) struct Group {
@@ -347,13 +347,14 @@ impl Group {
 
     // The end.
 
-    /// Makes all durable and closes the file, after which there is nothing to wait for.
-    pub(super) fn close(&self) -> Result<()> {
+    /// Makes all durable and closes the file, after which there is nothing to wait for. Nobody appends any more.
+    pub(super) fn close(&self) -> Result<Written> {
         let synced = self.wait_durable(self.appended());
         let mut state = self.lock();
         state.is_closing = true;
         self.timer.notify_all();
         let has_records = state.progress.appended() > 0;
+        let bytes = state.progress.appended_bytes();
         let (salt, end) = state.closing();
         drop(state);
         // While the log is this appender's.
@@ -365,7 +366,9 @@ impl Group {
             Err(_) => files.abandon(),
         };
         drop(files);
-        synced.and(closed).inspect_err(|error| self.fail(error.clone()))
+        synced.and(closed).inspect_err(|error| self.fail(error.clone()))?;
+        // A failure has ended this call: all records are durable.
+        Ok(Written { bytes, durable: bytes })
     }
 }
 

@@ -72,7 +72,7 @@ mod writing;
 mod tests;
 
 pub use appender::{Appender, Recovery};
-pub use asynchronous::{Durable, Written};
+pub use asynchronous::{UntilDurable, UntilWritten};
 pub use check::{FileEnd, FileReport, Report, check, check_with};
 pub use closing::Closing;
 pub use ending::Misfit;

@@ -17,6 +17,8 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Progress {
     appended: u64,
+    /// Bytes of all appended records, without frames.
+    appended_bytes: u64,
     written: u64,
     durable: u64,
     /// How far the file that is written to has come.
@@ -46,6 +48,7 @@ impl Progress {
         let place = Place { file: 0, offset: end };
         Progress {
             appended: 0,
+            appended_bytes: 0,
             written: 0,
             durable: 0,
             written_place: place,
@@ -85,9 +88,15 @@ impl Progress {
         self.durable_place != self.written_place
     }
 
-    /// Another record: its number.
-    pub(super) fn appends(&mut self) -> u64 {
+    /// Bytes of all appended records, without frames.
+    pub(super) fn appended_bytes(&self) -> u64 {
+        self.appended_bytes
+    }
+
+    /// Another record of this length: its number.
+    pub(super) fn appends(&mut self, length: usize) -> u64 {
         self.appended += 1;
+        self.appended_bytes += length as u64;
         self.appended
     }
 
@@ -162,7 +171,7 @@ mod tests {
     fn three_records() -> Progress {
         let mut progress = Progress::new(0);
         for _ in 0..3 {
-            progress.appends();
+            progress.appends(10);
         }
         progress.wrote(1, 10);
         progress.synced(progress.covered());

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
 
-use super::asynchronous::{Durable, Written};
+use super::asynchronous::{UntilDurable, UntilWritten};
 use super::group::Group;
 use crate::Result;
 
@@ -82,8 +82,8 @@ impl Receipt {
     ///
     /// A thread is started to wait on behalf of the tasks, and ends when none has come for a while. (If none can be
     /// started, the future blocks.) Dropping the future leaves the record on its way.
-    pub fn written(&self) -> Written {
-        Written::new(self.clone())
+    pub fn written(&self) -> UntilWritten {
+        UntilWritten::new(self.clone())
     }
 
     /// [`wait_durable`](Receipt::wait_durable) for tasks. Awaiting the receipt itself does the same. See
@@ -96,12 +96,12 @@ impl Receipt {
     /// appender.append(b"and another\n")?.await?;
     /// # Ok(()) }
     /// ```
-    pub fn durable(&self) -> Durable {
-        Durable::new(self.clone())
+    pub fn durable(&self) -> UntilDurable {
+        UntilDurable::new(self.clone())
     }
 
-    /// Where the record begins in the log: [`Records::from`](super::Records::from) reads from there. `None` without
-    /// [framing](super::Options::framed).
+    /// Where the record begins in the log: [`Records::open_at`](super::Records::open_at) reads from there. `None`
+    /// without [framing](super::Options::framed).
     pub fn position(&self) -> Option<Position> {
         self.position
     }
@@ -120,10 +120,10 @@ impl Receipt {
 
 impl IntoFuture for Receipt {
     type Output = Result<()>;
-    type IntoFuture = Durable;
+    type IntoFuture = UntilDurable;
 
-    fn into_future(self) -> Durable {
-        Durable::new(self)
+    fn into_future(self) -> UntilDurable {
+        UntilDurable::new(self)
     }
 }
 

@@ -118,11 +118,11 @@ impl Records {
     /// appender.sync()?;
     /// let checkpoint = behind.position().expect("it is framed");
     ///
-    /// let mut records = Records::from(&path, checkpoint)?;
+    /// let mut records = Records::open_at(&path, checkpoint)?;
     /// assert_eq!(records.next().expect("there is one")?, b"behind it");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn from(path: impl AsRef<Path>, position: Position) -> Result<Records> {
+    pub fn open_at(path: impl AsRef<Path>, position: Position) -> Result<Records> {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), Some(position))
     }
 
@@ -198,7 +198,7 @@ impl Records {
         self.set_aside_bytes + self.current.as_ref().map_or(0, Current::set_aside)
     }
 
-    /// Where to read on behind the record that was returned last: the place for [`from`](Records::from) next time.
+    /// Where to read on behind the record that was returned last: the place for [`open_at`](Records::open_at) next time.
     pub fn position(&self) -> Position {
         Position(self.position)
     }

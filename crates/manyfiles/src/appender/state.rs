@@ -151,7 +151,7 @@ impl State {
         }
         let position = self.begin_record(record.len(), sum, options, now);
         self.batch.push(record);
-        Room::Taken(self.end_record(position))
+        Room::Taken(self.end_record(record.len(), position))
     }
 
     /// Adds what goes before a record of this length that its caller writes behind the batch.
@@ -163,7 +163,7 @@ impl State {
         now: impl FnOnce() -> Duration,
     ) -> Taken {
         let position = self.begin_record(length, sum, options, now);
-        self.end_record(position)
+        self.end_record(length, position)
     }
 
     /// Adds the frame, if there are frames. Returns where in the log the record begins.
@@ -185,8 +185,8 @@ impl State {
         position
     }
 
-    fn end_record(&mut self, position: Option<u64>) -> Taken {
-        let number = self.progress.appends();
+    fn end_record(&mut self, length: usize, position: Option<u64>) -> Taken {
+        let number = self.progress.appends(length);
         self.batch.ends_with(number);
         Taken { number, position }
     }

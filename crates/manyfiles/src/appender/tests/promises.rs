@@ -120,7 +120,9 @@ fn live(kind: (bool, bool), end: End, seed: u64) -> Vec<(State, bool)> {
         _ => buffer(&mut records),
     }
     match end {
-        End::Closed | End::ClosedAndCut => appender.close().unwrap(),
+        End::Closed | End::ClosedAndCut => {
+            appender.close().unwrap();
+        }
         _ => std::mem::forget(appender),
     }
     disk.next_process();

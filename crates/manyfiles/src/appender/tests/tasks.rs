@@ -150,7 +150,10 @@ fn closing_blocks_no_task_and_its_result_comes_when_all_is_durable() {
     gate.open();
     woken.recv_timeout(HANGS).expect("nobody wakes the task");
     match closing.as_mut().poll(&mut Context::from_waker(&waker)) {
-        Poll::Ready(result) => result.unwrap(),
+        Poll::Ready(result) => {
+            let written = result.unwrap();
+            assert_eq!((written.bytes, written.durable), (3, 3));
+        }
         Poll::Pending => panic!("it was woken for nothing"),
     }
     assert_eq!(receipt.state(), State::Durable);
