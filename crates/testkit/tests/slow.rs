@@ -161,7 +161,8 @@ fn what_is_held_goes_on_when_it_is_released_and_nothing_else_waits() {
     });
     assert_eq!(
         mount.log().unwrap(),
-        ["held flush /held", "flush /other", "rename /other", "flush /held"].map(String::from)
+        ["cut /held", "held flush /held", "cut /other", "flush /other", "rename /other", "flush /held"]
+            .map(String::from)
     );
 }
 

@@ -11,7 +11,8 @@
  *                   "fold": names that differ in the case of ASCII letters are one, and stay as they were first written;
  *                   "plain": paths are built for every call, and a removed file that is open lives on as .fuse_hidden…, as with
  *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone
- *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, and for each operation that is held
+ *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, for each cut to nothing, and for
+ *                   each operation that is held
  *
  * Operations: open (of what exists), create, read, write, flush (once per close(2), which waits for it), fsync, mkdir,
  * unlink (rmdir too), rename, link (symlink too), setattr (chmod, chown, truncate, utimens).
