@@ -33,9 +33,9 @@ impl CreateOptions {
         CreateOptions::default()
     }
 
-    /// Whether the file must not be there: if it is, the error's kind is [`AlreadyExists`](std::io::ErrorKind::AlreadyExists).
-    /// A backend gets this as the option `create_new` with the value `true`. One that does not know the option refuses it.
-    /// Default: no.
+    /// Whether the file must not be there. If it is, the error's kind is
+    /// [`AlreadyExists`](std::io::ErrorKind::AlreadyExists). A backend gets this as the option `create_new` with the value
+    /// `true`. A backend that does not know the option refuses it. Default: no.
     pub fn create_new(mut self, create_new: bool) -> CreateOptions {
         self.create_new = create_new;
         self
@@ -47,8 +47,8 @@ impl CreateOptions {
         self
     }
 
-    /// An option of the backend's own, by name: one of its [`option_names`](super::Backend::option_names). The backend judges
-    /// the value. No option may be given twice.
+    /// An option of the backend's own, by name: one of its [`option_names`](super::Backend::option_names). The backend
+    /// judges the value. No option may be given twice.
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> CreateOptions {
         self.set.push((name.into(), value.into()));
         self

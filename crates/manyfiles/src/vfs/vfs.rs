@@ -46,7 +46,8 @@ mod reading;
 /// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file returns the same
 /// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed, by the last of its names, or
 /// created anew. When others have put
-/// another file there, and somebody has been told, it counts for that file no more, and only [`wait`](Vfs::wait) and [`finish`](Vfs::finish) tell it again.
+/// another file there, and somebody has been told, it counts for that file no more: only [`wait`](Vfs::wait) and
+/// [`finish`](Vfs::finish) tell it again.
 /// Of the bytes since
 /// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were closed to
 /// make room are told the same way. Dropping the `Vfs` closes everything, and prints what nobody has been told to standard
@@ -127,8 +128,8 @@ impl Vfs {
     /// As [`create_writer`](Vfs::create_writer), with [options](CreateOptions).
     ///
     /// # Errors
-    /// `InvalidInput`, naming the option, for one that the backend does not know, and for a value that means nothing: the file is
-    /// as it was then.
+    /// `InvalidInput`, naming the option, for one that the backend does not know, and for a value that means nothing. Then the
+    /// file is as it was.
     pub fn create_writer_with(&self, uri: impl AsRef<OsStr>, options: &CreateOptions) -> Result<VfsWriter> {
         let place = self.place(Operation::Create, uri.as_ref())?;
         let backend = self.table.backend(&place);

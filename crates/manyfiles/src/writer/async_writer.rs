@@ -74,7 +74,8 @@ enum State {
 const PIECE: usize = 64 << 10;
 
 impl AsyncFileWriter {
-    /// The choices, to be followed by a call that opens: [`create_async`](Options::create_async) and the others that end so.
+    /// The choices, to be followed by a call that opens: [`create_async`](Options::create_async) or another one that ends
+    /// in `_async`.
     ///
     /// ```no_run
     /// # async fn open() -> manyfiles::Result<()> {
