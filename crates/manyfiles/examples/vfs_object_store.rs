@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use manyfiles::vfs::{Backend, Choices, Metadata, Output, Vfs};
+use manyfiles::vfs::{Backend, Choices, CreateOptions, Metadata, Output, Vfs};
 
 /// Buckets and their objects, by key.
 #[derive(Clone, Default)]
@@ -89,8 +89,8 @@ impl Backend for Store {
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
         let objects = self.objects();
         match objects.get(path) {
-            Some(object) => Ok(Metadata { is_folder: false, size: object.len() as u64 }),
-            None if objects.keys().any(|key| key.starts_with(path)) => Ok(Metadata { is_folder: true, size: 0 }),
+            Some(object) => Ok(Metadata::file(object.len() as u64)),
+            None if objects.keys().any(|key| key.starts_with(path)) => Ok(Metadata::folder()),
             None => Err(ErrorKind::NotFound.into()),
         }
     }
@@ -103,8 +103,8 @@ impl Backend for Store {
             let mut names = below.iter();
             let Some(name) = names.next() else { continue };
             let is_folder = names.next().is_some();
-            children
-                .insert(name.to_owned(), Metadata { is_folder, size: if is_folder { 0 } else { object.len() as u64 } });
+            let metadata = if is_folder { Metadata::folder() } else { Metadata::file(object.len() as u64) };
+            children.insert(name.to_owned(), metadata);
         }
         Ok(children.into_iter().collect())
     }
@@ -139,7 +139,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     vfs.flush("store://logs/today")?;
     println!("after it, it has {} bytes", vfs.size("store://logs/today")?);
 
-    let mut writer = vfs.create_writer("store://logs/archive/old", &[])?;
+    let mut writer = vfs.create_writer("store://logs/archive/old")?;
     writer.write_all(b"records of old")?;
     writer.close()?;
     for entry in vfs.list("store://logs/")? {
@@ -150,7 +150,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for refused in [
         vfs.write("store://logs/today", b"more"),
         vfs.write("store://nobucket", b""),
-        vfs.create_writer("store://logs/x", &[("storage_class", "cold")]).map(drop),
+        vfs.create_writer_with("store://logs/x", &CreateOptions::new().set("storage_class", "cold")).map(drop),
     ] {
         println!("{}", refused.expect_err("none of these can be done"));
     }
@@ -160,6 +160,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{}", vfs.write("store://logs/c", b"3").expect_err("there are two handles"));
     vfs.flush("store://logs/a")?;
     vfs.write("store://logs/c", b"3")?;
-    vfs.close()?;
+    vfs.finish()?;
     Ok(())
 }

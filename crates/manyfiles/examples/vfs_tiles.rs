@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let uri = |attribute: &str| format!("{}/{attribute}.tiles", array.trim_end_matches('/'));
     for attribute in ATTRIBUTES {
         // Begins anew what another run may have left.
-        vfs.create_writer(uri(attribute), &[])?.close()?;
+        vfs.create_writer(uri(attribute))?.close()?;
     }
 
     let start = Instant::now();
@@ -55,13 +55,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         let order = order.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         let index: Vec<u8> = order.iter().flat_map(|tile| tile.to_le_bytes()).collect();
-        let mut writer = vfs.create_writer(uri(name) + ".index", &[])?;
+        let mut writer = vfs.create_writer(uri(name) + ".index")?;
         writer.write_all(&index)?;
         writer.close()?;
         vfs.sync(uri(name))?;
         vfs.sync(uri(name) + ".index")?;
     }
-    vfs.close()?; // whatever did not arrive is named here, at the latest
+    vfs.wait()?; // whatever did not arrive is named here, at the latest
     let bytes = ATTRIBUTES.len() * tiles * CELLS * 8;
     println!(
         "{tiles} tiles of {} attributes, {} MB, durable in {:?}",

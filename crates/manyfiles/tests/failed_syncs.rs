@@ -52,14 +52,14 @@ fn a_vfs_never_calls_durable_what_follows_a_failed_sync_and_goes_on_in_a_copy() 
     let batch = SyncBatch::new();
     batch.add(fs::File::open(&path).unwrap(), &path);
     is_refused(batch.finish().unwrap_err().errors().iter().next().unwrap(), &path);
-    vfs.close().unwrap_err();
+    vfs.wait().unwrap_err();
 
     // What reads show goes into another file, which has no past.
     let shown = vfs.read(&path).unwrap();
     vfs.put(&path, &shown).unwrap();
     vfs.append(&path, &NEXT).unwrap();
     vfs.sync(&path).unwrap();
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     disk.remount();
     let found = fs::read(&path).unwrap();
     assert!(found == [&shown[..], &NEXT].concat(), "what was synced is there");

@@ -157,7 +157,7 @@ fn ask(vfs: &Vfs, root: &Path, call: &Call, fill: u8) -> Result<Answer, ErrorKin
     let answer = match call {
         Call::Write(name, len) => done(vfs.write(uri(name), &vec![fill; *len])),
         Call::Append(name, len) => done(vfs.append(uri(name), &vec![fill; *len])),
-        Call::Create(name, len) => vfs.create_writer(uri(name), &[]).and_then(|mut writer| {
+        Call::Create(name, len) => vfs.create_writer(uri(name)).and_then(|mut writer| {
             writer.write_all(&vec![fill; *len])?;
             writer.close().map(|_| Answer::Done)
         }),
@@ -190,7 +190,7 @@ fn ask(vfs: &Vfs, root: &Path, call: &Call, fill: u8) -> Result<Answer, ErrorKin
         }
         Call::Flush(name) => done(vfs.flush(uri(name))),
         Call::Sync(name) => done(vfs.sync(uri(name))),
-        Call::Close => vfs.close().map(|()| Answer::Done).map_err(|errors| errors.into_iter().next().unwrap()),
+        Call::Close => vfs.wait().map(|()| Answer::Done).map_err(|errors| errors.into_iter().next().unwrap()),
     };
     answer.map_err(|error| error.kind())
 }
@@ -227,7 +227,7 @@ fn check(calls: &[Call], handles: usize, buffer_memory: usize) {
             panic!("call {n}, {call:?}: expected {}, not {}", short(expected), short(actual));
         }
     }
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     same_trees(mine.path(), others.path());
 }
 
@@ -264,7 +264,7 @@ fn order_size_remove_and_rename_are_those_of_the_calls_by_whatever_spelling() {
         vfs.write(&two, b"new").unwrap();
         vfs.write(&one, b"er").unwrap();
         vfs.rename(&two, format!("{root}/real/d")).unwrap();
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         assert!(!Path::new(&one).exists(), "{two}");
         assert_eq!(fs::read(format!("{root}/real/d")).unwrap(), b"newer");
     }
@@ -327,7 +327,7 @@ fn a_failure_is_told_by_every_name_and_taken_note_of_by_any() {
     }
     vfs.flush(&names[1]).unwrap_err();
     names.iter().for_each(|name| vfs.write(name, b"4").unwrap());
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     assert_eq!(fs::read(&names[0]).unwrap(), b"begin 14444");
 }
 
@@ -365,7 +365,7 @@ fn names_that_differ_in_case_are_one_file_where_the_file_system_says_so() {
         vfs.write(format!("{folder}/name"), b"+").unwrap();
         vfs.rename(format!("{point}/folder"), format!("{point}/other")).unwrap();
         assert_eq!(vfs.size(format!("{point}/other/NAME")).unwrap(), 6);
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
     };
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
     assert!(run("umount", &[point]));

@@ -199,8 +199,8 @@ fn what_others_append_meanwhile_is_not_overwritten() {
             std::io::Write::write_all(&mut &writer, b"c").unwrap();
         }
     }
-    one.close().unwrap();
-    two.close().unwrap();
+    one.wait().unwrap();
+    two.wait().unwrap();
     let text = fs::read(&path).unwrap();
     let count = |wanted| text.iter().filter(|&&byte| byte == wanted).count();
     assert_eq!((count(b'a'), count(b'b'), count(b'c'), text.len()), (100, 100, 10, 210));
@@ -248,7 +248,7 @@ fn a_folder_removed_by_others_makes_errors_with_the_path_until_it_is_there_again
             assert_eq!(vfs.flush(&path).unwrap_err().kind(), ErrorKind::NotFound);
         }
         vfs.write(&path, b"5").unwrap();
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"5");
     }
 }
@@ -279,7 +279,7 @@ fn what_this_vfs_removes_renames_or_creates_is_known_to_the_next_write() {
         assert_eq!((vfs.read(&a).unwrap(), vfs.read(&b).unwrap()), (b"4".into(), b"3125".into()));
 
         twice(&a);
-        let mut writer = vfs.create_writer(&a, &[]).unwrap();
+        let mut writer = vfs.create_writer(&a).unwrap();
         assert_eq!(vfs.size(&a).unwrap(), 0);
         writer.write_all(b"writer").unwrap();
         vfs.write(&a, b"other ").unwrap();
@@ -336,7 +336,7 @@ fn somebody_s_own_writer_is_left_alone_by_a_removal() {
     let folder = temp.path().join("folder");
     let vfs = Vfs::new();
     vfs.create_folder(&folder).unwrap();
-    let mut writer = vfs.create_writer(folder.join("file"), &[]).unwrap();
+    let mut writer = vfs.create_writer(folder.join("file")).unwrap();
     writer.write_all(b"1").unwrap();
     assert_eq!(vfs.remove(&folder).unwrap_err().kind(), ErrorKind::DirectoryNotEmpty);
     writer.write_all(b"2").unwrap();
@@ -365,7 +365,7 @@ fn the_handle_used_longest_ago_makes_room() {
         #[cfg(target_os = "linux")]
         assert_eq!(handles_in(temp.path()), 3);
     }
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     assert!((4..100).all(|n| fs::read(path(n)).unwrap() == b"xy"));
 }
 
@@ -377,7 +377,7 @@ fn dropping_the_vfs_writes_and_closes_everything() {
     for n in 0..20 {
         written_twice(&vfs, &path(n));
     }
-    let mut writer = vfs.create_writer(path(20), &[]).unwrap();
+    let mut writer = vfs.create_writer(path(20)).unwrap();
     writer.write_all(b"12").unwrap();
     drop(vfs);
     // A writer outlives the Vfs that made it.

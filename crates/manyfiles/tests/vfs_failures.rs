@@ -2,10 +2,10 @@
 //! note; and no success comes after a failure.
 #![cfg(all(target_os = "linux", feature = "vfs"))]
 
-use std::io::ErrorKind;
 use std::path::Path;
 
-use manyfiles::vfs::Vfs;
+use manyfiles::vfs::{CreateOptions, Vfs};
+use manyfiles::writer::SyncPolicy;
 use manyfiles::{Error, Operation};
 use manyfiles_testkit::{Call, Disk, Need, Preload, Rule, nofile_limit, skip_unless};
 
@@ -60,7 +60,7 @@ fn a_failed_write_is_told_to_every_call_until_a_flush_has_returned_it() {
                 "list" => vfs.list(temp.path()).map(drop),
                 "sync" => vfs.sync(&path),
                 "flush" => vfs.flush(&path),
-                _ => vfs.close().map_err(|errors| {
+                _ => vfs.wait().map_err(|errors| {
                     assert_eq!(errors.len(), 1);
                     errors.into_iter().next().unwrap()
                 }),
@@ -82,7 +82,7 @@ fn a_failed_write_is_told_to_every_call_until_a_flush_has_returned_it() {
             }
             assert_eq!(std::fs::read(&path).unwrap(), b"1");
             vfs.write(&path, b"5").unwrap();
-            vfs.close().expect("told, and taken note of");
+            vfs.wait().expect("told, and taken note of");
             assert_eq!((std::fs::read(&path).unwrap(), std::fs::read(&other).unwrap()), (b"15".into(), b"fine".into()));
         }
     }
@@ -136,7 +136,7 @@ fn a_failure_while_another_file_needs_the_handle_stays_with_its_own_file() {
             is(&vfs.flush(&path).unwrap_err(), operation, &path, number);
             vfs.flush(&path).expect("told once");
             vfs.write(&path, b"4").unwrap();
-            vfs.close().unwrap();
+            vfs.wait().unwrap();
         }
     }
 }
@@ -162,13 +162,13 @@ fn a_failed_sync_is_never_followed_by_a_success() {
         // Taken note of, it can be written again; but what is in it counts as durable no more, by whatever handle.
         vfs.write(&path, b"2").unwrap();
         is(&vfs.sync(&path).unwrap_err(), Operation::Sync, &path, number);
-        vfs.close().unwrap_err();
+        vfs.wait().unwrap_err();
         is(&Vfs::new().sync(&path).unwrap_err(), Operation::Sync, &path, number);
         // A new file is another one.
-        vfs.create_writer(&path, &[("sync", "close")]).unwrap().close().unwrap();
+        vfs.create_writer_with(&path, &CreateOptions::new().sync(SyncPolicy::OnClose)).unwrap().close().unwrap();
         vfs.write(&path, b"3").unwrap();
         vfs.sync(&path).unwrap();
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"3");
     }
 }
@@ -188,20 +188,20 @@ fn a_failed_close_is_told_by_flush_and_by_close() {
         vfs.flush(path("flush", number)).unwrap();
         vfs.write(path("close", number), b"1").unwrap();
         vfs.write(temp.path().join(format!("fine{number}")), b"1").unwrap();
-        let writer = vfs.create_writer(path("writer", number), &[]).unwrap();
+        let writer = vfs.create_writer(path("writer", number)).unwrap();
         is(&writer.close().unwrap_err(), Operation::Close, &path("writer", number), number);
         let removed = path("removed", number);
         vfs.write(&removed, b"1").unwrap();
         vfs.remove(&removed).expect("what was wrong with a removed file is nobody's loss");
     }
-    let errors = vfs.close().unwrap_err();
+    let errors = vfs.wait().unwrap_err();
     assert_eq!(errors.len(), 3, "{errors:?}");
     for number in NUMBERS {
         let error = errors.iter().find(|error| error.path() == Some(&path("close", number))).unwrap();
         is(error, Operation::Close, &path("close", number), number);
     }
     assert!(errors.to_string().starts_with("3 failures; the first: cannot close "), "{errors}");
-    vfs.close().expect("told once");
+    vfs.finish().expect("told once");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_writer_that_fails_stays_failed_and_one_that_is_dropped_leaves_its_error_to_
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join(format!("file-{number}.txt"));
         let vfs = Vfs::new();
-        let mut writer = vfs.create_writer(&path, &[]).unwrap();
+        let mut writer = vfs.create_writer(&path).unwrap();
         writer.write_all(b"1").unwrap();
         is(&writer.flush().unwrap_err(), Operation::Write, &path, number);
         is(&writer.write_all(b"2").unwrap_err(), Operation::Write, &path, number);
@@ -224,11 +224,11 @@ fn a_writer_that_fails_stays_failed_and_one_that_is_dropped_leaves_its_error_to_
         is(&writer.close().unwrap_err(), Operation::Write, &path, number);
         vfs.flush(&path).expect("its owner was told");
 
-        let mut dropped = vfs.create_writer(&path, &[]).unwrap();
+        let mut dropped = vfs.create_writer(&path).unwrap();
         dropped.write_all(b"1").unwrap();
         drop(dropped);
         is(&vfs.write(&path, b"2").unwrap_err(), Operation::Write, &path, number);
-        let errors = vfs.close().unwrap_err();
+        let errors = vfs.wait().unwrap_err();
         assert_eq!(errors.len(), 1);
         is(errors.iter().next().unwrap(), Operation::Write, &path, number);
     }
@@ -243,9 +243,9 @@ fn errors_that_nobody_took_are_printed_when_the_vfs_goes_and_told_ones_are_not()
         let folder = Path::new(&folder);
         let vfs = Vfs::new();
         vfs.write(folder.join("told-5.txt"), b"1").unwrap_err();
-        let mut writer = vfs.create_writer(folder.join("writer-5.txt"), &[]).unwrap();
+        let mut writer = vfs.create_writer(folder.join("writer-5.txt")).unwrap();
         writer.write_all(b"1").unwrap();
-        let mut late = vfs.create_writer(folder.join("late-5.txt"), &[]).unwrap();
+        let mut late = vfs.create_writer(folder.join("late-5.txt")).unwrap();
         late.write_all(b"1").unwrap();
         drop(writer);
         drop(vfs);
@@ -285,11 +285,11 @@ fn with_64_descriptors_hundreds_of_files_are_written_in_turns() {
         // What opens a file of its own finds room as well, though all that is left is kept.
         for n in (0..300).step_by(50) {
             assert_eq!(vfs.read(path(n)).unwrap(), b"012");
-            vfs.create_writer(path(1_000), &[]).unwrap().close().unwrap();
+            vfs.create_writer(path(1_000)).unwrap().close().unwrap();
             vfs.sync(path(1_000)).unwrap();
             vfs.list(temp.path()).unwrap();
         }
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         assert!((0..300).all(|n| std::fs::read(path(n)).unwrap() == b"012"));
         // Where nothing is left to close, the system's own answer arrives.
         let hoard: Vec<_> = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect();
@@ -297,7 +297,7 @@ fn with_64_descriptors_hundreds_of_files_are_written_in_turns() {
         assert_eq!((error.raw_os_error(), error.operation()), (Some(libc::EMFILE), Operation::Open));
         drop(hoard);
         vfs.write(path(0), b"").expect("a file that could not be opened is not incomplete");
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         (0..300).for_each(|n| std::fs::remove_file(path(n)).unwrap());
     }
 }
@@ -320,64 +320,31 @@ fn a_full_disk_is_reported_and_what_is_there_has_no_gap() {
 }
 
 #[test]
-fn a_backend_that_panics_is_a_failure_of_that_file_and_of_no_other() {
-    use manyfiles::vfs::{Backend, Choices, Metadata, Output};
-    use std::io;
-
-    /// Panics when it writes what says so.
-    struct Fragile;
-    impl Output for Fragile {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-            assert!(!bytes.starts_with(b"panic"), "the other side is gone");
-            Ok(())
-        }
-        fn sync(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-        fn close(self: Box<Self>) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    impl Backend for Fragile {
-        fn append(&self, _: &Path) -> io::Result<Box<dyn Output>> {
-            Ok(Box::new(Fragile))
-        }
-        fn create(&self, _: &Path, _: &Choices<'_>) -> io::Result<Box<dyn Output>> {
-            Ok(Box::new(Fragile))
-        }
-        fn read_at(&self, _: &Path, _: u64, _: &mut [u8]) -> io::Result<usize> {
-            Ok(0)
-        }
-        fn metadata(&self, _: &Path) -> io::Result<Metadata> {
-            Ok(Metadata { is_folder: false, size: 0 })
-        }
-        fn list(&self, _: &Path) -> io::Result<Vec<(std::ffi::OsString, Metadata)>> {
-            Ok(Vec::new())
-        }
-        fn create_folder(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn remove(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-        fn sync(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let vfs = Vfs::options().handles(1).backend("fragile", Fragile).build();
-    vfs.write("fragile://a", b"fine").unwrap();
-    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| vfs.append("fragile://a", b"panic")));
-    assert!(panicked.is_err());
-    // Its handle is gone, so another file finds room; and it is not taken for complete.
-    vfs.write("fragile://b", b"fine").unwrap();
-    let error = vfs.write("fragile://a", b"more").unwrap_err();
-    assert_eq!((error.kind(), error.path()), (ErrorKind::Other, Some(Path::new("fragile://a"))));
-    assert!(error.to_string().contains("panicked"), "{error}");
-    assert_eq!(vfs.close().unwrap_err().len(), 1);
-    vfs.write("fragile://a", b"again").unwrap();
-    vfs.close().unwrap();
+fn the_end_says_what_is_left_and_a_wait_says_it_once() {
+    let temp = tempfile::tempdir().unwrap();
+    let (lost, fine) = (temp.path().join("gone/file"), temp.path().join("fine"));
+    let lose = |vfs: &Vfs| {
+        std::fs::create_dir(temp.path().join("gone")).unwrap();
+        vfs.write(&lost, b"1").unwrap();
+        vfs.write(&lost, b"2").unwrap(); // buffered
+        std::fs::rename(temp.path().join("gone"), temp.path().join("away")).unwrap();
+        std::fs::remove_dir_all(temp.path().join("away")).unwrap();
+    };
+    let vfs = Vfs::new();
+    lose(&vfs);
+    let errors = vfs.wait().unwrap_err();
+    assert_eq!(
+        errors.into_iter().map(|error| error.path().map(Path::to_owned)).collect::<Vec<_>>(),
+        [Some(lost.clone())]
+    );
+    vfs.wait().expect("told once");
+    vfs.write(&fine, b"on").unwrap();
+    lose(&vfs);
+    vfs.write(&fine, b" and on").unwrap();
+    let errors = vfs.finish().unwrap_err();
+    assert_eq!(
+        errors.into_iter().map(|error| error.path().map(Path::to_owned)).collect::<Vec<_>>(),
+        [Some(lost.clone())]
+    );
+    assert_eq!(std::fs::read(&fine).unwrap(), b"on and on");
 }

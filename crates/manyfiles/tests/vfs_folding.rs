@@ -6,7 +6,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use manyfiles::vfs::Vfs;
+use manyfiles::vfs::{CreateOptions, Vfs};
+use manyfiles::writer::SyncPolicy;
 
 /// A folder that folds case.
 struct Folding {
@@ -80,7 +81,7 @@ fn what_is_written_by_two_spellings_is_in_one_file_in_the_order_of_the_calls() {
     assert_eq!(listed[0].metadata.size, expected.len() as u64);
     vfs.sync(folding.path("notES")).unwrap();
     assert!(fs::read(folding.path("Notes")).unwrap() == expected);
-    vfs.close().unwrap();
+    vfs.finish().unwrap();
 }
 
 #[test]
@@ -112,11 +113,12 @@ fn another_spelling_is_put_copied_renamed_and_removed_as_the_file_that_it_is() {
     vfs.remove(folding.path("mOVED")).unwrap();
     vfs.write(folding.path("Moved"), b"new").unwrap();
     assert_eq!(vfs.read(folding.path("moved")).unwrap(), b"new");
-    let mut writer = vfs.create_writer(folding.path("MOVED"), &[("sync", "close")]).unwrap();
+    let mut writer =
+        vfs.create_writer_with(folding.path("MOVED"), &CreateOptions::new().sync(SyncPolicy::OnClose)).unwrap();
     writer.write_all(b"cut").unwrap();
     writer.close().unwrap();
     assert_eq!(vfs.read(folding.path("moved")).unwrap(), b"cut");
-    vfs.close().unwrap();
+    vfs.finish().unwrap();
 }
 
 #[test]
@@ -132,5 +134,5 @@ fn a_folder_is_the_same_by_another_spelling() {
     vfs.write(folding.path("other/Fragment/tile"), b" three").unwrap();
     vfs.remove_all(folding.path("OTHER")).unwrap();
     assert!(!vfs.exists(folding.path("Other")).unwrap());
-    vfs.close().unwrap();
+    vfs.finish().unwrap();
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use manyfiles::vfs::Vfs;
+use manyfiles::vfs::{CreateOptions, Vfs};
 use proptest::prelude::*;
 
 /// Few names, so that calls meet: files, folders, files in folders, names that lead through what may be a file.
@@ -205,8 +205,8 @@ fn ask(vfs: &Vfs, base: &str, call: &Call, fill: u8) -> Answered {
         Call::Write(name, len) => done(vfs.write(uri(name), &vec![fill; *len])),
         Call::Append(name, len) => done(vfs.append(uri(name), &vec![fill; *len])),
         Call::Create { name, pieces, create_new, close } => {
-            let options: &[_] = if *create_new { &[("create_new", "true")] } else { &[] };
-            vfs.create_writer(uri(name), options).and_then(|mut writer| {
+            let options = CreateOptions::new().create_new(*create_new);
+            vfs.create_writer_with(uri(name), &options).and_then(|mut writer| {
                 for piece in pieces {
                     writer.write_all(&vec![fill; *piece]).unwrap();
                 }
@@ -233,7 +233,7 @@ fn ask(vfs: &Vfs, base: &str, call: &Call, fill: u8) -> Answered {
         Call::Rename(from, to) => done(vfs.rename(uri(from), uri(to))),
         Call::Flush(name) => done(vfs.flush(uri(name))),
         Call::Sync(name) => done(vfs.sync(uri(name))),
-        Call::Close => vfs.close().map(|()| Answer::Done).map_err(|errors| errors.into_iter().next().unwrap()),
+        Call::Close => vfs.wait().map(|()| Answer::Done).map_err(|errors| errors.into_iter().next().unwrap()),
     };
     answer.map_err(|error| error.kind())
 }
@@ -257,7 +257,7 @@ fn check(calls: &[Call], handles: usize, buffer_memory: usize) {
             let (expected, actual) = (model.answer(call, fill), ask(&vfs, base, call, fill));
             assert!(expected == actual, "{place}: call {n}, {call:?}: {}", difference(&expected, &actual));
         }
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         for (path, bytes) in &model.0 {
             let uri = format!("{base}/{}", path.to_str().unwrap().replace('\\', "/"));
             match bytes {

@@ -4,7 +4,8 @@
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 
-use manyfiles::vfs::Vfs;
+use manyfiles::vfs::{CreateOptions, Vfs};
+use manyfiles::writer::SyncPolicy;
 use manyfiles::{Error, Operation};
 
 #[cfg(unix)]
@@ -15,7 +16,7 @@ fn every_call(vfs: &Vfs, uri: &OsStr) -> Vec<(&'static str, Operation, Result<()
     vec![
         ("write", Operation::Write, vfs.write(uri, b"x")),
         ("append", Operation::Write, vfs.append(uri, b"x")),
-        ("create_writer", Operation::Create, vfs.create_writer(uri, &[]).map(drop)),
+        ("create_writer", Operation::Create, vfs.create_writer(uri).map(drop)),
         ("read", Operation::Read, vfs.read(uri).map(drop)),
         ("read_at", Operation::Read, vfs.read_at(uri, 0, &mut [0]).map(drop)),
         ("size", Operation::Metadata, vfs.size(uri).map(drop)),
@@ -67,7 +68,7 @@ fn a_name_that_means_nothing_is_refused_by_every_call_and_the_error_says_why() {
             assert!(error.to_string().contains(complaint), "{call} of {uri:?}: {error}");
         }
     }
-    vfs.close().expect("nothing was opened");
+    vfs.finish().expect("nothing was opened");
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn a_folder_as_a_file_and_a_path_through_a_file() {
             for (call, result) in [
                 ("write", vfs.write(uri, b"x")),
                 ("append", vfs.append(uri, b"x")),
-                ("create_writer", vfs.create_writer(uri, &[]).map(drop)),
+                ("create_writer", vfs.create_writer(uri).map(drop)),
                 ("read", vfs.read(uri).map(drop)),
                 ("read_at", vfs.read_at(uri, 0, &mut [0]).map(drop)),
                 ("size", vfs.size(uri).map(drop)),
@@ -163,27 +164,32 @@ fn an_option_nobody_knows_is_an_error_that_names_it() {
     let file = file.to_str().unwrap();
     let vfs = Vfs::new();
     for (uri, options, complaint) in [
-        (file, &[("compress", "zstd")][..], r#"no option "compress" here; known: create_new, sync"#),
-        (file, &[("create_new", "true"), ("Sync", "close")], r#"no option "Sync""#),
-        (file, &[("", "")], r#"no option """#),
-        (file, &[("create_new", "yes")], r#""create_new" is true or false, not "yes""#),
-        (file, &[("sync", "always")], r#""sync" is never or close, not "always""#),
-        (file, &[("sync", "close"), ("sync", "close")], r#""sync" is given twice"#),
-        ("mem://file", &[("sync", "often")], r#""sync" is never or close, not "often""#),
+        (file, CreateOptions::new().set("compress", "zstd"), r#"no option "compress" here; known: create_new"#),
+        (file, CreateOptions::new().create_new(true).set("sync", "close"), r#"no option "sync""#),
+        (file, CreateOptions::new().set("", ""), r#"no option """#),
+        (file, CreateOptions::new().set("create_new", "yes"), r#""create_new" is true or false, not "yes""#),
+        (file, CreateOptions::new().create_new(true).set("create_new", "true"), r#""create_new" is given twice"#),
+        ("mem://file", CreateOptions::new().set("Create_new", "true"), r#"no option "Create_new""#),
     ] {
-        let error = vfs.create_writer(uri, options).unwrap_err();
+        let error = vfs.create_writer_with(uri, &options).unwrap_err();
         assert_eq!((error.kind(), error.operation()), (ErrorKind::InvalidInput, Operation::Create), "{error}");
         assert!(error.to_string().contains(complaint), "{error}");
         assert!(!vfs.exists(uri).unwrap(), "{uri} was made for nothing");
     }
     for uri in [file, "mem://file"] {
-        vfs.create_writer(uri, &[("create_new", "true")]).unwrap().close().unwrap();
-        let error = vfs.create_writer(uri, &[("create_new", "true")]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-        vfs.create_writer(uri, &[("create_new", "false")]).unwrap().close().unwrap();
+        let new = CreateOptions::new().create_new(true);
+        vfs.create_writer_with(uri, &new).unwrap().close().unwrap();
+        let by_name = CreateOptions::new().set("create_new", "true");
+        for options in [&new, &by_name] {
+            assert_eq!(vfs.create_writer_with(uri, options).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        }
+        vfs.create_writer_with(uri, &new.create_new(false)).unwrap().close().unwrap();
     }
-    vfs.create_writer(file, &[("sync", "close")]).unwrap().close().unwrap();
-    vfs.create_writer(file, &[("sync", "never")]).unwrap().close().unwrap();
+    for (policy, durable) in [(SyncPolicy::Never, 0), (SyncPolicy::OnClose, 3), (SyncPolicy::EveryBytes(2), 3)] {
+        let mut writer = vfs.create_writer_with(file, &CreateOptions::new().sync(policy)).unwrap();
+        writer.write_all(b"abc").unwrap();
+        assert_eq!(writer.close().unwrap().durable, durable, "{policy:?}");
+    }
 }
 
 #[test]
@@ -211,7 +217,7 @@ fn what_is_listed_can_be_read_by_the_name_that_was_listed() {
         };
         for name in names {
             let plain = if base.starts_with("file:") { format!("{folder}/{name}") } else { join(name) };
-            vfs.create_writer(&plain, &[]).unwrap().close().unwrap();
+            vfs.create_writer(&plain).unwrap().close().unwrap();
             vfs.write(&plain, name.as_bytes()).unwrap();
         }
         let listed: Vec<_> = vfs.list(&base).unwrap().into_iter().filter(|entry| !entry.metadata.is_folder).collect();
@@ -257,7 +263,7 @@ fn relative_paths_stay_where_the_vfs_was_made() {
     std::env::set_current_dir(elsewhere.path()).unwrap();
     vfs.write("./file", b"2").unwrap();
     assert_eq!(vfs.list(".").unwrap().len(), 1);
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     assert_eq!(std::fs::read(temp.path().join("file")).unwrap(), b"12");
     assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     // A folder that is gone is no reason not to make one.

@@ -242,7 +242,7 @@ fn what_was_wrong_with_the_old_file_is_not_wrong_with_the_new_one() {
     vfs.write(&path, b"+").unwrap();
     vfs.sync(&path).unwrap();
     vfs.flush(&path).unwrap();
-    vfs.close().unwrap();
+    vfs.finish().unwrap();
 }
 
 #[test]

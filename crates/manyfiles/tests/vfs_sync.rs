@@ -98,7 +98,7 @@ fn a_sync_follows_the_name_whatever_others_have_done() {
         vfs.sync(&path).unwrap();
         assert!(fs::read(&path).unwrap().starts_with(b"another"));
         vfs.read(&path).unwrap();
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
     }
 }
 
@@ -118,7 +118,7 @@ fn a_file_that_lives_on_by_another_name_is_no_failure_of_the_one_that_replaced_i
     vfs.write(&backup, b"-").unwrap();
     vfs.sync(&backup).unwrap();
     vfs.sync(&path).unwrap();
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     assert_eq!((&*fs::read(&path).unwrap(), &*fs::read(&backup).unwrap()), (&b"new+"[..], &b"old-"[..]));
 }
 
@@ -167,7 +167,7 @@ fn bytes_go_to_the_file_that_has_the_name_they_were_written_by_when_a_file_has_t
         vfs.write(&x, b"4").unwrap();
         vfs.write(&y, b"5").unwrap();
         vfs.write(&x, b"6").unwrap();
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         assert_eq!((&*read(&x), &*read(&y)), ("46", "1235"));
         // Two that change places.
         for path in [&x, &y] {
@@ -182,7 +182,7 @@ fn bytes_go_to_the_file_that_has_the_name_they_were_written_by_when_a_file_has_t
         sleep(pause);
         vfs.write(&y, b"Y").unwrap();
         vfs.write(&x, b"X").unwrap();
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         assert_eq!((&*read(&x), &*read(&y)), ("123578X", "4678Y"));
     }
 }

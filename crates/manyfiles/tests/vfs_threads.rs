@@ -68,7 +68,7 @@ fn two_vfs_and_a_writer_of_one_file_overwrite_nothing() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("log");
     let (one, two) = (Vfs::new(), Vfs::new());
-    let mut writer = one.create_writer(&path, &[]).unwrap();
+    let mut writer = one.create_writer(&path).unwrap();
     thread::scope(|scope| {
         for (thread, vfs) in [(0, &one), (1, &one), (2, &two)] {
             let path = &path;
@@ -85,8 +85,8 @@ fn two_vfs_and_a_writer_of_one_file_overwrite_nothing() {
             writer.close().unwrap();
         });
     });
-    one.close().unwrap();
-    two.close().unwrap();
+    one.wait().unwrap();
+    two.wait().unwrap();
     check_records(&std::fs::read(&path).unwrap(), 4, count(2_000));
 }
 
@@ -125,7 +125,7 @@ fn more_files_than_handles_from_many_threads() {
         done.store(true, Ordering::Relaxed);
         ended.into_iter().for_each(|ended| ended.unwrap());
     });
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     for file in 0..20 {
         check_records(&std::fs::read(uri(file)).unwrap(), 2, count(300));
     }

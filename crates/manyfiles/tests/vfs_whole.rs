@@ -43,7 +43,7 @@ fn whole_files_are_put_touched_and_copied() {
     let across = temp.path().join("across");
     assert_eq!(vfs.copy("mem://base/b", &across).unwrap(), 14);
     assert_eq!(fs::read(&across).unwrap(), b"first and more");
-    vfs.close().unwrap();
+    vfs.finish().unwrap();
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn whole_folders_are_listed_and_removed_and_links_are_not_gone_through() {
         assert_eq!(vfs.remove_all(base).unwrap_err().kind(), ErrorKind::NotFound);
     }
     assert_eq!(fs::read(outside.join("kept")).unwrap(), b"kept");
-    vfs.close().unwrap();
+    vfs.finish().unwrap();
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_file_that_is_read_in_pieces_stays_open_and_is_the_one_that_has_the_name() {
         assert_eq!(read(&path, 0), "x");
         assert!(handles_in(temp.path()) <= 2);
     }
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     assert_eq!(handles_in(temp.path()), 0);
 }
 
@@ -141,7 +141,7 @@ fn a_failed_sync_of_a_file_that_nobody_has_open_stays_with_the_file() {
     }
     vfs.append(&path, b"y").unwrap();
     assert_eq!(vfs.sync(&path).unwrap_err().raw_os_error(), Some(libc::EIO), "not durable before it is another file");
-    assert_eq!(vfs.close().unwrap_err().len(), 1);
+    assert_eq!(vfs.wait().unwrap_err().len(), 1);
     vfs.put(&path, b"whole").unwrap();
     vfs.sync(&path).unwrap();
 }

@@ -238,7 +238,7 @@ fn an_open_file_is_written_from_where_it_is() {
     let path = temp.path().join("file");
     let mut plain = File::create(&path).unwrap();
     plain.write_all(b"header").unwrap();
-    let mut file = FileWriter::file(plain, &path).unwrap();
+    let mut file = FileWriter::from_file(plain, &path).unwrap();
     assert_eq!(file.position(), 6);
     file.write_all(b", body").unwrap();
     file.close().unwrap();
@@ -372,7 +372,7 @@ fn anything_that_takes_bytes_can_be_written_to() {
         for size in [0, 3, 100] {
             let slow = Slow::default();
             let options = FileWriter::options().buffer_size(size).second_thread(second_thread);
-            let mut out = options.over(slow.clone()).unwrap();
+            let mut out = options.from_writer(slow.clone()).unwrap();
             for n in 0..100 {
                 writeln!(out, "line {n}").unwrap();
             }
@@ -389,7 +389,7 @@ fn anything_that_takes_bytes_can_be_written_to() {
             assert_eq!(slow.0.lock().unwrap().2, 2);
         }
     }
-    let refused = FileWriter::options().sync(SyncPolicy::OnClose).over(Vec::new()).unwrap_err();
+    let refused = FileWriter::options().sync(SyncPolicy::OnClose).from_writer(Vec::new()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
 }
 
@@ -405,7 +405,7 @@ fn a_writer_that_takes_nothing_is_an_error_and_not_an_endless_loop() {
         }
     }
     for second_thread in [false, true] {
-        let mut out = FileWriter::options().second_thread(second_thread).over(Full).unwrap();
+        let mut out = FileWriter::options().second_thread(second_thread).from_writer(Full).unwrap();
         out.write_all(b"x").unwrap();
         assert_eq!(out.flush().unwrap_err().kind(), ErrorKind::WriteZero);
         assert_eq!(out.close().unwrap_err().kind(), ErrorKind::WriteZero);
@@ -427,7 +427,7 @@ fn after_a_panic_of_what_is_written_to_nothing_is_written_twice() {
     for second_thread in [false, true] {
         let calls = Arc::new(Mutex::new(0));
         let options = FileWriter::options().buffer_size(10).second_thread(second_thread);
-        let mut out = options.over(Breaks(Arc::clone(&calls))).unwrap();
+        let mut out = options.from_writer(Breaks(Arc::clone(&calls))).unwrap();
         let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             out.write_all(b"0123456789012345678901234567890").and_then(|()| out.flush())
         }));
@@ -523,7 +523,7 @@ fn a_record_of_four_gibibytes_is_written_whole() {
     assert_eq!(null.close().unwrap().bytes, LEN as u64 + 6);
 
     let count = Arc::new(Mutex::new(0));
-    let mut out = FileWriter::over(Counts(Arc::clone(&count)));
+    let mut out = FileWriter::from_writer(Counts(Arc::clone(&count)));
     out.write_all(record).unwrap();
     assert_eq!(out.close().unwrap().bytes, LEN as u64);
     assert_eq!(*count.lock().unwrap(), LEN as u64);

@@ -46,7 +46,7 @@ fn a_file_can_be_cut_read_back_and_taken_while_it_is_written() {
     }
     appends.write_all(b"as before").unwrap();
     assert_eq!(appends.close().unwrap().bytes, 9);
-    let error = FileWriter::over(Vec::new()).into_file().unwrap_err();
+    let error = FileWriter::from_writer(Vec::new()).into_file().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
@@ -56,7 +56,7 @@ fn a_file_that_was_opened_to_append_is_appended_to() {
     let path = temp.path().join("log");
     fs::write(&path, "0123456789").unwrap();
     let file = File::options().append(true).open(&path).unwrap();
-    let mut writer = FileWriter::file(file, &path).unwrap();
+    let mut writer = FileWriter::from_file(file, &path).unwrap();
     assert_eq!(writer.write_at(b"AB", 2).unwrap_err().kind(), ErrorKind::Unsupported);
     writer.write_all(b"C").unwrap();
     writer.close().unwrap();
@@ -79,7 +79,7 @@ impl Write for Strange {
 
 #[test]
 fn more_bytes_taken_than_were_given_are_an_error() {
-    let mut writer = FileWriter::options().over(Strange("takes more")).unwrap();
+    let mut writer = FileWriter::options().from_writer(Strange("takes more")).unwrap();
     writer.write_all(b"four").unwrap();
     let error = writer.flush().unwrap_err();
     assert!(error.to_string().contains("more bytes"), "{error}");
@@ -91,7 +91,7 @@ fn more_bytes_taken_than_were_given_are_an_error() {
 fn a_writer_that_is_dropped_after_a_panic_says_that_its_bytes_are_not_known() {
     for drops in [false, true] {
         let closer = Arc::new(Closer::new());
-        let mut writer = FileWriter::options().closer(Arc::clone(&closer)).over(Strange("panics")).unwrap();
+        let mut writer = FileWriter::options().closer(Arc::clone(&closer)).from_writer(Strange("panics")).unwrap();
         writer.write_all(b"four").unwrap();
         assert!(catch_unwind(AssertUnwindSafe(|| writer.flush())).is_err());
         if drops {

@@ -19,6 +19,31 @@ fn runtimes() -> [Runtime; 2] {
 }
 
 #[test]
+fn every_way_of_opening_has_a_twin() {
+    let temp = tempfile::tempdir().unwrap();
+    for runtime in runtimes() {
+        let path = temp.path().join("file");
+        runtime.block_on(async {
+            let options = || AsyncFileWriter::options().buffer_size(10).sync(SyncPolicy::OnClose);
+            let write = async |mut file: AsyncFileWriter, bytes: &[u8]| {
+                file.write_all(bytes).await.unwrap();
+                file.close().await.unwrap().durable
+            };
+            assert_eq!(write(options().create_new_async(&path).await.unwrap(), b"long before").await, 11);
+            let there = options().create_new_async(&path).await.unwrap_err();
+            assert_eq!(there.kind(), std::io::ErrorKind::AlreadyExists);
+            write(options().create_async(&path).await.unwrap(), b"0123").await;
+            write(options().append_async(&path).await.unwrap(), b"4567").await;
+            write(options().open_at_async(&path, 2).await.unwrap(), b"xy").await;
+            assert_eq!(std::fs::read(&path).unwrap(), b"01xy4567");
+            let none = options().open_at_async(temp.path().join("none"), 0).await.unwrap_err();
+            assert_eq!(none.kind(), std::io::ErrorKind::NotFound);
+        });
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
 fn records_of_every_length_arrive_in_order() {
     let temp = tempfile::tempdir().unwrap();
     for runtime in runtimes() {
@@ -28,8 +53,7 @@ fn records_of_every_length_arrive_in_order() {
                     let path = temp.path().join("file");
                     let options = FileWriter::options().buffer_size(size).second_thread(second_thread).sync(policy);
                     let expected = runtime.block_on(async {
-                        let for_opening = path.clone();
-                        let mut file = AsyncFileWriter::opened(move || options.create(for_opening)).await.unwrap();
+                        let mut file = options.create_async(&path).await.unwrap();
                         let mut expected = Vec::new();
                         for len in (0..40).chain([1000, 4097, 70_000, 300_000]) {
                             let record = vec![len as u8; len];
@@ -109,7 +133,8 @@ impl Write for Failing {
 fn a_failure_is_told_by_a_later_call_and_by_every_one_after_it() {
     for runtime in runtimes() {
         runtime.block_on(async {
-            let mut file = AsyncFileWriter::from(FileWriter::options().buffer_size(10).over(Failing(0)).unwrap());
+            let mut file =
+                AsyncFileWriter::from(FileWriter::options().buffer_size(10).from_writer(Failing(0)).unwrap());
             let mut result = Ok(());
             for _ in 0..10 {
                 result = file.write_all(b"0123456").await;
@@ -123,7 +148,7 @@ fn a_failure_is_told_by_a_later_call_and_by_every_one_after_it() {
             assert_eq!(file.write_all(&[0; 100]).await.unwrap_err().raw_os_error(), Some(28));
             assert_eq!(file.close().await.unwrap_err().raw_os_error(), Some(28));
 
-            let mut file = AsyncFileWriter::from(FileWriter::options().buffer_size(0).over(Failing(1)).unwrap());
+            let mut file = AsyncFileWriter::from(FileWriter::options().buffer_size(0).from_writer(Failing(1)).unwrap());
             file.write_all(b"x").await.expect("handed over");
             assert_eq!(file.flush().await.unwrap_err().raw_os_error(), Some(28), "flush waits for it");
         });
@@ -175,7 +200,7 @@ fn no_worker_ever_writes_not_in_a_drop_either() {
     let threads = Arc::new(Mutex::new(Vec::new()));
     let slow = Slow(Arc::clone(&threads));
     runtime.block_on(async {
-        let mut file = AsyncFileWriter::from(FileWriter::options().buffer_size(100).over(slow).unwrap());
+        let mut file = AsyncFileWriter::from(FileWriter::options().buffer_size(100).from_writer(slow).unwrap());
         for _ in 0..10 {
             file.write_all(&[1; 60]).await.unwrap();
         }
@@ -228,7 +253,7 @@ fn the_error_of_a_future_that_is_given_up_is_kept_by_the_closer_once() {
             let closer = Arc::new(manyfiles::close::Closer::new());
             let (go, wait) = std::sync::mpsc::channel();
             let options = FileWriter::options().closer(Arc::clone(&closer));
-            let mut writer = AsyncFileWriter::from(options.buffer_size(4096).over(Late(wait)).unwrap());
+            let mut writer = AsyncFileWriter::from(options.buffer_size(4096).from_writer(Late(wait)).unwrap());
             runtime.block_on(async {
                 writer.write_all(b"never arrives").await.unwrap();
                 match what {

@@ -82,14 +82,14 @@ fn contest(
         timed(|| {
             let vfs = Vfs::new();
             (0..count).try_for_each(|_| vfs.write(&uri, black_box(tile)))?;
-            Ok(vfs.close()?)
+            Ok(vfs.finish()?)
         })
     };
     let writer = |folder: &Path| {
         fs::create_dir_all(folder)?;
         timed(|| {
             let vfs = Vfs::new();
-            let mut writer = vfs.create_writer(folder.join("array"), &[])?;
+            let mut writer = vfs.create_writer(folder.join("array"))?;
             (0..count).try_for_each(|_| writer.write_all(black_box(tile)))?;
             writer.close()?;
             Ok(())
@@ -141,7 +141,7 @@ fn many_paths(place: &Place, plan: Plan, book: &mut Book) {
         timed(|| {
             let vfs = Vfs::new();
             (0..TILES).try_for_each(|_| paths.iter().try_for_each(|path| vfs.write(path, black_box(tile))))?;
-            Ok(vfs.close()?)
+            Ok(vfs.finish()?)
         })
     };
     let open_each = |folder: &Path| {

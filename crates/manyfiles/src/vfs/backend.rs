@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::sys;
-use crate::writer::SyncPolicy;
 
 /// A place for files: the local ones, memory, an object store. Given to [`Options::backend`](super::Options::backend) with its
 /// scheme.
@@ -163,11 +162,24 @@ impl Identity {
 
 /// What is known of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Metadata {
     /// Whether it is a folder.
     pub is_folder: bool,
     /// Bytes in the file; 0 for a folder.
     pub size: u64,
+}
+
+impl Metadata {
+    /// A file of so many bytes.
+    pub const fn file(size: u64) -> Metadata {
+        Metadata { is_folder: false, size }
+    }
+
+    /// A folder.
+    pub const fn folder() -> Metadata {
+        Metadata { is_folder: true, size: 0 }
+    }
 }
 
 /// The options of one [`create`](Backend::create): names that the backend knows, each once, and values that it has to judge.
@@ -176,36 +188,20 @@ pub struct Choices<'a> {
     pairs: &'a [(&'a str, &'a str)],
 }
 
-/// The option that every backend has.
-const SYNC: &str = "sync";
-
 impl<'a> Choices<'a> {
     pub(super) fn checked(pairs: &'a [(&'a str, &'a str)], backend: &dyn Backend) -> io::Result<Choices<'a>> {
         let invalid = |message| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         let own = backend.option_names();
-        let known: Vec<&str> = own.iter().copied().chain((!own.contains(&SYNC)).then_some(SYNC)).collect();
         for (n, (name, _)) in pairs.iter().enumerate() {
-            if !known.contains(name) {
-                return invalid(format!("there is no option {name:?} here; known: {}", known.join(", ")));
+            if !own.contains(name) {
+                let known = if own.is_empty() { "none".to_owned() } else { own.join(", ") };
+                return invalid(format!("there is no option {name:?} here; known: {known}"));
             }
             if pairs[..n].iter().any(|(other, _)| other == name) {
                 return invalid(format!("the option {name:?} is given twice"));
             }
         }
         Ok(Choices { pairs })
-    }
-
-    /// What a writer does before it closes, unless the backend has such an option of its own.
-    pub(super) fn sync(&self, backend: &dyn Backend) -> io::Result<SyncPolicy> {
-        if backend.option_names().contains(&SYNC) {
-            return Ok(SyncPolicy::Never);
-        }
-        let chosen = self.parse(SYNC, "never or close", |value| match value {
-            "never" => Some(SyncPolicy::Never),
-            "close" => Some(SyncPolicy::OnClose),
-            _ => None,
-        })?;
-        Ok(chosen.unwrap_or_default())
     }
 
     /// The value given for `name`.

@@ -229,6 +229,5 @@ impl Backend for Files {
 }
 
 fn known(metadata: fs::Metadata) -> Metadata {
-    let is_folder = metadata.is_dir();
-    Metadata { is_folder, size: if is_folder { 0 } else { metadata.len() } }
+    if metadata.is_dir() { Metadata::folder() } else { Metadata::file(metadata.len()) }
 }

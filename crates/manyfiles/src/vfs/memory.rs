@@ -263,7 +263,7 @@ impl Backend for Memory {
 
 fn known(node: &Node) -> Metadata {
     match node {
-        Node::Folder => Metadata { is_folder: true, size: 0 },
-        Node::File(bytes) => Metadata { is_folder: false, size: lock(bytes).len() as u64 },
+        Node::Folder => Metadata::folder(),
+        Node::File(bytes) => Metadata::file(lock(bytes).len() as u64),
     }
 }

@@ -10,7 +10,7 @@
 //! - **Bounded.** So many handles are kept, and so much memory for what is buffered. The one used longest ago is closed to make
 //!   room. There is a lock for each file, and none across files is held while anything is written, opened or closed.
 //! - **No error is lost.** What fails later (a buffer written out to make room, a close) stays with its file: every call for
-//!   that file returns it until [`Vfs::flush`] has, or [`Vfs::close`].
+//!   that file returns it until [`Vfs::flush`] has, [`Vfs::wait`] or [`Vfs::finish`].
 //! - **Files change.** A kept handle notices that its file was removed, renamed or replaced; see [`Vfs`] for when.
 //! - **It takes nothing away from others.** Before something is removed or renamed, the handles that are kept below it and idle
 //!   are closed, as if each call had closed its own. A writer in use is left alone, and the operating system says what it says.
@@ -22,6 +22,7 @@
 
 mod backend;
 mod buffer;
+mod create_options;
 mod files;
 mod gate;
 mod index;
@@ -42,6 +43,7 @@ mod writer;
 mod tests;
 
 pub use backend::{Backend, Choices, Identity, Input, Metadata, Output};
+pub use create_options::CreateOptions;
 pub use options::Options;
 pub use vfs::{Entry, Vfs};
 pub use writer::VfsWriter;

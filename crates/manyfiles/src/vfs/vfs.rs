@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::backend::{Choices, Metadata};
 use super::place::Place;
 use super::table::{Change, Table, is_out_of_handles};
-use super::{Options, VfsWriter, uri};
+use super::{CreateOptions, Options, VfsWriter, uri};
 use crate::{Error, Errors, Operation, Result};
 
 mod folders;
@@ -29,7 +29,7 @@ mod reading;
 /// creates the file if it isn't there (not the folder). The first write of a file goes straight to it. If more follow they are
 /// *buffered*, in up to 256 KiB, and reach the file when the buffer is full, before a [`read`](Vfs::read), [`size`](Vfs::size),
 /// [`metadata`](Vfs::metadata) or [`list`](Vfs::list) of this `Vfs`, with [`flush`](Vfs::flush), [`sync`](Vfs::sync) or
-/// [`close`](Vfs::close), and when another file needs the handle. A write that comes 10 ms or more after the oldest buffered one
+/// [`wait`](Vfs::wait), and when another file needs the handle. A write that comes 10 ms or more after the oldest buffered one
 /// hands over what was there before it. So other programs see a file that is written all the time 10 ms late, and the last part of
 /// one that is left alone when it is flushed. A crash of the process loses what is buffered, a crash of the machine also
 /// what was not synced.
@@ -46,11 +46,12 @@ mod reading;
 /// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file returns the same
 /// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed, by the last of its names, or
 /// created anew. When others have put
-/// another file there, and somebody has been told, it counts for that file no more, and only [`close`](Vfs::close) tells it again.
+/// another file there, and somebody has been told, it counts for that file no more: only [`wait`](Vfs::wait) and
+/// [`finish`](Vfs::finish) tell it again.
 /// Of the bytes since
 /// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were closed to
 /// make room are told the same way. Dropping the `Vfs` closes everything, and prints what nobody has been told to standard
-/// error; call [`close`](Vfs::close) instead.
+/// error; call [`finish`](Vfs::finish) instead.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -119,17 +120,22 @@ impl Vfs {
     /// Creates a file, or cuts it to nothing if it is there, and returns what writes it: one handle with a buffer of its own,
     /// which is its owner's. Bytes go to the end of the file, so that two writers of one file mix but don't overwrite each other.
     ///
-    /// Options are pairs of name and value. For files: `create_new` (`true`: the file must not be there) and `sync` (`close`: what
-    /// [`VfsWriter::close`] has closed is durable, `never`); for `mem://`: `create_new`.
+    /// [`create_writer_with`](Vfs::create_writer_with) takes options.
+    pub fn create_writer(&self, uri: impl AsRef<OsStr>) -> Result<VfsWriter> {
+        self.create_writer_with(uri, &CreateOptions::new())
+    }
+
+    /// As [`create_writer`](Vfs::create_writer), with [options](CreateOptions).
     ///
     /// # Errors
-    /// `InvalidInput`, naming the option, for one that the backend does not know, and for a value that means nothing.
-    pub fn create_writer(&self, uri: impl AsRef<OsStr>, options: &[(&str, &str)]) -> Result<VfsWriter> {
+    /// `InvalidInput`, naming the option, for one that the backend does not know, and for a value that means nothing. Then the
+    /// file is as it was.
+    pub fn create_writer_with(&self, uri: impl AsRef<OsStr>, options: &CreateOptions) -> Result<VfsWriter> {
         let place = self.place(Operation::Create, uri.as_ref())?;
         let backend = self.table.backend(&place);
         let failed = |cause| self.error(&place, Operation::Create, cause);
-        let choices = Choices::checked(options, backend).map_err(failed)?;
-        let sync = choices.sync(backend).map_err(failed)?;
+        let pairs = options.pairs();
+        let choices = Choices::checked(&pairs, backend).map_err(failed)?;
         let created = self.table.exclusively(&place, || {
             let wrong = self.table.wrong_with(&place, Change::Emptied);
             let created = self.table.with_room(|| backend.create(&place.path, &choices));
@@ -138,7 +144,7 @@ impl Vfs {
             }
             created
         });
-        VfsWriter::new(Arc::clone(&self.table), place.clone(), created.map_err(failed)?, sync)
+        VfsWriter::new(Arc::clone(&self.table), place.clone(), created.map_err(failed)?, options.policy())
     }
 
     /// Gives a file this content, whole and durable: whenever anybody looks, this program or another, also after a crash of the
@@ -214,10 +220,21 @@ impl Vfs {
         self.table.close(&self.place(Operation::Write, uri.as_ref())?)
     }
 
-    /// [`flush`](Vfs::flush) for every file that was written before this call. The `Vfs` can be used on; whoever is done with
-    /// it calls this last.
-    pub fn close(&self) -> Result<(), Errors> {
+    /// [`flush`](Vfs::flush) for every file that was written before this call. The `Vfs` can be used on.
+    ///
+    /// # Errors
+    /// of every file that is not complete. They count as told: neither a later call nor the drop says them again.
+    pub fn wait(&self) -> Result<(), Errors> {
         Errors::check(self.table.close_all())
+    }
+
+    /// Ends the `Vfs`: [`wait`](Vfs::wait), and nothing can be written by it after that. Writers of
+    /// [`create_writer`](Vfs::create_writer) that are left stay usable.
+    ///
+    /// # Errors
+    /// as [`wait`](Vfs::wait).
+    pub fn finish(self) -> Result<(), Errors> {
+        self.wait()
     }
 
     fn place(&self, operation: Operation, uri: &OsStr) -> Result<Place> {

@@ -20,7 +20,7 @@ use crate::writer::{FileWriter, SyncPolicy, Written};
 /// use manyfiles::vfs::Vfs;
 ///
 /// let vfs = Vfs::new();
-/// let mut writer = vfs.create_writer("mem://tiles", &[("create_new", "true")])?;
+/// let mut writer = vfs.create_writer("mem://tiles")?;
 /// for tile in 0..100u8 {
 ///     writer.write_all(&[tile; 4096])?;
 /// }

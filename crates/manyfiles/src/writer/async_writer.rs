@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
-use super::{FileWriter, Written};
+use super::{FileWriter, Options, Written};
 use crate::close::{self, Closer};
 use crate::{Error, Operation, Result};
 
@@ -74,29 +74,33 @@ enum State {
 const PIECE: usize = 64 << 10;
 
 impl AsyncFileWriter {
+    /// The choices, to be followed by a call that opens: [`create_async`](Options::create_async) or another one that ends
+    /// in `_async`.
+    ///
+    /// ```no_run
+    /// # async fn open() -> manyfiles::Result<()> {
+    /// use manyfiles::writer::AsyncFileWriter;
+    ///
+    /// let tiles = AsyncFileWriter::options().preallocate(1 << 30).create_async("tiles").await?;
+    /// # tiles.close().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn options() -> Options {
+        Options::default()
+    }
+
     /// As [`FileWriter::create`].
     pub async fn create(path: impl AsRef<Path>) -> Result<AsyncFileWriter> {
-        let path = path.as_ref().to_path_buf();
-        AsyncFileWriter::opened(move || FileWriter::create(path)).await
+        AsyncFileWriter::options().create_async(path).await
     }
 
     /// As [`FileWriter::append`].
     pub async fn append(path: impl AsRef<Path>) -> Result<AsyncFileWriter> {
-        let path = path.as_ref().to_path_buf();
-        AsyncFileWriter::opened(move || FileWriter::append(path)).await
+        AsyncFileWriter::options().append_async(path).await
     }
 
-    /// A writer that `open` makes on a blocking thread: the way to use [`Options`](super::Options).
-    ///
-    /// ```no_run
-    /// # async fn open() -> manyfiles::Result<()> {
-    /// use manyfiles::writer::{AsyncFileWriter, FileWriter};
-    ///
-    /// let tiles = AsyncFileWriter::opened(|| FileWriter::options().preallocate(1 << 30).create("tiles")).await?;
-    /// # tiles.close().await?;
-    /// # Ok(()) }
-    /// ```
-    pub async fn opened(open: impl FnOnce() -> Result<FileWriter> + Send + 'static) -> Result<AsyncFileWriter> {
+    /// A writer that `open` makes on a blocking thread.
+    pub(super) async fn opened(open: impl FnOnce() -> Result<FileWriter> + Send + 'static) -> Result<AsyncFileWriter> {
         match blocking(open) {
             Ok(opening) => opening.await.map_err(gone)?.map(AsyncFileWriter::from),
             Err(open) => open().map(AsyncFileWriter::from),
@@ -256,7 +260,7 @@ impl AsyncFileWriter {
     }
 }
 
-/// A writer that was opened already. Opening may block: [`AsyncFileWriter::opened`] does it elsewhere.
+/// A writer that was opened already. Opening may block: [`Options::create_async`] and the like do it elsewhere.
 impl From<FileWriter> for AsyncFileWriter {
     fn from(writer: FileWriter) -> AsyncFileWriter {
         AsyncFileWriter { state: State::Here(Box::new(writer)) }

@@ -80,9 +80,9 @@ impl FileWriter {
         FileWriter::options().open_at(path, offset)
     }
 
-    /// [`Options::file`] with default options.
-    pub fn file(file: File, path: impl AsRef<Path>) -> Result<FileWriter> {
-        FileWriter::options().file(file, path)
+    /// [`Options::from_file`] with default options.
+    pub fn from_file(file: File, path: impl AsRef<Path>) -> Result<FileWriter> {
+        FileWriter::options().from_file(file, path)
     }
 
     /// The same buffer over anything that takes bytes: standard output, a socket, a compressor. [`flush`](FileWriter::flush)
@@ -98,15 +98,15 @@ impl FileWriter {
     /// use manyfiles::writer::FileWriter;
     /// use std::io::Write;
     ///
-    /// let mut out = FileWriter::over(std::io::stdout());
+    /// let mut out = FileWriter::from_writer(std::io::stdout());
     /// for n in 0..1000 {
     ///     writeln!(out, "{n}")?;
     /// }
     /// out.close()?; // a closed pipe, a full disk behind `>`: an error, not a panic
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn over(writer: impl Write + Send + 'static) -> FileWriter {
-        FileWriter::options().over(writer).expect("default options ask for no sync")
+    pub fn from_writer(writer: impl Write + Send + 'static) -> FileWriter {
+        FileWriter::options().from_writer(writer).expect("default options ask for no sync")
     }
 
     pub(crate) fn new(
@@ -154,7 +154,7 @@ impl FileWriter {
     /// made durable as well, the first time.
     ///
     /// # Errors
-    /// `Unsupported` [over](FileWriter::over) something that is no file, and nothing happens.
+    /// `Unsupported` in a writer [over something that is no file](FileWriter::from_writer), and nothing happens.
     pub fn sync(&mut self) -> Result<()> {
         if !self.can_sync {
             return Err(Error::without_path(Operation::Sync, super::not_a_file()));

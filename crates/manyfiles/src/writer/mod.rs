@@ -20,6 +20,8 @@
 #![deny(unsafe_code)]
 
 #[cfg(feature = "tokio")]
+mod async_options;
+#[cfg(feature = "tokio")]
 mod async_writer;
 mod buffer;
 mod file_writer;

@@ -12,8 +12,8 @@ use crate::close::Closer;
 use crate::{Error, Operation, Result, sys};
 
 /// Options of a [`FileWriter`]. The last call opens the file: [`create`](Options::create), [`create_new`](Options::create_new),
-/// [`append`](Options::append), [`open_at`](Options::open_at), or takes what is open already: [`file`](Options::file),
-/// [`over`](Options::over).
+/// [`append`](Options::append), [`open_at`](Options::open_at), or takes what is open already: [`from_file`](Options::from_file),
+/// [`from_writer`](Options::from_writer).
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -160,7 +160,7 @@ impl Options {
 
     /// Writes to a file that is open, from its position on; at the end of one that was opened to append, as
     /// [`append`](Options::append) does. `path` is for errors.
-    pub fn file(self, mut file: File, path: impl AsRef<Path>) -> Result<FileWriter> {
+    pub fn from_file(self, mut file: File, path: impl AsRef<Path>) -> Result<FileWriter> {
         let path = path.as_ref();
         let failed = |cause| Error::new(Operation::Open, path, cause);
         // What has no position has no offsets either.
@@ -174,9 +174,9 @@ impl Options {
         self.build(Target::file(kind, path.into(), false), offset)
     }
 
-    /// Writes to anything that takes bytes; see [`FileWriter::over`]. A policy other than [`SyncPolicy::Never`] is an error:
+    /// Writes to anything that takes bytes; see [`FileWriter::from_writer`]. A policy other than [`SyncPolicy::Never`] is an error:
     /// nothing can be said about where such bytes end up.
-    pub fn over(self, writer: impl Write + Send + 'static) -> Result<FileWriter> {
+    pub fn from_writer(self, writer: impl Write + Send + 'static) -> Result<FileWriter> {
         if self.policy != SyncPolicy::Never {
             return Err(Error::without_path(Operation::Sync, super::not_a_file()));
         }

@@ -50,7 +50,7 @@ fn a_file_that_loses_one_of_its_names_keeps_its_failure() {
             assert_eq!(told.unwrap_err().raw_os_error(), Some(28), "{call}");
         }
         vfs.write(root.join("b"), b"fifth").unwrap();
-        vfs.close().unwrap();
+        vfs.wait().unwrap();
         drop(inside);
     }
 }
@@ -64,7 +64,7 @@ fn a_file_without_other_names_takes_its_failure_along() {
     disk.inject(Call::Write, 1, FULL);
     vfs.remove(root.join("a")).unwrap();
     assert_eq!(disk.failed(), 1);
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     drop(inside);
 }
 
@@ -79,7 +79,7 @@ fn what_failed_by_two_names_is_taken_note_of_once() {
     assert_eq!(vfs.flush(root.join("b")).unwrap_err().raw_os_error(), Some(5));
     vfs.flush(root.join("b")).unwrap();
     vfs.flush(root.join("a")).unwrap();
-    vfs.close().unwrap();
+    vfs.wait().unwrap();
     drop(inside);
 }
 

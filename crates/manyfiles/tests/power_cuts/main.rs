@@ -126,7 +126,7 @@ fn one_life(disk: &Disk, promises: &mut Promises, random: &mut Random, pieces: &
     };
     let most = 5 + program.random.below(40);
     let goes_on = (0..most).all(|_| program.step());
-    let closed = program.vfs.close();
+    let closed = program.vfs.wait();
     let Program { vfs, disk, mut told, story, in_hand, closer, forgave, .. } = program;
     if let Err(errors) = closed {
         told.extend(errors);
@@ -134,7 +134,7 @@ fn one_life(disk: &Disk, promises: &mut Promises, random: &mut Random, pieces: &
     let are_injected = |error: &manyfiles::Error| error.raw_os_error().is_some_and(|number| [5, 28].contains(&number));
     let is_told = told.iter().any(are_injected) || forgave || disk.failed() == failed || disk.is_over();
     assert!(is_told, "{story}: nobody was told");
-    assert!(vfs.close().is_ok() || disk.is_over(), "{story}: told again");
+    assert!(vfs.wait().is_ok() || disk.is_over(), "{story}: told again");
     // What has no name any more is nobody's loss.
     let ids: BTreeSet<_> = disk.all_names().into_iter().map(|(_, id)| id).collect();
     for id in ids.into_iter().filter(|id| goes_on || !in_hand.contains(id)) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use manyfiles::close::Closer;
-use manyfiles::vfs::Vfs;
+use manyfiles::vfs::{CreateOptions, Vfs};
 use manyfiles::writer::{FileWriter, SyncPolicy};
 use manyfiles::{Error, Operation};
 use manyfiles_testkit::model::{Disk, FileId, Random};
@@ -426,9 +426,10 @@ impl Program<'_> {
             self.in_hand.push(id);
             self.promises.will_change(id, 0, usize::MAX, true);
         }
-        let sync = if syncs { "close" } else { "never" };
+        let policy = if syncs { SyncPolicy::OnClose } else { SyncPolicy::Never };
+        let options = CreateOptions::new().sync(policy);
         let mut written = 0;
-        let created = self.vfs.create_writer(&name.path, &[("sync", sync)]).and_then(|mut writer| {
+        let created = self.vfs.create_writer_with(&name.path, &options).and_then(|mut writer| {
             for piece in &pieces {
                 writer.write_all(piece)?;
                 written += 1;

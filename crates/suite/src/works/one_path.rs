@@ -51,7 +51,7 @@ fn contest(work: &Work, session: &Session<'_>, count: usize, len: usize) {
         timed(|| {
             let vfs = Vfs::new();
             writes.each(|tile| Ok(vfs.write(&path, tile)?))?;
-            Ok(vfs.close()?)
+            Ok(vfs.finish()?)
         })
     };
     let writer = |folder: &Path| -> Result<Sample> {

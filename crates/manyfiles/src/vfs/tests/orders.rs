@@ -78,7 +78,7 @@ impl Backend for Model {
     }
 
     fn metadata(&self, _path: &Path) -> io::Result<Metadata> {
-        Ok(Metadata { is_folder: false, size: 0 })
+        Ok(Metadata::file(0))
     }
 
     fn list(&self, _path: &Path) -> io::Result<Vec<(OsString, Metadata)>> {

@@ -46,8 +46,8 @@ impl FileWriter {
     /// nothing. Whoever has it closes it.
     ///
     /// # Errors
-    /// of writing and syncing: the file is closed then. `Unsupported` [over](FileWriter::over) something that is no file, which
-    /// is then dropped.
+    /// of writing and syncing: the file is closed then. `Unsupported` in a writer [over something that is no
+    /// file](FileWriter::from_writer), which is then dropped.
     pub fn into_file(mut self) -> Result<File> {
         self.finish()?;
         let file = self.core.take_target().and_then(Target::into_file);
