@@ -133,7 +133,10 @@ fn a_folder_is_settled_with_all_below_and_nothing_beside_it() {
     }
     let entries: io::Result<Vec<_>> = fs::read_dir(path("folder")).unwrap().collect();
     assert_eq!(entries.unwrap().len(), 2);
-    assert!(!is_open(&path("folder/file")) && !is_open(&path("folder/below/file")));
+    assert!(!is_open(&path("folder/file")));
+    assert!(is_open(&path("folder/below/file")), "no entry of the folder itself");
+    fs::rename(path("folder"), path("moved")).unwrap();
+    assert!(!is_open(&path("moved/below/file")));
     assert!(is_open(&path("folder2")), "it is beside the folder");
     close::wait().unwrap();
 }
