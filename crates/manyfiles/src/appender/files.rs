@@ -225,7 +225,8 @@ impl Files {
     }
 
     /// Removes the files that end before a position of the log.
-    pub(super) fn remove_before(&self, position: u64) -> Result<u64> {
+    /// `first_left` becomes the number behind that of the last file removed.
+    pub(super) fn remove_before(&self, position: u64, first_left: &mut u64) -> Result<u64> {
         if !self.framed {
             let cause = io::Error::new(io::ErrorKind::InvalidInput, "without frames a log has no positions");
             return Err(self.error(Operation::Remove, cause));
@@ -238,6 +239,7 @@ impl Files {
                 break;
             }
             self.series.remove(&*self.storage, pair[0])?;
+            *first_left = pair[1];
             removed += 1;
         }
         Ok(removed)

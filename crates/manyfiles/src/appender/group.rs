@@ -127,8 +127,8 @@ impl Group {
 
     /// Removes the files that end before a position of the log.
     pub(super) fn remove_before(&self, position: u64) -> Result<u64> {
-        let _names = self.upkeep.lock_names();
-        self.with_files(|files| files.remove_before(position))
+        let mut first_left = self.upkeep.lock_names();
+        self.with_files(|files| files.remove_before(position, &mut first_left))
     }
 
     /// How many records there are.

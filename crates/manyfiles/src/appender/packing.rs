@@ -253,9 +253,9 @@ impl Upkeep {
     }
 
     fn remove_plain(&self, file: &dyn StoredFile, number: u64) -> Result<()> {
-        let _names = self.lock_names();
+        let first_left = self.lock_names();
         let path = self.series.path(number);
-        if !file.is_at(&path).map_err(|cause| Error::new(Operation::Metadata, &*path, cause))? {
+        if number < *first_left || !file.is_at(&path).map_err(|cause| Error::new(Operation::Metadata, &*path, cause))? {
             return Ok(()); // removed meanwhile, because no more files are kept
         }
         self.series.sync_folder(&*self.storage)?;
@@ -264,9 +264,9 @@ impl Upkeep {
 
     /// The compressed file is in the log, and then the plain one is not. Returns false if that was removed meanwhile.
     fn take_place(&self, file: &dyn StoredFile, temporary: &Path, number: u64, over: There) -> Result<bool> {
-        let _names = self.lock_names();
+        let first_left = self.lock_names();
         let (path, packed) = (self.series.path(number), self.series.packed_path(number));
-        if !file.is_at(&path).map_err(|cause| Error::new(Operation::Metadata, &*path, cause))? {
+        if number < *first_left || !file.is_at(&path).map_err(|cause| Error::new(Operation::Metadata, &*path, cause))? {
             return Ok(false);
         }
         let rename = |cause| Error::new(Operation::Rename, PathBuf::from(&packed), cause);

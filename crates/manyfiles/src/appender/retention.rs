@@ -57,7 +57,7 @@ impl Upkeep {
     }
 
     fn try_remove_old(&self, newest: u64) -> Result<()> {
-        let _names = self.lock_names();
+        let mut first_left = self.lock_names();
         let mut files = Vec::new();
         for number in self.series.numbers(&*self.storage)?.into_iter().filter(|&number| number <= newest) {
             if let Some(measure) = self.measure(number)? {
@@ -66,6 +66,7 @@ impl Upkeep {
         }
         for old in &files[..self.keep.needless(&files)] {
             self.series.remove(&*self.storage, old.number)?;
+            *first_left = old.number + 1;
         }
         Ok(())
     }

@@ -17,9 +17,10 @@ pub(super) struct Upkeep {
     pub(super) series: Series,
     pub(super) keep: Keep,
     errors: Mutex<Vec<Error>>,
-    /// Had by whoever removes or replaces names of files: so no file comes back under another name after it was
-    /// removed.
-    names: Mutex<()>,
+    /// Files with numbers below this one were removed by this appender. The lock is held while names of files are
+    /// removed or replaced: so no file comes back under another name. The names alone do not tell: some systems keep
+    /// that of a removed file as long as it is open, to be compressed for instance.
+    names: Mutex<u64>,
     #[cfg(feature = "zstd")]
     pub(super) packer: super::packing::Packer,
 }
@@ -34,7 +35,7 @@ impl Upkeep {
             series,
             keep: options.keep,
             errors: Mutex::new(Vec::new()),
-            names: Mutex::new(()),
+            names: Mutex::new(0),
             #[cfg(feature = "zstd")]
             packer: super::packing::Packer::new(options.compress),
         }
@@ -53,7 +54,7 @@ impl Upkeep {
         self.packer.stop();
     }
 
-    pub(super) fn lock_names(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn lock_names(&self) -> MutexGuard<'_, u64> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
