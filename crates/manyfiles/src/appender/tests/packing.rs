@@ -106,3 +106,19 @@ fn compressing_that_fails_is_told_and_leaves_the_plain_file() {
     appender.close().unwrap();
     assert_eq!(read(&disk, "behind the failure").len(), 22);
 }
+
+/// Some systems keep the name of a removed file as long as it is open.
+#[test]
+fn a_file_that_was_removed_does_not_come_back_compressed_though_its_name_is_there() {
+    let disk = Disk::holding(&made());
+    let series = Series::new(&disk, &base()).unwrap();
+    let upkeep = Upkeep::new(Arc::new(disk.clone()), series, &options().keep_files(2));
+    upkeep.remove_old(3);
+    assert!(upkeep.take_errors().is_empty());
+    let removed = base().with_extension("000001");
+    assert!(!disk.names().contains(&removed));
+    disk.make(&removed).unwrap();
+    upkeep.pack_before(3).unwrap();
+    let names: Vec<PathBuf> = ["000001", "000002.zst", "000003"].map(|end| base().with_extension(end)).into();
+    assert_eq!(disk.names(), names);
+}
