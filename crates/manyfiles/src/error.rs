@@ -94,13 +94,11 @@ struct Explained {
 }
 
 /// The same error with an explanation. Its kind and its number stay.
-#[cfg_attr(not(any(windows, feature = "tree")), allow(dead_code, reason = "what explains is a tree, or Windows"))]
 pub(crate) fn explained(cause: io::Error, meaning: &'static str) -> io::Error {
     explained_as(cause.kind(), cause, meaning)
 }
 
 /// The same where the kind says less than is known.
-#[cfg_attr(not(any(windows, feature = "sync")), allow(dead_code, reason = "what explains is a sync, or Windows"))]
 pub(crate) fn explained_as(kind: io::ErrorKind, cause: io::Error, meaning: &'static str) -> io::Error {
     io::Error::new(kind, Explained { cause, meaning })
 }
@@ -140,14 +138,12 @@ impl Error {
         Error { operation, path: None, cause: Arc::new(cause) }
     }
 
-    #[cfg(feature = "tree")]
     /// The same cause, as the reason why `operation` on `path` did not happen either.
     pub(crate) fn of(self, operation: Operation, path: PathBuf) -> Error {
         let kind = self.kind();
         Error::new(operation, path, io::Error::new(kind, self))
     }
 
-    #[cfg(feature = "tree")]
     /// The same error, told of this path: where it was noticed the path was not known, or another name's.
     pub(crate) fn on(self, path: PathBuf) -> Error {
         Error { path: Some(path.into()), ..self }

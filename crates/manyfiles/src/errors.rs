@@ -33,7 +33,7 @@ pub struct Errors {
 
 impl Errors {
     /// `Err` with the errors, if there are any.
-    #[cfg(all(feature = "sync", any(unix, windows)))]
+    #[cfg(any(unix, windows))]
     pub(crate) fn check(errors: Vec<Error>) -> Result<(), Errors> {
         Collected { errors, omitted: 0 }.check()
     }

@@ -17,10 +17,11 @@
 //! - Files are complete when `finish` (or `wait`) has returned, not when the call that handed them over did.
 //! - Nothing here syncs unless it says so: after a power cut the last seconds may be gone, as with [`std::fs::write`].
 //!
-//! Each of these modules but `close` is a feature of its name (`appender` is part of `writer`), and on by default. Features that are
-//! not: `tokio` ([`close::executor`], and twins of files and writers), `smol` and `async-std` (their files in a
-//! [`close::FastClose`]), `global-always` and `tracing`. On systems that are neither Unix nor Windows, WebAssembly for one, there
-//! are `close` and `fs` alone, and files are closed on the spot.
+//! Features: `full`, on by default, is all of it; without it there are `close` and `fs` alone, for programs that only switch
+//! their closes and want a short build. Not on by default: `tokio` ([`close::executor`], and twins of files and writers),
+//! `smol` and `async-std` (their files in a [`close::FastClose`]), `zstd` (closed files of a log are compressed),
+//! `global-always` ([`close::set_global`]) and `tracing` (an event for each close that fails). Systems that are neither Unix
+//! nor Windows, WebAssembly for one, have `close` and `fs` alone, and files are closed on the spot.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -37,31 +38,29 @@
 //! # Ok(()) }
 //! ```
 #![warn(missing_docs)]
-#![cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "what is there needs less"))]
+#![cfg_attr(
+    not(all(feature = "full", any(unix, windows))),
+    allow(dead_code, unused_imports, reason = "the modules that are left out use the rest of `sys`")
+)]
 
-#[cfg(all(feature = "writer", any(unix, windows)))]
+#[cfg(all(feature = "full", any(unix, windows)))]
 pub mod appender;
 pub mod close;
 mod error;
 mod errors;
-#[cfg(feature = "fs")]
 pub mod fs;
-#[cfg(all(feature = "sync", any(unix, windows)))]
+#[cfg(all(feature = "full", any(unix, windows)))]
 pub mod sync;
-#[cfg_attr(
-    not(all(feature = "tree", any(unix, windows))),
-    allow(dead_code, unused_imports, reason = "much of it is for the tree")
-)]
 mod sys;
-#[cfg(all(feature = "sync", any(unix, windows)))]
+#[cfg(all(feature = "full", any(unix, windows)))]
 mod temporary;
-#[cfg(all(feature = "tree", any(unix, windows)))]
+#[cfg(all(feature = "full", any(unix, windows)))]
 pub mod tree;
-#[cfg(all(feature = "vfs", any(unix, windows)))]
+#[cfg(all(feature = "full", any(unix, windows)))]
 pub mod vfs;
-#[cfg(all(feature = "writer", any(unix, windows)))]
+#[cfg(all(feature = "full", any(unix, windows)))]
 pub mod writer;
-#[cfg(all(feature = "sync", any(unix, windows)))]
+#[cfg(all(feature = "full", any(unix, windows)))]
 mod written;
 
 // Where close_already has them, so that a program may switch by renaming its dependency.
@@ -69,10 +68,10 @@ mod written;
 pub use close::{FastClose, FastCloseable};
 pub use error::{Error, Operation, Result};
 pub use errors::Errors;
-#[cfg(all(feature = "sync", any(unix, windows)))]
+#[cfg(all(feature = "full", any(unix, windows)))]
 pub use written::Written;
 
 /// The README's examples, compiled.
-#[cfg(all(doctest, feature = "tree", feature = "fs", feature = "vfs"))]
+#[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

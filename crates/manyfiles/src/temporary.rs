@@ -39,7 +39,6 @@ pub(crate) fn name() -> OsString {
 }
 
 /// Whether a name is a temporary one of a process that is surely gone.
-#[cfg(feature = "tree")]
 pub(crate) fn is_of_the_dead(name: &OsStr) -> bool {
     let own = own_process();
     maker_of(name).is_some_and(|maker| {

@@ -1,5 +1,5 @@
 //! [`Appender`] and [`Receipt`] as programs see them.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 
 use std::fs;
 use std::future::Future;

@@ -1,5 +1,5 @@
 //! Who follows a log is told when it is removed, and when another is begun under its name.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 // On Windows nobody removes a file that is read.
 #![cfg(unix)]
 

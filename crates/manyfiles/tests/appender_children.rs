@@ -1,5 +1,5 @@
 //! An appender's lock, and the programs that its process starts.
-#![cfg(all(unix, feature = "writer"))]
+#![cfg(all(unix, feature = "full"))]
 
 use std::io::ErrorKind;
 use std::process::Command;

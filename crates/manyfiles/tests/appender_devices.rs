@@ -1,6 +1,6 @@
 //! What the model of the disk takes for true, on real file systems: a device that runs full while a log is written and is free
 //! again, and processes killed one after the other before the power is cut.
-#![cfg(all(target_os = "linux", feature = "writer"))]
+#![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

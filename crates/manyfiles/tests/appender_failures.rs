@@ -1,5 +1,5 @@
 //! Real calls that fail, and real disks that are full.
-#![cfg(all(target_os = "linux", feature = "writer"))]
+#![cfg(all(target_os = "linux", feature = "full"))]
 
 #[path = "support/mod.rs"]
 mod support;

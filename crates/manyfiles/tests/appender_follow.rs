@@ -1,5 +1,5 @@
 //! Positions, reading from one, and following a log while others append.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 
 use std::fs;
 use std::io::ErrorKind;

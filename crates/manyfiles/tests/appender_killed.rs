@@ -1,5 +1,5 @@
 //! The process is killed at random moments; what it had been told was written is read back.
-#![cfg(all(unix, feature = "writer"))]
+#![cfg(all(unix, feature = "full"))]
 
 use std::collections::BTreeMap;
 use std::fs;

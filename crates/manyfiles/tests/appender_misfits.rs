@@ -1,5 +1,5 @@
 //! A last file in which no appender can go on: opening, [`check`] and [`repair`] say the same, and the repair mends it.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,5 +1,5 @@
 //! The names of a log's files: whose they are, and what happens where somebody else has one.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 
 use std::collections::BTreeMap;
 use std::fs;

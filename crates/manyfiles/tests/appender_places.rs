@@ -1,5 +1,5 @@
 //! Where a reader begins: at the last records, or at a place that somebody names.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,5 +1,5 @@
 //! [`Records`]: what a crash or a bad disk leaves, told apart.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,5 +1,5 @@
 //! [`check`] and [`repair`]: what is wrong with a log is told, and set aside, and nothing is thrown away.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 
 use std::fs;
 use std::io::ErrorKind;

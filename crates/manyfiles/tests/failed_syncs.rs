@@ -1,5 +1,5 @@
 //! A sync that failed, on a file system whose device really runs full: nothing becomes durable by being read or appended to.
-#![cfg(all(target_os = "linux", feature = "vfs"))]
+#![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::fs;
 use std::path::Path;

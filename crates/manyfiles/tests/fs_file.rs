@@ -1,5 +1,4 @@
 //! `fs::File` and `fs::OpenOptions`: all that std's can do, and a close that tells.
-#![cfg(feature = "fs")]
 
 #[cfg(unix)]
 #[path = "support/again.rs"]

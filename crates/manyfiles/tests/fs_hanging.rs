@@ -1,6 +1,6 @@
 //! A server that does not answer, under the default policy: closes that hang hold up nothing but themselves, and those who ask for
 //! those very files. What hangs is let go of at the end of a test, and by the mount itself after a minute.
-#![cfg(all(feature = "fs", target_os = "linux"))]
+#![cfg(target_os = "linux")]
 
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! Every function of `manyfiles::fs` beside std's, over paths as they should and should not be: the same results, the same
 //! errors, the same files afterwards; whether closes are pending or not.
-#![cfg(feature = "fs")]
 
 use std::fmt::Debug;
 use std::io::{self, Read, Write};

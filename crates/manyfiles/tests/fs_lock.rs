@@ -1,6 +1,6 @@
 //! Locks of files that are closed in the background. In a program in which no test starts a process: that has a copy of every
 //! descriptor until it calls exec, and a lock lasts as long as any copy.
-#![cfg(all(feature = "fs", target_os = "linux"))]
+#![cfg(target_os = "linux")]
 
 use manyfiles::close::{Closer, Policy};
 

@@ -1,5 +1,5 @@
 //! What Windows needs besides: a file is settled whatever path it is called by, and no other one is.
-#![cfg(all(windows, feature = "fs"))]
+#![cfg(windows)]
 
 #[path = "support/again.rs"]
 mod again;

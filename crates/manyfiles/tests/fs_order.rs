@@ -1,6 +1,6 @@
 //! The order that std has, and errors that belong to somebody, under the default policy, on mounts that behave as NFS and plain
 //! FUSE file systems do: closes take 2 ms, the kernel keeps what is written until then, removed files that are open live on.
-#![cfg(all(feature = "fs", target_os = "linux"))]
+#![cfg(target_os = "linux")]
 
 #[path = "support/again.rs"]
 mod again;

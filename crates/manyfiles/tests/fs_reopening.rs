@@ -1,5 +1,4 @@
 //! What was written through `manyfiles::fs` can be opened, renamed and removed at once, though its close is pending.
-#![cfg(feature = "fs")]
 
 #[path = "support/again.rs"]
 mod again;

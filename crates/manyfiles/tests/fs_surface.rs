@@ -1,5 +1,4 @@
 //! What compiles with `std::fs` compiles with `manyfiles::fs`: the same lines are compiled against both, and do the same.
-#![cfg(feature = "fs")]
 #![allow(clippy::permissions_set_readonly_false, clippy::unused_io_amount, reason = "only that it compiles matters")]
 
 /// Examples of std's documentation, and what std's files can be made of and be made into.

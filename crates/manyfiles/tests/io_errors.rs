@@ -1,5 +1,5 @@
 //! `?` takes each of this crate's errors into a function of `io::Result`, and nothing of the error is lost.
-#![cfg(feature = "sync")]
+#![cfg(feature = "full")]
 
 use std::io::{self, ErrorKind};
 use std::path::Path;

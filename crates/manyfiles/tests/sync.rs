@@ -1,5 +1,5 @@
 //! The syncs of one file and one folder tell what went wrong, with the number that the system gave.
-#![cfg(feature = "sync")]
+#![cfg(feature = "full")]
 
 #[cfg(target_os = "linux")]
 mod support;

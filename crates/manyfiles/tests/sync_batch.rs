@@ -1,5 +1,5 @@
 //! SyncBatch: all files are there, atomically if asked, and no failure leaves a batch that says it is durable.
-#![cfg(feature = "sync")]
+#![cfg(feature = "full")]
 
 #[cfg(target_os = "linux")]
 mod support;

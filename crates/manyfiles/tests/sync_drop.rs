@@ -1,5 +1,5 @@
 //! A batch that is dropped without `finish`: what it does, and what it prints.
-#![cfg(feature = "sync")]
+#![cfg(feature = "full")]
 
 #[path = "support/again.rs"]
 mod again;

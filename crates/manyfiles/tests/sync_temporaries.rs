@@ -1,5 +1,5 @@
 //! What an atomic batch of a killed process has left is removed by the next batch in that folder, and by a tree.
-#![cfg(all(target_os = "linux", feature = "tree"))]
+#![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

@@ -1,5 +1,5 @@
 //! What a tree writer makes: everything that was handed over, as it was handed over.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 use std::collections::BTreeMap;
 #[cfg(unix)]

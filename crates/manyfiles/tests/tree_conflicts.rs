@@ -1,5 +1,5 @@
 //! A name that is taken: every policy, for every kind of entry.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 use std::io::Write;
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! Content: what a source says of itself is a hint, what it does meanwhile is told, and nothing is lost when the source is the
 //! target.
-#![cfg(all(feature = "tree", target_os = "linux"))]
+#![cfg(all(feature = "full", target_os = "linux"))]
 
 use std::fs::File;
 use std::io::Write;

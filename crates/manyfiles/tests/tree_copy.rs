@@ -1,5 +1,5 @@
 //! Copies of files share what they can.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
 use manyfiles::tree::{Content, TreeWriter};

@@ -1,5 +1,5 @@
 //! TreeWriter with durability: the same tree, synced in the promised way, and a sync that fails is told.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 #[cfg(target_os = "linux")]
 mod support;

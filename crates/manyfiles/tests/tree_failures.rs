@@ -1,6 +1,6 @@
 //! Whatever a system call answers: every byte is in the file, or the caller has an error with its path, and nothing half-written
 //! is left.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
 use std::io::Write;

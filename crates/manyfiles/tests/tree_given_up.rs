@@ -1,5 +1,5 @@
 //! What cannot be read, is cancelled or is given up: named, and nothing of it is left.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 use std::io::Write;
 

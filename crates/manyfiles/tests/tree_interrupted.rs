@@ -1,5 +1,5 @@
 //! Calls that a signal interrupts, and files that somebody has a lease on: both are waited for, as a plain open waits.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
 use std::fs::File;

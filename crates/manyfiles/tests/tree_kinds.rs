@@ -1,5 +1,5 @@
 //! Names that are taken: every policy, for every kind of entry, over every kind of thing that is there.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
 use std::io::Write;

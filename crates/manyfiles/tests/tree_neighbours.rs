@@ -1,6 +1,6 @@
 //! The program around a tree: its signals, its folder, its streams, its children. None of it changes what is written, and the
 //! tree changes nothing of it.
-#![cfg(all(feature = "tree", target_os = "linux"))]
+#![cfg(all(feature = "full", target_os = "linux"))]
 
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -1,5 +1,5 @@
 //! The result is that of the entries one after the other, hard links included.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 //! An outcome for each entry, told once, with the path it was handed over with.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

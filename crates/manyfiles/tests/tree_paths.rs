@@ -1,5 +1,5 @@
 //! Attacks on the way down: nothing outside the root is touched, and each refused entry is named.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 use std::path::Path;
 

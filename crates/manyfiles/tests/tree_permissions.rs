@@ -1,5 +1,5 @@
 //! Who may do what with a file that a tree wrote: mode and owner, by whatever way it came.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
 use std::io::Write;

@@ -1,5 +1,5 @@
 //! A tree that appears whole, or not at all.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 //! Files that callers write piece by piece: they wait for nobody, whatever else is open, and none is forgotten.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 
 use std::io::Write;
 use std::path::Path;

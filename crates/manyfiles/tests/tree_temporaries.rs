@@ -1,5 +1,5 @@
 //! What is written beside what it replaces has a name that is in nobody's way, and a later run removes what a dead one left.
-#![cfg(feature = "tree")]
+#![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,6 +1,6 @@
 //! One file by several names: links, hard links, other spellings. Whatever the names, calls do what plain ones would in their
 //! order.
-#![cfg(all(unix, feature = "vfs"))]
+#![cfg(all(unix, feature = "full"))]
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};

@@ -1,5 +1,5 @@
 //! A backend of one's own: what it is asked for, and what its panics leave.
-#![cfg(feature = "vfs")]
+#![cfg(feature = "full")]
 
 use std::io::{self, ErrorKind};
 use std::path::Path;

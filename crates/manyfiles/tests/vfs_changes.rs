@@ -1,6 +1,6 @@
 //! Files that change under a kept handle: what this `Vfs` changes is known at once, what others change is noticed in time, and
 //! nothing that was written afterwards is lost.
-#![cfg(feature = "vfs")]
+#![cfg(feature = "full")]
 
 use std::fs;
 use std::io::ErrorKind;

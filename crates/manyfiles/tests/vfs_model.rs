@@ -1,7 +1,7 @@
 //! Any series of calls does to files and to memory what it does to a plain map.
 //!
 //! A failing series is printed, made as short as it gets.
-#![cfg(feature = "vfs")]
+#![cfg(feature = "full")]
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -1,5 +1,5 @@
 //! What a `Vfs` takes for a name, and what it says to everything else.
-#![cfg(feature = "vfs")]
+#![cfg(feature = "full")]
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;

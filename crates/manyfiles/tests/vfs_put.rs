@@ -1,5 +1,5 @@
 //! What replaces a file takes nothing but the content: rights stay, and what is no regular file is left alone.
-#![cfg(all(target_os = "linux", feature = "vfs"))]
+#![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,5 +1,5 @@
 //! Many threads, one `Vfs`: nothing is overwritten, nothing is lost, no more handles than allowed.
-#![cfg(feature = "vfs")]
+#![cfg(feature = "full")]
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
 //! Whole files and whole folders by name, files that stay open to be read, and syncs of files that nobody has open.
-#![cfg(all(target_os = "linux", feature = "vfs"))]
+#![cfg(all(target_os = "linux", feature = "full"))]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! FileWriter: what is written is what was given, in every variant, and each call does what its documentation says.
-#![cfg(feature = "writer")]
+#![cfg(feature = "full")]
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, Read, Seek, SeekFrom, Write};

@@ -1,5 +1,5 @@
 //! kill -9 at random moments: what a writer has said is written, is.
-#![cfg(all(target_os = "linux", feature = "writer"))]
+#![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::fs;
 use std::io::{self, Read, Write};

@@ -1,5 +1,5 @@
 //! What a writer does with its file beside writing: cutting, reading back, giving it away, and how it ends.
-#![cfg(all(target_os = "linux", feature = "writer"))]
+#![cfg(all(target_os = "linux", feature = "full"))]
 
 mod support;
 

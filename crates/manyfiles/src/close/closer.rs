@@ -20,7 +20,6 @@ use crate::Errors;
 /// it:
 ///
 /// ```
-/// # #[cfg(feature = "fs")] {
 /// # let temp = tempfile::tempdir()?;
 /// # let folder = temp.path();
 /// use manyfiles::close::Closer;
@@ -31,7 +30,6 @@ use crate::Errors;
 /// files.create(folder.join("b.txt"))?.write_all(b"more text")?;
 /// files.copy(folder.join("a.txt"), folder.join("c.txt"))?;
 /// files.finish()?; // all three are closed, and none of them failed
-/// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
@@ -137,7 +135,6 @@ impl Closer {
     }
 
     /// Takes an error of a file that is about to be handed over, to be told like that of its close.
-    #[cfg(feature = "writer")]
     pub(crate) fn keep(&self, error: crate::Error) {
         self.pool.report(error);
     }

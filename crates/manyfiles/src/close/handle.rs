@@ -109,7 +109,6 @@ pub(super) fn may_be_busy<H: 'static>() -> bool {
 /// The path of a handle that knows it.
 #[inline]
 pub(super) fn path_of<H: 'static>(handle: &H) -> Option<std::path::PathBuf> {
-    #[cfg(feature = "fs")]
     if let Some(file) = (handle as &dyn Any).downcast_ref::<crate::fs::File>() {
         return file.path().map(Path::to_owned);
     }
@@ -134,7 +133,6 @@ pub(super) fn recognise<H: 'static>(handle: H) -> Result<sys::Handle, H> {
     if let Some(file) = any.downcast_mut::<Option<super::FastClose<File>>>().and_then(Option::take) {
         return Ok(file.into_inner().into());
     }
-    #[cfg(feature = "fs")]
     if let Some(file) = any.downcast_mut::<Option<crate::fs::File>>().and_then(Option::take) {
         return Ok(file.into_inner().into());
     }

@@ -60,23 +60,16 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "fs")]
 pub(crate) use handle::Handle;
-#[cfg(feature = "fs")]
 pub(crate) use inside::pool as pool_that_closes;
-#[cfg(feature = "fs")]
 pub(crate) use policy::Access;
-#[cfg(feature = "fs")]
 pub(crate) use pool::Pool;
-#[cfg(feature = "fs")]
 pub(crate) use process::{close_one, nothing_pends, settle, settle_surely};
-#[cfg(feature = "fs")]
 pub(crate) use spot::Target;
 
 pub use closer::Closer;
 pub use executor::Executor;
 pub use fast_close::{FastClose, FastCloseable};
-#[cfg(any(feature = "fs", feature = "writer"))]
 pub(crate) use global::global;
 pub use global::{Guard, guard, metrics, set_global, wait};
 pub use metrics::Metrics;

@@ -1,8 +1,6 @@
 //! What all closers of the process have in common: which of them have pending closes, and what happens to these closes
 //! when the process forks or ends.
 
-#![cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
-
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};

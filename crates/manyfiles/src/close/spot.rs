@@ -1,7 +1,5 @@
 //! What a pending close stands in the way of.
 
-#![cfg_attr(not(feature = "fs"), allow(dead_code, reason = "where a path leads is asked by `fs`"))]
-
 use super::handle::Handle;
 use super::policy::Access;
 use crate::sys::{self, Identity, Name, PathPlace, Place};

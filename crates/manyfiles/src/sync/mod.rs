@@ -30,7 +30,6 @@ mod volume;
 pub use batch::{SyncBatch, Synced};
 pub use failed::BatchFailed;
 pub use method::BatchMethod;
-#[cfg(feature = "writer")]
 pub(crate) use name::sync_name;
 pub use options::Options;
 pub use single::{sync_all, sync_data, sync_folder};

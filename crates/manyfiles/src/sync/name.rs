@@ -21,7 +21,6 @@ const TRIES: usize = 16;
 ///
 /// # Errors
 /// those of the system with the folder's path; `NotFound` with the file's if no folder could be found in which it is.
-#[cfg_attr(not(feature = "writer"), allow(dead_code, reason = "writers are who makes names durable one by one"))]
 pub(crate) fn sync_name(file: &File, opened_as: &Path) -> Result<()> {
     let failed = |cause| Error::new(Operation::Sync, opened_as, cause);
     let id = sys::identity_of(file).map_err(failed)?;

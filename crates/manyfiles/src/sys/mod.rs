@@ -1,16 +1,15 @@
 //! The operating system: one folder for each, with the same functions in all. Errors keep their number.
 
-#[cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "what is there needs less"))]
 mod entry;
+mod metadata;
 mod place;
-#[cfg(all(feature = "tree", any(unix, windows)))]
+mod refusal;
 mod text;
 
-pub(crate) use entry::Identity;
-#[cfg(any(unix, windows))]
-pub(crate) use entry::{EntryKind, Stat};
+pub(crate) use entry::{EntryKind, Identity, Stat};
+pub use metadata::{Metadata, Node};
 pub(crate) use place::{PathPlace, Place};
-#[cfg(all(feature = "tree", any(unix, windows)))]
+pub use refusal::Refusal;
 pub(crate) use text::{ShortName, split_at_last_separator};
 
 #[cfg(unix)]

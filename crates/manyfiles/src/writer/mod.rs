@@ -43,9 +43,7 @@ pub use async_writer::AsyncFileWriter;
 pub use file_writer::FileWriter;
 pub use options::Options;
 pub use policy::SyncPolicy;
-#[cfg(feature = "vfs")]
 pub(crate) use target::{Kind, Target};
-#[cfg(feature = "vfs")]
 pub(crate) use writer_core::Core;
 
 /// Systems count offsets with a sign.

@@ -137,7 +137,6 @@ impl Options {
     }
 
     /// Writes what a backend of a [`Vfs`](crate::vfs::Vfs) has opened; `path` is for errors.
-    #[cfg(feature = "vfs")]
     pub(crate) fn output(self, output: Box<dyn crate::vfs::Output>, path: &Path) -> Result<FileWriter> {
         self.build(Target::new(Kind::Backend(output), Some(path.into())), 0)
     }

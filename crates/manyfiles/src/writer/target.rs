@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::close::Closer;
 use crate::sync::{doubt, sync_name};
-#[cfg(feature = "vfs")]
 use crate::vfs::Output;
 use crate::{Error, Operation, Result, sys};
 
@@ -33,7 +32,6 @@ pub(crate) enum Kind {
     /// Not a file of ours.
     Any(Box<dyn Write + Send>),
     /// What a backend has opened. Its errors may be this crate's own already.
-    #[cfg(feature = "vfs")]
     Backend(Box<dyn Output>),
 }
 
@@ -119,7 +117,6 @@ impl Target {
 
     /// Writes all of `bytes`, at `offset` if there are places. `written` counts what the system took, if it failed too.
     pub(crate) fn write_all(&mut self, mut bytes: &[u8], offset: u64, written: &mut u64) -> Result<()> {
-        #[cfg(feature = "vfs")]
         if let Kind::Backend(output) = &mut self.kind {
             output.write(bytes).map_err(|cause| error(Operation::Write, self.path.as_deref(), cause))?;
             *written += bytes.len() as u64;
@@ -155,7 +152,6 @@ impl Target {
             Kind::At(file) => sys::write_at(file, bytes, offset),
             Kind::Next(file) => file.write(bytes),
             Kind::Any(any) => any.write(bytes),
-            #[cfg(feature = "vfs")]
             Kind::Backend(_) => unreachable!("a backend's output takes all at once, where this is called"),
         }
     }
@@ -174,7 +170,6 @@ impl Target {
 
     /// Makes what was written durable, and the name of a file that may be new.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        #[cfg(feature = "vfs")]
         if let Kind::Backend(output) = &mut self.kind {
             return output.sync().map_err(|cause| error(Operation::Sync, self.path.as_deref(), cause));
         }
@@ -249,7 +244,6 @@ impl Target {
                 drop(any);
                 Ok(())
             }
-            #[cfg(feature = "vfs")]
             Kind::Backend(output) => output.close(),
         };
         closed.map_err(|cause| error(Operation::Close, path.as_deref(), cause))
@@ -262,7 +256,6 @@ impl Target {
             (Kind::At(file) | Kind::Next(file), None) => closer.close(file),
             (Kind::Any(any), _) => closer.close(any),
             // The owner of a backend's writer closes it, and keeps its error.
-            #[cfg(feature = "vfs")]
             (Kind::Backend(output), _) => drop(output),
         }
     }

@@ -178,18 +178,15 @@ impl Core {
 
     // A kept handle's buffer, which grows.
 
-    #[cfg(feature = "vfs")]
     pub(crate) fn is_empty(&self) -> bool {
         self.buffer.len() == 0
     }
 
-    #[cfg(feature = "vfs")]
     pub(crate) fn path(&self) -> Option<&Arc<Path>> {
         self.path.as_ref()
     }
 
     /// What is buffered, to be written elsewhere.
-    #[cfg(feature = "vfs")]
     pub(crate) fn take_buffered(&mut self) -> Vec<u8> {
         let bytes = self.buffer.as_slice().to_vec();
         self.buffer.clear();
@@ -197,25 +194,21 @@ impl Core {
     }
 
     /// Gives the empty buffer other memory.
-    #[cfg(feature = "vfs")]
     pub(crate) fn resize(&mut self, capacity: usize) {
         debug_assert!(self.is_empty());
         self.buffer = Buffer::new(capacity);
     }
 
     /// Takes bytes for which there is room.
-    #[cfg(feature = "vfs")]
     pub(crate) fn fill(&mut self, bytes: &[u8]) {
         self.buffer.fill(bytes);
     }
 
     /// From now on records go in as long as no more than this many bytes are buffered.
-    #[cfg(feature = "vfs")]
     pub(crate) fn open_to(&mut self, len: usize) {
         self.buffer.open_to(len);
     }
 
-    #[cfg(feature = "vfs")]
     pub(crate) fn close_buffer(&mut self) {
         self.buffer.close();
     }

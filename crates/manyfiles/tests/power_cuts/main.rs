@@ -2,7 +2,7 @@
 //! what `Vfs` and `FileWriter` have promised is there after each of these ends, up to three in a row.
 //!
 //! `MANYFILES_SEED=n` lives one series of them again, and prints its calls.
-#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", feature = "vfs"))]
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", feature = "full"))]
 
 mod calls;
 mod links;

@@ -65,7 +65,6 @@ impl Pool {
     }
 
     /// Whether it closes on the spot now, whatever is handed over to it.
-    #[cfg(feature = "fs")]
     pub(crate) fn closes_here(&self) -> bool {
         self.switch.is_quiet()
     }

@@ -185,7 +185,6 @@ impl Queue {
     }
 
     /// Learns the names of those that wait, if it depends on them whether they are in the way of `target`.
-    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
     pub(super) fn learn_names(&mut self, target: &Target) {
         if let Target::Folder(_) | Target::Entries(_) = target {
             self.waiting.iter_mut().for_each(|job| job.spot.learn_name(&job.handle));
@@ -193,7 +192,6 @@ impl Queue {
     }
 
     /// The first of those in the way of `target` that a caller may close in place of a thread.
-    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
     pub(super) fn pop_hindering(&mut self, target: &Target, before: u64) -> Option<Job> {
         let index = self
             .waiting
@@ -288,7 +286,6 @@ impl Queue {
     }
 
     /// Marks the pending closes that only may concern `target`: waiters skip them from now on.
-    #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "only `fs` comes to where files were closed"))]
     pub(super) fn give_up_on(&mut self, target: &Target, before: u64) {
         for job in self.waiting.iter_mut().take_while(|job| job.number < before) {
             job.is_given_up |= job.spot.hinders(target) == Hinders::Perhaps;

@@ -127,7 +127,6 @@ impl Dir {
     }
 
     /// Up to `most` of the names in it, in no order.
-    #[cfg(feature = "sync")]
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
         use std::os::unix::ffi::OsStrExt;
         let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -141,7 +140,7 @@ impl Dir {
 
     /// Whether files that are made in it get permissions that an access control list of the folder decides about, in place of
     /// the umask. Where that cannot be found out, they may.
-    #[cfg(all(feature = "tree", target_os = "linux"))]
+    #[cfg(target_os = "linux")]
     pub(crate) fn has_default_permissions(&self) -> bool {
         use std::os::fd::AsRawFd;
         const NAME: &std::ffi::CStr = c"system.posix_acl_default";
@@ -162,14 +161,14 @@ impl Dir {
     }
 
     /// Other systems have no such lists, or they leave the permission bits alone.
-    #[cfg(all(feature = "tree", not(target_os = "linux")))]
+    #[cfg(not(target_os = "linux"))]
     pub(crate) fn has_default_permissions(&self) -> bool {
         false
     }
 
     /// Whether nobody but this process's user, and root, may change names in it, on a file system that sees to that itself:
     /// no server decides, and no program.
-    #[cfg(all(feature = "tree", target_os = "linux"))]
+    #[cfg(target_os = "linux")]
     pub(crate) fn is_private(&self) -> bool {
         use super::magic::{self, BTRFS, EXT, F2FS, TMPFS, XFS};
         const LOCAL: [u32; 5] = [EXT, XFS, BTRFS, F2FS, TMPFS];
@@ -181,7 +180,7 @@ impl Dir {
     }
 
     /// Not asked: nothing depends on it but one call.
-    #[cfg(all(feature = "tree", not(target_os = "linux")))]
+    #[cfg(not(target_os = "linux"))]
     pub(crate) fn is_private(&self) -> bool {
         false
     }

@@ -150,7 +150,7 @@ pub(crate) fn copy_in_kernel(from: impl AsFd, to: impl AsFd, len: usize) -> io::
 }
 
 /// The same between file systems of two kinds.
-#[cfg(all(feature = "fs", target_os = "linux"))]
+#[cfg(target_os = "linux")]
 pub(crate) fn send_in_kernel(from: impl AsFd, to: impl AsFd, len: usize) -> io::Result<Option<usize>> {
     match again(|| rustix::fs::sendfile(&to, &from, None, len)).map_err(io::Error::from) {
         Ok(copied) => Ok(Some(copied)),

@@ -11,7 +11,7 @@ use rustix::io::{Errno, retry_on_intr as again};
 use super::Dir;
 use super::dir::bits;
 use crate::error::explained;
-use crate::tree::{Metadata, Node};
+use crate::sys::{Metadata, Node};
 
 impl Dir {
     pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {

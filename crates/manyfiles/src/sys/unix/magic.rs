@@ -1,7 +1,5 @@
 //! Kinds of file systems on Linux, by the magic numbers of `linux/magic.h` and of the drivers.
 
-#![allow(dead_code, reason = "which lists use them depends on the features")]
-
 use std::os::fd::AsFd;
 
 pub(super) const BCACHEFS: u32 = 0xCA45_1A4E;

@@ -1,6 +1,6 @@
 //! Which names the system can hold.
 
-use crate::tree::Refusal;
+use crate::sys::Refusal;
 
 /// Whether `byte` ends a component of a path.
 pub(crate) const fn is_separator(byte: u8) -> bool {

@@ -97,7 +97,6 @@ impl Dir {
     }
 
     /// The folder itself once more, open to be written to.
-    #[cfg(feature = "sync")]
     pub(super) fn to_writable(&self) -> io::Result<Handle> {
         Ok(existing(FILE_GENERIC_WRITE, FILE_DIRECTORY_FILE).at(&self.0, &[])?)
     }
@@ -202,14 +201,12 @@ impl Dir {
     }
 
     /// Renames within this folder; `AlreadyExists` if anything has the new name.
-    #[cfg(feature = "tree")]
     pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let file = while_in_use(|| self.open_any(from, DELETE | FILE_READ_ATTRIBUTES))?;
         Ok(while_in_use(|| set_name(&file, FileRenameInformation, 0, &self.0, &wide(to)))?)
     }
 
     /// Names that differ in case are one, but in folders that somebody has made otherwise.
-    #[cfg(feature = "tree")]
     pub(crate) fn folds(&self) -> bool {
         true
     }
@@ -226,20 +223,17 @@ impl Dir {
     }
 
     /// Up to `most` of the names in it, in no order.
-    #[cfg(feature = "sync")]
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
         let entries = std::fs::read_dir(link::path_of(&self.0)?)?;
         entries.take(most).map(|entry| Ok(entry?.file_name())).collect()
     }
 
     /// What permissions there are is the read-only attribute, which no folder decides about.
-    #[cfg(feature = "tree")]
     pub(crate) fn has_default_permissions(&self) -> bool {
         false
     }
 
     /// Not asked: nothing depends on it but one call.
-    #[cfg(feature = "tree")]
     pub(crate) fn is_private(&self) -> bool {
         false
     }
@@ -249,7 +243,6 @@ impl Dir {
     }
 
     /// Whether `name` is a symbolic link that says `target`.
-    #[cfg(feature = "tree")]
     pub(crate) fn is_symlink_to(&self, name: &OsStr, target: &Path) -> io::Result<bool> {
         let says = std::fs::read_link(link::path_of(&self.0)?.join(name))?;
         Ok(says == link::with_backslashes(target))
@@ -262,23 +255,20 @@ impl Dir {
     }
 
     /// There are none in a folder.
-    #[cfg(feature = "tree")]
-    pub(crate) fn make_node(&self, _name: &OsStr, _node: crate::tree::Node, _mode: u32) -> io::Result<()> {
+    pub(crate) fn make_node(&self, _name: &OsStr, _node: crate::sys::Node, _mode: u32) -> io::Result<()> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "folders of Windows hold no devices or FIFOs"))
     }
 
     /// There are none in a folder.
-    #[cfg(feature = "tree")]
-    pub(crate) fn is_node(&self, _name: &OsStr, _node: crate::tree::Node) -> io::Result<bool> {
+    pub(crate) fn is_node(&self, _name: &OsStr, _node: crate::sys::Node) -> io::Result<bool> {
         Ok(false)
     }
 
     /// Sets what a link or node is to carry: its time, as it has no permissions here.
-    #[cfg(feature = "tree")]
     pub(crate) fn dress(
         &self,
         name: &OsStr,
-        metadata: &crate::tree::Metadata,
+        metadata: &crate::sys::Metadata,
         _mode: Option<Permissions>,
     ) -> io::Result<()> {
         if metadata.owner.is_some() {

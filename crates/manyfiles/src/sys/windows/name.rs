@@ -3,7 +3,7 @@
 //! The native calls that this crate makes would create some of them all the same; other programs could not open or remove
 //! them.
 
-use crate::tree::Refusal;
+use crate::sys::Refusal;
 
 /// Whether `byte` ends a component of a path.
 pub(crate) const fn is_separator(byte: u8) -> bool {

@@ -146,7 +146,6 @@ pub(super) unsafe fn set_information<T: ?Sized>(
 }
 
 /// What the handle may be used for.
-#[cfg(feature = "sync")]
 pub(super) fn granted_access(file: &std::fs::File) -> io::Result<u32> {
     use windows_sys::Wdk::Storage::FileSystem::{
         FILE_ACCESS_INFORMATION, FileAccessInformation, NtQueryInformationFile,

@@ -33,7 +33,6 @@ impl FileWriter {
     }
 
     /// Closes unless that was done, and returns an error that nobody has been told.
-    #[cfg(feature = "vfs")]
     pub(crate) fn close_untold(&mut self) -> Option<crate::Error> {
         if self.core.is_gone() {
             return None;
