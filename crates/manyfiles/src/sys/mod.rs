@@ -1,26 +1,48 @@
-//! The operating system: one folder for each, with the same functions in all. Errors keep their number.
+//! The operating system: one folder for each, with the same rooms and the same functions in all. Errors keep their number.
+//!
+//! It knows nothing of the rest of the crate but how an error is explained.
 
-mod entry;
+mod identity;
+mod location;
 mod metadata;
-mod place;
+#[cfg(any(unix, windows))]
+mod name;
 mod refusal;
-mod text;
 
-pub(crate) use entry::{EntryKind, Identity, Stat};
+pub(crate) use identity::{EntryKind, Identity, Stat};
+pub(crate) use location::{PathPlace, Place};
 pub use metadata::{Metadata, Node};
-pub(crate) use place::{PathPlace, Place};
+#[cfg(any(unix, windows))]
+pub(crate) use name::{ShortName, split_at_last_separator};
 pub use refusal::Refusal;
-pub(crate) use text::{ShortName, split_at_last_separator};
 
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub(crate) use unix::*;
+use unix as system;
 
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
-pub(crate) use windows::*;
+use windows as system;
+#[cfg(windows)]
+pub(crate) use windows::DELETE_ON_CLOSE;
+
+// What each system has: the compiler says which one has not.
+#[cfg(any(unix, windows))]
+pub(crate) use system::{
+    Access, COPIES_BY_PATH, Dir, Handle, Mapping, NAMES_ARE_QUICK, Name, Process, Sleeps, WholeFileSystem, appends,
+    around_forks, at_exit, can_sync_file_system, clone_file, close, coarse_milliseconds, copy_contents, copy_in_kernel,
+    create_like, create_to_append, exchange, explain_folder, file_at, file_system_of, forget_cached, handle_limit,
+    has_usual_separators, id_of_path, identity_of, is_not_writable_in_place, is_out_of_handles, is_privileged,
+    is_read_only, is_running, is_separator, is_stand_in, is_unreadable, leave_processor, leaves_room,
+    make_room_for_handles, may_be_for_an_open_file, may_be_on_one_volume, may_hold_lock, name_is_taken, name_of,
+    nameless_place, names_at, names_of, next_data, open_for_one_writer, open_source, own_process, own_user,
+    path_from_bytes, path_of, place, place_at, preallocate, processor, read, read_at, refusal_of_name, regular_file,
+    rename_new, seek, set_group, set_len, set_modified, set_owner, set_permissions, spawn_quiet, start_writeback, stat,
+    sync_all, sync_data, sync_file_system, sync_folder, sync_handle, umask, unlock, unwritten, while_in_use, write,
+    write_at,
+};
 
 #[cfg(not(any(unix, windows)))]
 mod other;

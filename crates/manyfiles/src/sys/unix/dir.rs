@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr as again};
 
-use super::file::{Permissions, timestamps};
-use super::{EntryKind, Identity, Stat};
+use super::{Permissions, open_unless_it_blocks, timestamps};
+use crate::sys::Stat;
 
 /// An open folder. A signal that interrupts one of its calls is no error: the call is made again.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub(crate) struct Dir(pub(super) OwnedFd);
 /// A handle that names can be looked up in is all that is needed, and costs less than one that can be read.
 #[cfg(target_os = "linux")]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
 #[cfg(not(target_os = "linux"))]
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -216,50 +217,15 @@ impl AsFd for Dir {
     }
 }
 
-/// Opens without waiting for whoever may be at the other end of a FIFO that took a file's place. Only for a regular file a wait
-/// is in order: somebody has a lease on it (Samba, a server of NFS) and is being asked to give it up.
-pub(super) fn open_unless_it_blocks(
-    open: impl Fn(OFlags) -> Result<OwnedFd, Errno>,
-    look: impl Fn() -> Result<rustix::fs::Stat, Errno>,
-) -> Result<OwnedFd, Errno> {
-    match again(|| open(OFlags::NONBLOCK)) {
-        Err(Errno::AGAIN) if Stat::from(again(look)?).kind == EntryKind::File => again(|| open(OFlags::empty())),
-        other => other,
-    }
-}
-
 pub(super) fn bits(mode: u32) -> Mode {
     Mode::from_raw_mode((mode & 0o7777) as rustix::fs::RawMode)
 }
 
-#[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the fields' widths differ between systems")]
-impl From<rustix::fs::Stat> for Stat {
-    fn from(stat: rustix::fs::Stat) -> Stat {
-        use rustix::fs::FileType;
-        let len = u64::try_from(stat.st_size).unwrap_or(0);
-        Stat {
-            kind: match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => EntryKind::File,
-                FileType::Directory => EntryKind::Folder,
-                FileType::Symlink => EntryKind::Symlink,
-                _ => EntryKind::Other,
-            },
-            identity: Identity { volume: stat.st_dev as u64, file: u128::from(stat.st_ino) },
-            len,
-            links: u64::from(stat.st_nlink),
-            mode: u32::from(stat.st_mode) & 0o7777,
-            owner: (stat.st_uid, stat.st_gid),
-            modified: super::file::system_time(stat.st_mtime as i64, stat.st_mtime_nsec as u32),
-            changed: super::file::system_time(stat.st_ctime as i64, stat.st_ctime_nsec as u32),
-            sparse: u64::try_from(stat.st_blocks).is_ok_and(|blocks| blocks.saturating_mul(512) < len),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::os::unix::fs::symlink;
+
+    use super::*;
 
     /// Both ways of opening must agree on what is a folder, a link, a file, and nothing at all.
     #[test]

@@ -18,6 +18,7 @@ pub(crate) struct Mapping {
 
 // SAFETY: the pages are read-only, and nothing but `drop` changes the mapping.
 unsafe impl Send for Mapping {}
+
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 

@@ -1,4 +1,27 @@
-//! Which process left something behind, and whether it still runs.
+//! This process and others.
+
+use std::io;
+
+/// Lets `what` run when the process ends by `exit`, or by returning from `main`.
+pub(crate) fn at_exit(what: extern "C" fn()) -> io::Result<()> {
+    // SAFETY: the function takes nothing, and stays where it is as long as this code does.
+    match unsafe { libc::atexit(what) } {
+        0 => Ok(()),
+        _ => Err(io::Error::other("no room for another function that runs at exit")),
+    }
+}
+
+/// Lets these run around each fork: on the thread that forks, before it and after it, and in the child. The last may do no more
+/// than a signal handler.
+pub(crate) fn around_forks(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) -> io::Result<()> {
+    /// The C library's type for it is `unsafe`.
+    type Handler = unsafe extern "C" fn();
+    // SAFETY: the functions take nothing, and stay where they are as long as this code does.
+    match unsafe { libc::pthread_atfork(Some(before as Handler), Some(parent as Handler), Some(child as Handler)) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
 
 /// A process, told from all that ever ran: its number, when it started, and the world that both numbers belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,46 +1,58 @@
-//! Bytes at a place of their own in a file, and on the disk.
+//! From the page cache to the disk.
 
 use std::fs::File;
-use std::io::{self, IoSlice};
+use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// One write at `offset` that leaves the file's own position alone. An interrupted call is made again: it wrote nothing.
-///
-/// Linux appends whatever the offset if the file was opened to append.
-pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
-    loop {
-        match file.write_at(bytes, offset) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => return other,
-        }
+use super::{Dir, Handle, file_system_of};
+
+/// Makes bytes and metadata durable.
+pub(crate) fn sync_handle(file: &Handle) -> io::Result<()> {
+    super::sync_all(file)
+}
+
+impl Dir {
+    /// The folder opened to be read, which its handle here need not be.
+    fn to_file(&self) -> io::Result<File> {
+        let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(self.as_fd(), c".", how, Mode::empty())?.into())
+    }
+
+    /// Makes the names in it durable, where the file system has a call for that.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        sync_open_folder(self.to_file()?)
     }
 }
 
-/// How many buffers one [`write_vectored`] takes: `IOV_MAX` of Linux and macOS.
-pub(crate) const MOST_BUFFERS: usize = 1024;
-
-/// One write of several buffers at the file's own position. No more than [`MOST_BUFFERS`] of them are looked at.
-pub(crate) fn write_vectored(file: &File, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-    let buffers = &buffers[..buffers.len().min(MOST_BUFFERS)];
-    Ok(rustix::io::retry_on_intr(|| rustix::io::writev(file, buffers))?)
+/// A file system that can be synced as a whole, and tells what was lost since this was made.
+#[derive(Debug)]
+pub(crate) struct WholeFileSystem {
+    root: File,
+    number: u64,
 }
 
-/// One write of several buffers at `offset`. No more than [`MOST_BUFFERS`] of them are looked at.
-#[cfg(not(target_vendor = "apple"))]
-pub(crate) fn write_vectored_at(file: &File, buffers: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
-    let buffers = &buffers[..buffers.len().min(MOST_BUFFERS)];
-    Ok(rustix::io::retry_on_intr(|| rustix::io::pwritev(file, buffers, offset))?)
-}
+impl WholeFileSystem {
+    /// The one that `folder` is on. `None` where a sync of all is not to be trusted.
+    pub(crate) fn of(folder: &Dir) -> io::Result<Option<WholeFileSystem>> {
+        let root = folder.to_file()?;
+        let number = file_system_of(&root)?;
+        Ok(can_sync_file_system(&root).then_some(WholeFileSystem { root, number }))
+    }
 
-/// macOS has `pwritev` since version 11 only. The first buffer that is not empty, then: callers go on after a short write.
-#[cfg(target_vendor = "apple")]
-pub(crate) fn write_vectored_at(file: &File, buffers: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
-    let first = buffers.iter().find(|buffer| !buffer.is_empty());
-    first.map_or(Ok(0), |first| write_at(file, first, offset))
+    /// Whether the folder is on it.
+    pub(crate) fn has(&self, folder: &Dir) -> io::Result<bool> {
+        let number: u64 = rustix::fs::fstat(folder.as_fd())?.st_dev as _;
+        Ok(number == self.number)
+    }
+
+    /// Makes everything durable that was written to it, by anybody.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        sync_file_system(&self.root)
+    }
 }
 
 /// Makes bytes, and what is needed to read them back, durable. Not made again when it fails, not even when interrupted: what
@@ -87,32 +99,6 @@ pub(crate) fn sync_open_folder(folder: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// The path that the open file has now, as the kernel knows it. `None` where the kernel does not say.
-#[cfg(target_os = "linux")]
-pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
-    use std::os::fd::AsRawFd;
-    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok() // no /proc
-}
-
-/// As above: `F_GETPATH`.
-#[cfg(target_vendor = "apple")]
-pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
-    use std::os::unix::ffi::OsStringExt;
-    let path = rustix::fs::getpath(file).ok()?; // a file that has no name any more
-    Some(std::ffi::OsString::from_vec(path.into_bytes()).into())
-}
-
-/// Elsewhere nobody can be asked.
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-pub(crate) fn path_of(_file: &File) -> Option<std::path::PathBuf> {
-    None
-}
-
-/// How many names the open file has. 0: it was removed.
-pub(crate) fn names_of(file: &File) -> io::Result<u64> {
-    Ok(file.metadata()?.nlink())
-}
-
 /// Lets the page cache forget what it has of a file from about `offset` on, but for what is still to be written: what is read then
 /// comes from the disk. A hint, which nothing has to follow.
 #[cfg(target_os = "linux")]
@@ -127,16 +113,6 @@ pub(crate) fn forget_cached(file: &File, offset: u64) {
 /// Needs Linux, whose file systems are what needs it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn forget_cached(_file: &File, _offset: u64) {}
-
-/// Whether the handle was opened to append: the system then puts each write at the end, whatever offset is given.
-pub(crate) fn appends(file: &File) -> io::Result<bool> {
-    Ok(rustix::fs::fcntl_getfl(file)?.contains(rustix::fs::OFlags::APPEND))
-}
-
-/// Reads at `offset` and leaves the file's own position alone.
-pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    file.read_at(bytes, offset)
-}
 
 /// Makes everything in the file system durable that was written before the call, by anybody.
 ///
@@ -181,11 +157,6 @@ fn is_at_least(release: &str, version: (u32, u32)) -> bool {
     numbers.next().zip(numbers.next()).is_some_and(|release| release >= version)
 }
 
-/// Which file system a file is on: equal numbers, same file system.
-pub(crate) fn file_system_of(file: &File) -> io::Result<u64> {
-    Ok(file.metadata()?.dev())
-}
-
 /// About how many bytes wait to be written to the file system, everybody's. ext4 says so; elsewhere it is what waits for all
 /// file systems together. 0 where nothing is said: it is for guesses only.
 #[cfg(target_os = "linux")]
@@ -195,6 +166,7 @@ pub(crate) fn unwritten(file: &File) -> u64 {
 
 #[cfg(target_os = "linux")]
 fn of_ext4(file: &File) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
     let metadata = file.metadata().ok()?; // a guess less
     let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?; // not a disk
@@ -225,14 +197,6 @@ pub(crate) fn start_writeback(file: &File, offset: u64, len: u64) -> io::Result<
     sync_range(file, offset, len, libc::SYNC_FILE_RANGE_WRITE)
 }
 
-/// Waits until the bytes are with the disk (in its cache, perhaps). Says nothing of the file's length and its place: a sync
-/// does.
-#[cfg(target_os = "linux")]
-pub(crate) fn await_writeback(file: &File, offset: u64, len: u64) -> io::Result<()> {
-    let all = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    sync_range(file, offset, len, all)
-}
-
 #[cfg(target_os = "linux")]
 fn sync_range(file: &File, offset: u64, len: u64, flags: libc::c_uint) -> io::Result<()> {
     use std::os::fd::AsRawFd;
@@ -252,55 +216,6 @@ fn sync_range(file: &File, offset: u64, len: u64, flags: libc::c_uint) -> io::Re
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn start_writeback(_file: &File, _offset: u64, _len: u64) -> io::Result<()> {
     Ok(())
-}
-
-/// Needs Linux.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn await_writeback(_file: &File, _offset: u64, _len: u64) -> io::Result<()> {
-    Ok(())
-}
-
-/// Reserves room for `len` bytes from `offset`, without making the file longer. `Ok(false)` where the file system cannot.
-/// What is not used is given back by cutting the file to its length.
-#[cfg(target_os = "linux")]
-pub(crate) fn preallocate(file: &File, offset: u64, len: u64) -> io::Result<bool> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    match rustix::io::retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, offset, len)) {
-        Ok(()) => Ok(true),
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::SPIPE | Errno::NODEV | Errno::INVAL | Errno::PERM) => Ok(false),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
-/// macOS reserves behind what the file has already.
-#[cfg(target_vendor = "apple")]
-pub(crate) fn preallocate(file: &File, offset: u64, len: u64) -> io::Result<bool> {
-    use std::os::fd::AsRawFd;
-    let missing = (offset.saturating_add(len)).saturating_sub(file.metadata()?.blocks().saturating_mul(512));
-    let mut store = libc::fstore_t {
-        fst_flags: libc::F_ALLOCATEALL,
-        fst_posmode: libc::F_PEOFPOSMODE,
-        fst_offset: 0,
-        fst_length: missing.try_into().unwrap_or(libc::off_t::MAX),
-        fst_bytesalloc: 0,
-    };
-    if missing == 0 {
-        return Ok(true);
-    }
-    // SAFETY: `store` is a live `fstore_t`, which is what this command reads and writes.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_PREALLOCATE, &mut store) } {
-        -1 => match io::Error::last_os_error() {
-            error if error.raw_os_error() == Some(libc::ENOSPC) => Err(error),
-            _ => Ok(false),
-        },
-        _ => Ok(true),
-    }
-}
-
-/// Needs Linux or macOS.
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-pub(crate) fn preallocate(_file: &File, _offset: u64, _len: u64) -> io::Result<bool> {
-    Ok(false)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -324,28 +239,10 @@ mod tests {
         std::io::Write::write_all(&mut file, &[1; 1 << 20]).unwrap();
         // Where ext4 says it: a mebibyte, unless it was written out just now.
         if let Some(bytes) = of_ext4(&file) {
-            assert!(bytes % file.metadata().unwrap().blksize() == 0 && bytes < 1 << 50, "{bytes}");
+            assert!(
+                bytes % std::os::unix::fs::MetadataExt::blksize(&file.metadata().unwrap()) == 0 && bytes < 1 << 50,
+                "{bytes}"
+            );
         }
-    }
-
-    #[test]
-    fn buffers_beyond_the_system_s_limit_are_left_for_the_next_call() {
-        let file = tempfile::tempfile().unwrap();
-        let buffers = vec![IoSlice::new(b"ab"); MOST_BUFFERS + 5];
-        assert_eq!(write_vectored(&file, &buffers).unwrap(), 2 * MOST_BUFFERS);
-        assert_eq!(write_vectored_at(&file, &buffers, 1).unwrap(), 2 * MOST_BUFFERS);
-        assert_eq!(file.metadata().unwrap().len(), 2 * MOST_BUFFERS as u64 + 1);
-    }
-
-    #[test]
-    fn what_preallocate_reserves_is_not_part_of_the_file_and_can_be_given_back() {
-        let file = tempfile::tempfile().unwrap();
-        if !preallocate(&file, 0, 1 << 20).unwrap() {
-            return eprintln!("skipped: what_preallocate_reserves…: this file system cannot");
-        }
-        assert_eq!(file.metadata().unwrap().len(), 0);
-        assert!(file.metadata().unwrap().blocks() >= 2048);
-        file.set_len(0).unwrap();
-        assert_eq!(file.metadata().unwrap().blocks(), 0);
     }
 }

@@ -1,29 +1,7 @@
-//! Threads: how they are started, which processor they run on, whether they slept; and what the process allows its threads.
+//! Threads and processors.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
-
-/// How many handles this process may have open.
-pub(crate) fn handle_limit() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    limit.current.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
-}
-
-/// Makes room for `count` handles in this thread's descriptor table; `any` is some open one.
-///
-/// Linux lets a table grow only after every processor has passed a quiescent state if threads share it: 10–20 ms each time it
-/// doubles from its first 64. Where it is not shared yet this costs nothing, and where it is, only once.
-#[cfg(target_os = "linux")]
-pub(crate) fn make_room_for_handles(any: impl std::os::fd::AsFd, count: usize) {
-    let last = count.min(handle_limit()).saturating_sub(1);
-    let last = i32::try_from(last).unwrap_or(i32::MAX);
-    // Where it fails, the table grows when it must. Dropping the descriptor closes it; the room stays.
-    drop(rustix::io::fcntl_dupfd_cloexec(any, last));
-}
-
-/// Needs Linux.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn make_room_for_handles(_any: impl std::os::fd::AsFd, _count: usize) {}
 
 /// Starts a thread that no signal handler of the program ever runs on: every signal that can be blocked is, from the thread's
 /// first instruction on. A handler then never interrupts a call here, nor does a signal that the program blocked kill it.
@@ -84,13 +62,6 @@ pub(crate) fn processor() -> usize {
 /// Needs Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn leave_processor(_processor: usize) {}
-
-/// The process's umask, without changing it even for a moment. `None` where the system doesn't say.
-pub(crate) fn umask() -> Option<u32> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?; // no /proc: not an error
-    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
-    u32::from_str_radix(line.trim(), 8).ok()
-}
 
 /// Tells whether the calling thread has slept in a system call since the last time it asked.
 #[derive(Debug, Default)]

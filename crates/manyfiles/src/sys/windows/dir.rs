@@ -23,9 +23,10 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_GENERIC_WRITE, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES, FILE_TRAVERSE, FILE_WRITE_ATTRIBUTES, SYNCHRONIZE,
 };
 
+use super::identity::kind;
 use super::native::{Links, Open, Status, set_information, set_name, while_in_use, while_in_use_or_denied, wide};
-use super::stat;
-use super::{EntryKind, Handle, Permissions, Stat, link};
+use super::{Handle, Permissions, forbids_writing, links};
+use crate::sys::{EntryKind, Stat};
 
 /// An open folder.
 #[derive(Debug)]
@@ -90,7 +91,7 @@ impl Dir {
 
     /// A link to a folder is opened like one.
     fn unless_link(self) -> io::Result<Dir> {
-        match stat::kind(&self.0)?.0 {
+        match kind(&self.0)?.0 {
             EntryKind::Folder => Ok(self),
             _ => Err(io::Error::from_raw_os_error(ERROR_DIRECTORY as i32)),
         }
@@ -111,7 +112,7 @@ impl Dir {
     pub(crate) fn create_new(&self, name: &OsStr, mode: u32) -> io::Result<Handle> {
         let how = Open {
             // This handle may write all the same.
-            attributes: if is_read_only(mode) { FILE_ATTRIBUTE_READONLY } else { FILE_ATTRIBUTE_NORMAL },
+            attributes: if forbids_writing(mode) { FILE_ATTRIBUTE_READONLY } else { FILE_ATTRIBUTE_NORMAL },
             disposition: FILE_CREATE,
             ..existing(FILE_GENERIC_WRITE | FILE_READ_ATTRIBUTES, FILE_NON_DIRECTORY_FILE)
         };
@@ -140,7 +141,7 @@ impl Dir {
             other => other,
         })?;
         // A handle of a link writes into the link; one of a file that is stored otherwise writes past what knows how.
-        let (_, attributes) = stat::kind(&file)?;
+        let (_, attributes) = kind(&file)?;
         match attributes & windows_sys::Win32::Storage::FileSystem::FILE_ATTRIBUTE_REPARSE_POINT {
             0 => Ok(file),
             _ => Err(io::Error::from_raw_os_error(ERROR_REPARSE_POINT_ENCOUNTERED as i32)),
@@ -148,7 +149,7 @@ impl Dir {
     }
 
     pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
-        stat::stat(&self.open_any(name, FILE_READ_ATTRIBUTES)?)
+        super::stat(&self.open_any(name, FILE_READ_ATTRIBUTES)?)
     }
 
     /// Opens whatever has the name; this folder itself if that is `.`.
@@ -160,7 +161,7 @@ impl Dir {
     /// Removes what is no folder.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         let file = while_in_use(|| self.open_any(name, DELETE | FILE_READ_ATTRIBUTES))?;
-        if stat::kind(&file)?.0 == EntryKind::Folder {
+        if kind(&file)?.0 == EntryKind::Folder {
             return Err(io::Error::from_raw_os_error(ERROR_DIRECTORY_NOT_SUPPORTED as i32));
         }
         match delete(&file) {
@@ -172,7 +173,7 @@ impl Dir {
     /// Takes the read-only attribute away. False if it had none.
     fn make_writable(&self, name: &OsStr) -> io::Result<bool> {
         let file = self.open_any(name, FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES)?;
-        super::file::set_read_only(&file, false)
+        super::set_read_only(&file, false)
     }
 
     /// Renames within this folder; what had the new name is replaced, unless it is a folder.
@@ -181,7 +182,7 @@ impl Dir {
         let new_name = wide(to);
         // Of a file that is open "access denied" is said, as of a folder and of a read-only file.
         let may_be_open = || match self.stat(to) {
-            Ok(old) => old.kind == EntryKind::File && !is_read_only(old.mode),
+            Ok(old) => old.kind == EntryKind::File && !forbids_writing(old.mode),
             Err(error) => error.raw_os_error() == Some(ERROR_DELETE_PENDING as i32),
         };
         let rename = || while_in_use_or_denied(may_be_open, || self.rename_to(&file, &new_name));
@@ -224,7 +225,7 @@ impl Dir {
 
     /// Up to `most` of the names in it, in no order.
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
-        let entries = std::fs::read_dir(link::path_of(&self.0)?)?;
+        let entries = std::fs::read_dir(super::location::final_path(&self.0)?)?;
         entries.take(most).map(|entry| Ok(entry?.file_name())).collect()
     }
 
@@ -239,13 +240,13 @@ impl Dir {
     }
 
     pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
-        link::make(&self.0, name, target)
+        links::make(&self.0, name, target)
     }
 
     /// Whether `name` is a symbolic link that says `target`.
     pub(crate) fn is_symlink_to(&self, name: &OsStr, target: &Path) -> io::Result<bool> {
-        let says = std::fs::read_link(link::path_of(&self.0)?.join(name))?;
-        Ok(says == link::with_backslashes(target))
+        let says = std::fs::read_link(super::location::final_path(&self.0)?.join(name))?;
+        Ok(says == links::with_backslashes(target))
     }
 
     /// Gives the file `existing` in `from` the name `name` in this folder too.
@@ -272,7 +273,7 @@ impl Dir {
         _mode: Option<Permissions>,
     ) -> io::Result<()> {
         if metadata.owner.is_some() {
-            return Err(super::file::no_owner());
+            return Err(super::no_owner());
         }
         metadata.modified.map_or(Ok(()), |modified| self.set_modified(name, modified))
     }
@@ -283,17 +284,13 @@ impl Dir {
 
     /// A user or group of Windows has no number.
     pub(crate) fn set_owner(&self, _name: &OsStr, _owner: (u32, u32)) -> io::Result<()> {
-        Err(super::file::no_owner())
+        Err(super::no_owner())
     }
 
     /// Of folders the read-only attribute says nothing.
     pub(crate) fn set_folder_permissions(&self, _name: &OsStr, _mode: Permissions) -> io::Result<()> {
         Ok(())
     }
-}
-
-pub(super) fn is_read_only(mode: Permissions) -> bool {
-    mode & 0o222 == 0
 }
 
 /// Removes an open file from its folder: at once where the file system knows how, else when the last handle is closed.
@@ -313,9 +310,10 @@ pub(super) fn delete(file: &OwnedHandle) -> Result<(), Status> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
     use std::time::Duration;
+
+    use super::*;
 
     fn root() -> (tempfile::TempDir, Dir) {
         let temp = tempfile::tempdir().unwrap();

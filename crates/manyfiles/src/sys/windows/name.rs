@@ -1,9 +1,16 @@
-//! Which names mean a file of that name, and not a device, a stream of another file, or another name.
-//!
-//! The native calls that this crate makes would create some of them all the same; other programs could not open or remove
-//! them.
+//! Which names a system takes.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::PathBuf;
 
 use crate::sys::Refusal;
+
+/// The path that has these bytes, which are to be UTF-8.
+pub(crate) fn path_from_bytes(bytes: Vec<u8>) -> io::Result<PathBuf> {
+    let text = String::from_utf8(bytes);
+    text.map(PathBuf::from).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "the URI's path is not UTF-8"))
+}
 
 /// Whether `byte` ends a component of a path.
 pub(crate) const fn is_separator(byte: u8) -> bool {
@@ -41,6 +48,11 @@ fn is_device(name: &[u8]) -> bool {
     let numbers = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"];
     (port.eq_ignore_ascii_case(b"COM") || port.eq_ignore_ascii_case(b"LPT"))
         && numbers.into_iter().any(|known| known.as_bytes() == number)
+}
+
+/// Windows has no such names: a removed file keeps its own until it is closed.
+pub(crate) fn is_stand_in(_name: &OsStr) -> bool {
+    false
 }
 
 #[cfg(test)]

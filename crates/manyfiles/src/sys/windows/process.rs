@@ -1,4 +1,28 @@
-//! Which process left something behind, and whether it still runs.
+//! This process and others.
+
+use std::io;
+
+/// Lets `what` run when `main` returns. `std::process::exit` ends the process without it.
+pub(crate) fn at_exit(what: extern "C" fn()) -> io::Result<()> {
+    unsafe extern "C" {
+        /// The C library's.
+        fn atexit(what: extern "C" fn()) -> std::ffi::c_int;
+    }
+    // SAFETY: the function takes nothing, and stays where it is as long as this code does.
+    match unsafe { atexit(what) } {
+        0 => Ok(()),
+        _ => Err(io::Error::other("no room for another function that runs at exit")),
+    }
+}
+
+/// Windows has no fork.
+pub(crate) fn around_forks(
+    _before: extern "C" fn(),
+    _parent: extern "C" fn(),
+    _child: extern "C" fn(),
+) -> io::Result<()> {
+    Ok(())
+}
 
 /// A process, told from all that ever ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,38 +1,53 @@
-//! Bytes at a place of their own in a file, and on the disk.
+//! From the page cache to the disk.
 
 use std::fs::File;
-use std::io::{self, IoSlice, Write};
-use std::os::windows::fs::{FileExt, OpenOptionsExt};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::AsRawHandle;
 use std::path::Path;
 
 use windows_sys::Win32::Foundation::{
-    ERROR_ACCESS_DENIED, ERROR_DIRECTORY, ERROR_DISK_FULL, ERROR_INVALID_FUNCTION, ERROR_INVALID_HANDLE,
-    ERROR_NOT_SUPPORTED,
+    ERROR_ACCESS_DENIED, ERROR_DIRECTORY, ERROR_INVALID_FUNCTION, ERROR_INVALID_HANDLE, ERROR_NOT_SUPPORTED,
 };
-use windows_sys::Win32::Storage::FileSystem::{
-    FILE_ALLOCATION_INFO, FILE_APPEND_DATA, FILE_FLAG_BACKUP_SEMANTICS, FILE_STANDARD_INFO, FILE_WRITE_DATA,
-    FileAllocationInfo, GetFinalPathNameByHandleW, SetFileInformationByHandle,
-};
+use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_BACKUP_SEMANTICS, FlushFileBuffers};
 
-/// One write at `offset`. On Windows it also moves the file's own position behind what it wrote.
-pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
-    file.seek_write(bytes, offset)
+use super::{Dir, Handle};
+
+/// Makes bytes and metadata durable.
+pub(crate) fn sync_handle(file: &Handle) -> io::Result<()> {
+    // SAFETY: the handle is open while it is borrowed.
+    match unsafe { FlushFileBuffers(file.as_raw_handle()) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
-/// How many buffers one [`write_vectored`] takes.
-pub(crate) const MOST_BUFFERS: usize = 1;
-
-/// Windows writes one buffer at a time: the first that is not empty. Callers go on after a short write.
-pub(crate) fn write_vectored(mut file: &File, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-    let first = buffers.iter().find(|buffer| !buffer.is_empty());
-    first.map_or(Ok(0), |first| file.write(first))
+impl Dir {
+    /// Makes the names in it durable, where the file system has a call for that and lets us: see [`super::sync_folder`].
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        match self.to_writable().and_then(|folder| sync_handle(&folder)) {
+            Err(error) if is_without_folder_sync(&error) => Ok(()),
+            other => other,
+        }
+    }
 }
 
-/// As [`write_vectored`], at `offset`.
-pub(crate) fn write_vectored_at(file: &File, buffers: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
-    let first = buffers.iter().find(|buffer| !buffer.is_empty());
-    first.map_or(Ok(0), |first| write_at(file, first, offset))
+/// A file system that can be synced as a whole. There is none: Windows does that to volumes, for administrators only.
+#[derive(Debug)]
+pub(crate) enum WholeFileSystem {}
+
+impl WholeFileSystem {
+    pub(crate) fn of(_folder: &Dir) -> io::Result<Option<WholeFileSystem>> {
+        Ok(None)
+    }
+
+    pub(crate) fn has(&self, _folder: &Dir) -> io::Result<bool> {
+        match *self {}
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        match *self {}
+    }
 }
 
 /// `FlushFileBuffers`. The handle must be open for writing.
@@ -63,42 +78,8 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The path that the open file has now. `None` where the system does not say.
-pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
-    use std::os::windows::ffi::OsStringExt;
-    let mut path = vec![0u16; 1024];
-    loop {
-        let most = u32::try_from(path.len()).ok()?; // longer than any path
-        // SAFETY: the handle is open while it is borrowed, and the call writes at most `most` units to `path`.
-        let len = unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), path.as_mut_ptr(), most, 0) } as usize;
-        match len {
-            0 => return None,
-            len if len < path.len() => return Some(std::ffi::OsString::from_wide(&path[..len]).into()),
-            // What it says then is how much room it needs.
-            len => path.resize(len + 1, 0),
-        }
-    }
-}
-
-/// How many names the open file has. 0: it was removed.
-pub(crate) fn names_of(file: &File) -> io::Result<u64> {
-    let information: FILE_STANDARD_INFO = super::stat::get(&file.try_clone()?.into())?;
-    Ok(if information.DeletePending { 0 } else { u64::from(information.NumberOfLinks) })
-}
-
 /// Needs Linux, whose file systems are what needs it.
 pub(crate) fn forget_cached(_file: &File, _offset: u64) {}
-
-/// Whether the handle was opened to append only: the system then puts each write at the end, whatever offset is given.
-pub(crate) fn appends(file: &File) -> io::Result<bool> {
-    let access = super::native::granted_access(file)?;
-    Ok(access & FILE_APPEND_DATA != 0 && access & FILE_WRITE_DATA == 0)
-}
-
-/// Reads at `offset`. On Windows it also moves the file's own position behind what it read.
-pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    file.seek_read(bytes, offset)
-}
 
 pub(super) fn is_without_folder_sync(error: &io::Error) -> bool {
     const NONE: [u32; 4] = [ERROR_ACCESS_DENIED, ERROR_INVALID_FUNCTION, ERROR_INVALID_HANDLE, ERROR_NOT_SUPPORTED];
@@ -115,11 +96,6 @@ pub(crate) fn can_sync_file_system(_file: &File) -> bool {
     false
 }
 
-/// One number for all: nothing here depends on it, since no file system is synced as a whole.
-pub(crate) fn file_system_of(_file: &File) -> io::Result<u64> {
-    Ok(0)
-}
-
 /// No file system is synced as a whole, so nobody asks.
 pub(crate) fn unwritten(_file: &File) -> u64 {
     0
@@ -130,40 +106,19 @@ pub(crate) fn start_writeback(_file: &File, _offset: u64, _len: u64) -> io::Resu
     Ok(())
 }
 
-/// See [`start_writeback`].
-pub(crate) fn await_writeback(_file: &File, _offset: u64, _len: u64) -> io::Result<()> {
-    Ok(())
-}
-
-/// Reserves room up to `offset + len` without making the file longer. `Ok(false)` where the file system cannot. Windows gives
-/// back by itself what is not used when the file closes.
-pub(crate) fn preallocate(file: &File, offset: u64, len: u64) -> io::Result<bool> {
-    let end = offset.saturating_add(len);
-    // A smaller number would cut the file.
-    if end <= file.metadata()?.len() {
-        return Ok(true);
-    }
-    let info = FILE_ALLOCATION_INFO { AllocationSize: i64::try_from(end).unwrap_or(i64::MAX) };
-    let size = size_of_val(&info) as u32;
-    // SAFETY: the handle is open while `file` is borrowed; `info` is what this class of information takes, with its size.
-    let done = unsafe {
-        SetFileInformationByHandle(file.as_raw_handle(), FileAllocationInfo, std::ptr::from_ref(&info).cast(), size)
-    };
-    if done != 0 {
-        return Ok(true);
-    }
-    match io::Error::last_os_error() {
-        error if error.raw_os_error() == Some(ERROR_DISK_FULL as i32) => Err(error),
-        _ => Ok(false),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_ones_own_is_flushed_and_not_passed_over() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = Dir::open_root(temp.path()).unwrap();
+        sync_handle(&folder.to_writable().unwrap()).unwrap();
+    }
+
     use std::os::windows::fs::OpenOptionsExt;
     use std::time::Duration;
-
-    use super::*;
 
     #[test]
     fn a_folder_is_synced_when_the_program_that_keeps_others_out_is_done() {

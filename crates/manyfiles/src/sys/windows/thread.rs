@@ -1,14 +1,9 @@
-//! Threads. Windows has no signals, no table of handles that threads fight for, and no umask.
+//! Threads and processors.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
 use windows_sys::Win32::System::Threading::GetCurrentProcessorNumber;
-
-/// How many handles this process may have open: Windows allows millions.
-pub(crate) fn handle_limit() -> usize {
-    usize::MAX
-}
 
 /// Starts a thread. Windows has no signals.
 pub(crate) fn spawn_quiet<T: Send + 'static>(
@@ -18,9 +13,6 @@ pub(crate) fn spawn_quiet<T: Send + 'static>(
     builder.spawn(work)
 }
 
-/// Handles need no room to be made.
-pub(crate) fn make_room_for_handles<T>(_any: T, _count: usize) {}
-
 /// The processor that the calling thread runs on.
 pub(crate) fn processor() -> usize {
     // SAFETY: it takes nothing and cannot fail.
@@ -29,11 +21,6 @@ pub(crate) fn processor() -> usize {
 
 /// Windows wakes a thread where a processor is idle.
 pub(crate) fn leave_processor(_processor: usize) {}
-
-/// No umask is a umask of zero.
-pub(crate) fn umask() -> Option<u32> {
-    Some(0)
-}
 
 /// Tells whether the calling thread has slept in a system call since the last time it asked.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
-//! Which file an open handle is, and where it is.
+//! Where a file is: its name, as the system has it now.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::offset_of;
 use std::os::windows::fs::OpenOptionsExt;
@@ -10,12 +10,12 @@ use std::path::Path;
 use windows_sys::Win32::Foundation::ERROR_MORE_DATA;
 use windows_sys::Win32::Globalization::{CSTR_EQUAL, CompareStringOrdinal};
 use windows_sys::Win32::Storage::FileSystem::{
-    BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_DIRECTORY, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
-    FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_INFO, FILE_TYPE_DISK, FileIdInfo, FileNameInfo,
-    FileNormalizedNameInfo, GetFileInformationByHandle, GetFileInformationByHandleEx, GetFileType,
+    FILE_ATTRIBUTE_DIRECTORY, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, FILE_INFO_BY_HANDLE_CLASS,
+    FILE_NAME_INFO, FileNameInfo, FileNormalizedNameInfo, GetFileInformationByHandleEx, GetFinalPathNameByHandleW,
 };
 
-use crate::sys::{Identity, PathPlace, Place};
+use super::{information, regular_file};
+use crate::sys::{PathPlace, Place};
 
 /// A path on its volume, without the volume, which takes more calls to find out. A file has one such name whatever path it was
 /// opened by: relative, through a link or a drive's other letter, or with a short name (8.3) on the way.
@@ -58,44 +58,6 @@ pub(crate) fn place(file: impl AsHandle) -> Option<Place> {
 /// The same without its name.
 pub(crate) fn nameless_place(file: impl AsHandle) -> Option<Place> {
     Some(Place { identity: regular_file(file)?, mount: 0, name: None })
-}
-
-/// Which file or folder it is. `None` for a pipe or a device.
-pub(crate) fn regular_file(file: impl AsHandle) -> Option<Identity> {
-    let file = file.as_handle();
-    // SAFETY: the handle is open while it is borrowed.
-    if unsafe { GetFileType(file.as_raw_handle()) } != FILE_TYPE_DISK {
-        return None;
-    }
-    let mut id = FILE_ID_INFO::default();
-    // SAFETY: the structure is the one of its class, `size_of` bytes long, and this function's to be written.
-    let got = unsafe {
-        GetFileInformationByHandleEx(
-            file.as_raw_handle(),
-            FileIdInfo,
-            (&raw mut id).cast(),
-            size_of::<FILE_ID_INFO>() as u32,
-        )
-    };
-    if got != 0 {
-        return Some(Identity { volume: id.VolumeSerialNumber, file: u128::from_le_bytes(id.FileId.Identifier) });
-    }
-    let info = information(file)?;
-    Some(Identity {
-        volume: info.dwVolumeSerialNumber.into(),
-        file: u128::from(info.nFileIndexHigh) << 32 | u128::from(info.nFileIndexLow),
-    })
-}
-
-fn information(file: BorrowedHandle<'_>) -> Option<BY_HANDLE_FILE_INFORMATION> {
-    let mut info = BY_HANDLE_FILE_INFORMATION::default();
-    // SAFETY: the handle is open while it is borrowed, and the call writes the structure that it is given.
-    (unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut info) } != 0).then_some(info)
-}
-
-/// Which regular file `path` leads to, where that can be told without opening it: not here.
-pub(crate) fn file_at(_path: &Path) -> Option<Identity> {
-    None
 }
 
 /// What is at `path`, itself or, with `follow`, what a link there leads to. `None` if that cannot be told, because it does not
@@ -152,46 +114,30 @@ fn query(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> Option<N
     }
 }
 
-/// How a handle was opened is not asked: what opened it says so, or it counts as written.
-pub(crate) fn is_read_only(_file: impl AsHandle) -> bool {
-    false
-}
-
-/// Windows allows millions of handles.
-pub(crate) fn leaves_room(_file: impl AsHandle) -> bool {
-    true
-}
-
 /// Whether a name may be moved between what these are about. Not known here.
 pub(crate) fn may_be_on_one_volume(_a: &std::fs::Metadata, _b: &std::fs::Metadata) -> bool {
     true
 }
 
-/// Whether a lock may be held through this handle, which its close would release. Windows does not say.
-pub(crate) fn may_hold_lock(_file: impl AsHandle) -> bool {
-    true
+/// The path that the open file has now. `None` where the system does not say.
+pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
+    final_path(file).ok()
 }
 
-/// Lets `what` run when `main` returns. `std::process::exit` ends the process without it.
-pub(crate) fn at_exit(what: extern "C" fn()) -> io::Result<()> {
-    unsafe extern "C" {
-        /// The C library's.
-        fn atexit(what: extern "C" fn()) -> std::ffi::c_int;
+/// Where an open file or folder is, as a path without links.
+pub(super) fn final_path(file: &impl AsRawHandle) -> io::Result<std::path::PathBuf> {
+    use std::os::windows::ffi::OsStringExt;
+    let mut path = vec![0_u16; 512];
+    loop {
+        // SAFETY: the handle is open while it is borrowed, and the buffer is as long as it is said to be.
+        let len = unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), path.as_mut_ptr(), path.len() as u32, 0) };
+        match len as usize {
+            0 => return Err(io::Error::last_os_error()),
+            len if len < path.len() => return Ok(std::ffi::OsString::from_wide(&path[..len]).into()),
+            // What it says then is how much room it needs.
+            needed => path.resize(needed + 1, 0),
+        }
     }
-    // SAFETY: the function takes nothing, and stays where it is as long as this code does.
-    match unsafe { atexit(what) } {
-        0 => Ok(()),
-        _ => Err(io::Error::other("no room for another function that runs at exit")),
-    }
-}
-
-/// Windows has no fork.
-pub(crate) fn around_forks(
-    _before: extern "C" fn(),
-    _parent: extern "C" fn(),
-    _child: extern "C" fn(),
-) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

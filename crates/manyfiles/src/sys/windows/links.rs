@@ -1,9 +1,9 @@
-//! Symbolic links.
+//! Links, and files that are neither file, folder nor link.
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::windows::ffi::OsStringExt;
-use std::os::windows::io::{AsRawHandle, OwnedHandle};
+use std::os::windows::io::OwnedHandle;
 use std::path::{Component, Path, PathBuf, Prefix};
 
 use windows_sys::Wdk::Storage::FileSystem::{
@@ -14,19 +14,19 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::Storage::FileSystem::{
     CreateSymbolicLinkW, DELETE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_NORMAL, FILE_READ_ATTRIBUTES,
-    FILE_WRITE_ATTRIBUTES, FILE_WRITE_DATA, GetFinalPathNameByHandleW, SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE,
-    SYMBOLIC_LINK_FLAG_DIRECTORY,
+    FILE_WRITE_ATTRIBUTES, FILE_WRITE_DATA, SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE, SYMBOLIC_LINK_FLAG_DIRECTORY,
 };
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_SYMLINK;
 
+use super::location::final_path;
 use super::native::{Links, Open, wide};
-use super::{control, dir, stat};
+use super::{control, dir};
 use crate::error::explained;
 
 /// Makes a symbolic link that says `target` at `name` in `folder`. Windows has two kinds: the link is one to a folder if the
 /// target is a folder now, else one to a file.
 pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Result<()> {
-    let path = path_of(folder)?;
+    let path = final_path(folder)?;
     let to_folder = leads_to_folder(folder, &path, target);
     let data = data(target)?;
     let how = Open {
@@ -89,7 +89,9 @@ fn leads_to_folder(folder: &OwnedHandle, path: &Path, target: &Path) -> bool {
     };
     let opened = how.at(above.as_ref().map_or(folder, |above| &above.0), &wide(below.as_os_str()));
     // The last name is opened itself. A link to a folder counts as one.
-    opened.is_ok_and(|it| stat::kind(&it).is_ok_and(|(_, attributes)| attributes & FILE_ATTRIBUTE_DIRECTORY != 0))
+    opened.is_ok_and(|it| {
+        super::identity::kind(&it).is_ok_and(|(_, attributes)| attributes & FILE_ATTRIBUTE_DIRECTORY != 0)
+    })
 }
 
 fn by_path(path: &Path, target: &Path, to_folder: bool) -> io::Result<()> {
@@ -110,20 +112,6 @@ fn by_path(path: &Path, target: &Path, to_folder: bool) -> io::Result<()> {
     })
 }
 
-/// Where an open folder is, as a path without links.
-pub(super) fn path_of(folder: &OwnedHandle) -> io::Result<PathBuf> {
-    let mut path = vec![0_u16; 512];
-    loop {
-        // SAFETY: the buffer is as long as it is said to be.
-        let len = unsafe { GetFinalPathNameByHandleW(folder.as_raw_handle(), path.as_mut_ptr(), path.len() as u32, 0) };
-        match len as usize {
-            0 => return Err(io::Error::last_os_error()),
-            len if len < path.len() => return Ok(std::ffi::OsString::from_wide(&path[..len]).into()),
-            needed => path.resize(needed + 1, 0),
-        }
-    }
-}
-
 /// A link with slashes leads nowhere.
 pub(super) fn with_backslashes(path: &Path) -> PathBuf {
     let units =
@@ -135,7 +123,7 @@ pub(super) fn with_backslashes(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When it is longer than the system takes: 16 KiB for both ways of writing it.
-fn data(target: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn data(target: &Path) -> io::Result<Vec<u8>> {
     let shown = with_backslashes(target);
     // What the system follows is written as the native calls take it, if it is absolute.
     let (native, flags) = match shown.components().next() {
@@ -204,7 +192,7 @@ mod tests {
         std::fs::create_dir_all(temp.path().join("in/folder")).unwrap();
         std::fs::write(temp.path().join("in/file"), "").unwrap();
         let folder = dir::Dir::open_root(&temp.path().join("in")).unwrap();
-        let path = path_of(&folder.0).unwrap();
+        let path = final_path(&folder.0).unwrap();
         let absolute = temp.path().join("in/folder");
         for (target, is) in [
             ("folder", true),

@@ -1,17 +1,44 @@
-//! How a folder holds names, and giving one that is free.
+//! Names are moved.
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::io::Errno;
 
 use super::Dir;
+
+/// Gives a file another name; `AlreadyExists` if anything has that.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // A file system or a kernel without it.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            other => return Ok(other?),
+        }
+    }
+    match std::fs::hard_link(from, to) {
+        Ok(()) => std::fs::remove_file(from),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // A file system that has neither: nothing there tells two at the same moment apart.
+        Err(_) => match std::fs::symlink_metadata(to) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::rename(from, to),
+            Err(error) => Err(error),
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        },
+    }
+}
 
 impl Dir {
     /// Whether the folder holds names as one that differ in case, or may: a FUSE file system doesn't say.
     #[cfg(target_os = "linux")]
     pub(crate) fn folds(&self) -> bool {
-        use super::magic::{self, BCACHEFS, EXFAT, EXT, F2FS, FAT, FUSE, HFS, HFS_PLUS, NTFS, SMB, TMPFS};
         use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, openat};
+
+        use super::magic::{self, BCACHEFS, EXFAT, EXT, F2FS, FAT, FUSE, HFS, HFS_PLUS, NTFS, SMB, TMPFS};
         const ALWAYS: [u32; 10] = [FAT, EXFAT, NTFS[0], NTFS[1], SMB[0], SMB[1], SMB[2], HFS, HFS_PLUS, FUSE];
         // Those where a folder may be made to.
         const MAY: [u32; 4] = [EXT, F2FS, TMPFS, BCACHEFS];

@@ -1,14 +1,16 @@
-//! Who may do what with a file, to be handed on to the file that replaces it.
+//! Who may do what: modes, owners, lists.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::{fs, io};
 
+#[cfg(target_os = "linux")]
+use lists::list_of;
 use rustix::fs::{Gid, Uid};
 use rustix::io::retry_on_intr as again;
 
-use super::dir::bits;
+use super::{Handle, bits};
 
 /// Owner, group, permission bits, and the access control list where there is one.
 #[derive(Debug)]
@@ -102,8 +104,6 @@ mod lists {
         }
     }
 }
-#[cfg(target_os = "linux")]
-use lists::list_of;
 
 #[cfg(not(target_os = "linux"))]
 fn list_of(_path: &Path) -> List {
@@ -115,4 +115,39 @@ impl Access {
     fn give_list_to(&self, _file: &File) -> io::Result<bool> {
         Ok(matches!(self.list, List::None))
     }
+}
+
+/// Permission bits, set-id and sticky bits included.
+pub(crate) type Permissions = u32;
+
+pub(crate) fn set_permissions(file: &Handle, mode: Permissions) -> io::Result<()> {
+    Ok(again(|| rustix::fs::fchmod(file, bits(mode)))?)
+}
+
+/// Sets user and group. This takes set-id bits away.
+pub(crate) fn set_owner(file: &Handle, (user, group): (u32, u32)) -> io::Result<()> {
+    let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
+    Ok(again(|| rustix::fs::fchown(file, Some(user), Some(group)))?)
+}
+
+/// Sets the group only, which a user may do with the groups of his own.
+pub(crate) fn set_group(file: &Handle, group: u32) -> io::Result<()> {
+    Ok(again(|| rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(group))))?)
+}
+
+/// Whether writing to a file takes no set-id bits away from it.
+pub(crate) fn is_privileged() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The user whose files this process makes.
+pub(crate) fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The process's umask, without changing it even for a moment. `None` where the system doesn't say.
+pub(crate) fn umask() -> Option<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?; // no /proc: not an error
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+    u32::from_str_radix(line.trim(), 8).ok()
 }

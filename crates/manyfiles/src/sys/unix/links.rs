@@ -1,4 +1,4 @@
-//! Links and nodes: names in an open folder that stand for no file of bytes. Nothing here follows a symbolic link.
+//! Links, and files that are neither file, folder nor link.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,8 +8,7 @@ use std::path::Path;
 use rustix::fs::AtFlags;
 use rustix::io::{Errno, retry_on_intr as again};
 
-use super::Dir;
-use super::dir::bits;
+use super::{Dir, bits};
 use crate::error::explained;
 use crate::sys::{Metadata, Node};
 
@@ -87,9 +86,11 @@ impl Dir {
 
     #[cfg(target_os = "linux")]
     fn dress_through_handle(&self, name: &OsStr, metadata: &Metadata, mode: Option<u32>) -> io::Result<()> {
-        use super::{EntryKind, Stat};
-        use rustix::fs::OFlags;
         use std::os::fd::AsRawFd;
+
+        use rustix::fs::OFlags;
+
+        use crate::sys::{EntryKind, Stat};
         let how = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = again(|| rustix::fs::openat(&self.0, name, how, rustix::fs::Mode::empty()))?;
         let stat = Stat::from(again(|| rustix::fs::fstat(&handle))?);
@@ -108,7 +109,7 @@ impl Dir {
             again(|| rustix::fs::chmod(&*path, bits(mode)))?;
         }
         if let Some(modified) = metadata.modified {
-            let times = super::file::timestamps(modified);
+            let times = super::timestamps(modified);
             again(|| rustix::fs::utimensat(rustix::fs::CWD, &*path, &times, AtFlags::empty()))?;
         }
         Ok(())

@@ -1,72 +1,78 @@
-//! What is asked about a name or a file.
+//! Which file it is, and what the system says of it.
 
+use std::fs::File;
 use std::io;
-use std::os::windows::io::{AsRawHandle, OwnedHandle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle};
+use std::path::Path;
 
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_READONLY, FILE_ATTRIBUTE_REPARSE_POINT,
-    FILE_ATTRIBUTE_SPARSE_FILE, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO, FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS,
-    FILE_STANDARD_INFO, FileAttributeTagInfo, FileBasicInfo, FileIdInfo, FileStandardInfo, GetFileInformationByHandle,
-    GetFileInformationByHandleEx, SetFileInformationByHandle,
+    FILE_ATTRIBUTE_SPARSE_FILE, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO, FILE_FLAG_BACKUP_SEMANTICS, FILE_ID_INFO,
+    FILE_STANDARD_INFO, FILE_TYPE_DISK, FileIdInfo, GetFileInformationByHandle, GetFileInformationByHandleEx,
+    GetFileType,
 };
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_AF_UNIX;
 
-use super::{EntryKind, Identity, Stat};
+use super::information::get;
+use super::system_time;
+use crate::sys::{EntryKind, Identity, Stat};
 
-/// A structure that goes with one class of information.
-///
-/// # Safety
-/// The type is the structure that the system reads and writes for `CLASS`, and all zeros are valid for it.
-pub(super) unsafe trait Information: Default {
-    const CLASS: FILE_INFO_BY_HANDLE_CLASS;
+/// Of the file that the path leads to, through links. One that is removed, and only has its name until the last handle closes,
+/// is an error: it cannot be opened any more, or says so itself.
+pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
+    let file = opened_to_ask(path)?;
+    let id = super::identity_of(&file)?;
+    let information: FILE_STANDARD_INFO = super::information::get(&file.into())?;
+    if information.DeletePending { Err(io::ErrorKind::NotFound.into()) } else { Ok(id) }
 }
 
-// SAFETY: so says the documentation of GetFileInformationByHandleEx.
-unsafe impl Information for FILE_BASIC_INFO {
-    const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileBasicInfo;
+/// No right at all is needed to ask, so nobody's sharing mode is in the way.
+fn opened_to_ask(path: &Path) -> io::Result<File> {
+    File::options().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }
 
-// SAFETY: as above.
-unsafe impl Information for FILE_STANDARD_INFO {
-    const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileStandardInfo;
+/// How many names the file has that the path leads to, through links.
+pub(crate) fn names_at(path: &Path) -> io::Result<u64> {
+    super::names_of(&opened_to_ask(path)?)
 }
 
-// SAFETY: as above.
-unsafe impl Information for FILE_ATTRIBUTE_TAG_INFO {
-    const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileAttributeTagInfo;
-}
-
-// SAFETY: as above.
-unsafe impl Information for FILE_ID_INFO {
-    const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileIdInfo;
-}
-
-pub(super) fn get<T: Information>(file: &OwnedHandle) -> io::Result<T> {
-    let mut information = T::default();
+/// Which file or folder it is. `None` for a pipe or a device.
+pub(crate) fn regular_file(file: impl AsHandle) -> Option<Identity> {
+    let file = file.as_handle();
+    // SAFETY: the handle is open while it is borrowed.
+    if unsafe { GetFileType(file.as_raw_handle()) } != FILE_TYPE_DISK {
+        return None;
+    }
+    let mut id = FILE_ID_INFO::default();
     // SAFETY: the structure is the one of its class, `size_of` bytes long, and this function's to be written.
     let got = unsafe {
         GetFileInformationByHandleEx(
             file.as_raw_handle(),
-            T::CLASS,
-            (&raw mut information).cast(),
-            size_of::<T>() as u32,
+            FileIdInfo,
+            (&raw mut id).cast(),
+            size_of::<FILE_ID_INFO>() as u32,
         )
     };
-    if got == 0 { Err(io::Error::last_os_error()) } else { Ok(information) }
+    if got != 0 {
+        return Some(Identity { volume: id.VolumeSerialNumber, file: u128::from_le_bytes(id.FileId.Identifier) });
+    }
+    let info = information(file)?;
+    Some(Identity {
+        volume: info.dwVolumeSerialNumber.into(),
+        file: u128::from(info.nFileIndexHigh) << 32 | u128::from(info.nFileIndexLow),
+    })
 }
 
-pub(super) fn set<T: Information>(file: &OwnedHandle, information: &T) -> io::Result<()> {
-    // SAFETY: the structure is the one of its class, `size_of` bytes long, and only read.
-    let set = unsafe {
-        SetFileInformationByHandle(
-            file.as_raw_handle(),
-            T::CLASS,
-            (&raw const *information).cast(),
-            size_of::<T>() as u32,
-        )
-    };
-    if set == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+pub(super) fn information(file: BorrowedHandle<'_>) -> Option<BY_HANDLE_FILE_INFORMATION> {
+    let mut info = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is open while it is borrowed, and the call writes the structure that it is given.
+    (unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut info) } != 0).then_some(info)
+}
+
+/// Which regular file `path` leads to, where that can be told without opening it: not here.
+pub(crate) fn file_at(_path: &Path) -> Option<Identity> {
+    None
 }
 
 /// What kind of thing an open handle is, and its attributes.
@@ -75,7 +81,7 @@ pub(super) fn kind(file: &OwnedHandle) -> io::Result<(EntryKind, u32)> {
     Ok((kind_of(attributes, tag), attributes))
 }
 
-fn kind_of(attributes: u32, tag: u32) -> EntryKind {
+pub(super) fn kind_of(attributes: u32, tag: u32) -> EntryKind {
     /// The bit of a tag that says: this stands for another file, so that following it leads elsewhere.
     const NAME_SURROGATE: u32 = 0x2000_0000;
     /// FIFOs and devices that the Linux subsystem has made.
@@ -122,7 +128,7 @@ pub(crate) fn identity_of(file: &std::fs::File) -> io::Result<Identity> {
 }
 
 /// Of 128 bits where the file system has them; the older call cuts them to 64.
-fn identity(file: &OwnedHandle) -> io::Result<Identity> {
+pub(super) fn identity(file: &OwnedHandle) -> io::Result<Identity> {
     if let Ok(FILE_ID_INFO { VolumeSerialNumber: volume, FileId: id }) = get(file) {
         return Ok(Identity { volume, file: u128::from_le_bytes(id.Identifier) });
     }
@@ -137,42 +143,24 @@ fn identity(file: &OwnedHandle) -> io::Result<Identity> {
     }
 }
 
-/// 1601 is this much before 1970.
-const EPOCH: Duration = Duration::from_secs(11_644_473_600);
-
-/// Units of 100 ns since 1601, not before its first.
-pub(super) fn file_time(time: SystemTime) -> i64 {
-    let since_1601 = match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => EPOCH.saturating_add(after),
-        Err(before) => EPOCH.saturating_sub(before.duration()),
-    };
-    // Zero would mean "as it is".
-    i64::try_from(since_1601.as_nanos() / 100).unwrap_or(i64::MAX).max(1)
+/// How many names the open file has. 0: it was removed.
+pub(crate) fn names_of(file: &File) -> io::Result<u64> {
+    let information: FILE_STANDARD_INFO = super::information::get(&file.try_clone()?.into())?;
+    Ok(if information.DeletePending { 0 } else { u64::from(information.NumberOfLinks) })
 }
 
-pub(super) fn system_time(time: i64) -> SystemTime {
-    let time = u64::try_from(time).unwrap_or(0);
-    let since_1601 = Duration::new(time / 10_000_000, (time % 10_000_000) as u32 * 100);
-    let base = UNIX_EPOCH.checked_sub(EPOCH).unwrap_or(UNIX_EPOCH);
-    base.checked_add(since_1601).unwrap_or(UNIX_EPOCH)
+/// One number for all: nothing here depends on it, since no file system is synced as a whole.
+pub(crate) fn file_system_of(_file: &File) -> io::Result<u64> {
+    Ok(0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use windows_sys::Win32::System::SystemServices::{
         IO_REPARSE_TAG_CLOUD, IO_REPARSE_TAG_MOUNT_POINT, IO_REPARSE_TAG_SYMLINK, IO_REPARSE_TAG_WOF,
     };
 
-    #[test]
-    fn times_come_back_as_they_were_and_none_means_unchanged() {
-        let milli = Duration::from_millis(1500);
-        for time in [UNIX_EPOCH, UNIX_EPOCH - milli, UNIX_EPOCH + milli, UNIX_EPOCH + Duration::from_secs(1 << 33)] {
-            assert_eq!(system_time(file_time(time)), time);
-        }
-        assert_eq!(file_time(UNIX_EPOCH), 116_444_736_000_000_000);
-        assert_eq!(file_time(system_time(0)), 1);
-    }
+    use super::*;
 
     #[test]
     fn what_leads_elsewhere_is_a_link_and_what_is_only_stored_otherwise_is_not() {

@@ -1,0 +1,116 @@
+//! Which file it is, and what the system says of it.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::{fs, io};
+
+use rustix::fs::{AtFlags, CWD};
+use rustix::io::retry_on_intr as again;
+
+use super::{Handle, nameless_place};
+use crate::sys::{EntryKind, Identity, Place, Stat};
+
+#[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the fields' widths differ between systems")]
+impl From<rustix::fs::Stat> for Stat {
+    fn from(stat: rustix::fs::Stat) -> Stat {
+        use rustix::fs::FileType;
+        let len = u64::try_from(stat.st_size).unwrap_or(0);
+        Stat {
+            kind: match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => EntryKind::File,
+                FileType::Directory => EntryKind::Folder,
+                FileType::Symlink => EntryKind::Symlink,
+                _ => EntryKind::Other,
+            },
+            identity: Identity { volume: stat.st_dev as u64, file: u128::from(stat.st_ino) },
+            len,
+            links: u64::from(stat.st_nlink),
+            mode: u32::from(stat.st_mode) & 0o7777,
+            owner: (stat.st_uid, stat.st_gid),
+            modified: super::system_time(stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+            changed: super::system_time(stat.st_ctime as i64, stat.st_ctime_nsec as u32),
+            sparse: u64::try_from(stat.st_blocks).is_ok_and(|blocks| blocks.saturating_mul(512) < len),
+        }
+    }
+}
+
+pub(crate) fn stat(file: &Handle) -> io::Result<Stat> {
+    Ok(Stat::from(again(|| rustix::fs::fstat(file))?))
+}
+
+/// Which file it is.
+pub(crate) fn identity_of(file: &std::fs::File) -> io::Result<crate::sys::Identity> {
+    Ok(Stat::from(again(|| rustix::fs::fstat(file))?).identity)
+}
+
+/// Of the file that the path leads to, through links.
+pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
+    let metadata = fs::metadata(path)?;
+    Ok(Identity { volume: metadata.dev(), file: metadata.ino().into() })
+}
+
+/// How many names the file has that the path leads to, through links.
+pub(crate) fn names_at(path: &Path) -> io::Result<u64> {
+    Ok(fs::metadata(path)?.nlink())
+}
+
+/// Which file it is. `None` for what is no regular file.
+pub(crate) fn regular_file(file: impl AsFd) -> Option<Identity> {
+    nameless_place(file).map(|place| place.identity)
+}
+
+/// Which regular file `path` leads to, where that can be told without opening it.
+pub(crate) fn file_at(path: &Path) -> Option<Identity> {
+    let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).ok()?;
+    match look(CWD, &path, true)? {
+        (EntryKind::File, place) => Some(place.identity),
+        _ => None,
+    }
+}
+
+/// What is at `path`, all but its name. An empty `path` asks about `at` itself.
+#[cfg(target_os = "linux")]
+pub(super) fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
+    use rustix::fs::{FileType, StatxFlags};
+    // What the kernel knows by itself: NFS writes out a file's data before it answers anything else.
+    let mut flags = AtFlags::STATX_DONT_SYNC;
+    flags.set(AtFlags::EMPTY_PATH, path.is_empty());
+    flags.set(AtFlags::SYMLINK_NOFOLLOW, !follow);
+    let Ok(stat) = rustix::fs::statx(at, path, flags, StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID) else {
+        return by_stat(at, path, follow);
+    };
+    let kind = match FileType::from_raw_mode(stat.stx_mode.into()) {
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Folder,
+        FileType::Symlink => EntryKind::Symlink,
+        _ => EntryKind::Other,
+    };
+    let volume = rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor);
+    // Linux before 5.8 does not say.
+    let mount = if stat.stx_mask & StatxFlags::MNT_ID.bits() == 0 { 0 } else { stat.stx_mnt_id };
+    Some((kind, Place { identity: Identity { volume, file: stat.stx_ino.into() }, mount, name: None }))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
+    by_stat(at, path, follow)
+}
+
+fn by_stat(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
+    let links = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+    let stat = if path.is_empty() { rustix::fs::fstat(at) } else { rustix::fs::statat(at, path, links) };
+    let stat = Stat::from(stat.ok()?);
+    Some((stat.kind, Place { identity: stat.identity, mount: 0, name: None }))
+}
+
+/// How many names the open file has. 0: it was removed.
+pub(crate) fn names_of(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.nlink())
+}
+
+/// Which file system a file is on: equal numbers, same file system.
+pub(crate) fn file_system_of(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.dev())
+}
