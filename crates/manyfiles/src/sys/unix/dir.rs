@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr as again};
 
-use super::{Permissions, open_unless_it_blocks, timestamps};
+use super::{Permissions, bits, open_unless_it_blocks, timestamps};
 use crate::sys::Stat;
 
 /// An open folder. A signal that interrupts one of its calls is no error: the call is made again.
@@ -215,10 +215,6 @@ impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
-}
-
-pub(super) fn bits(mode: u32) -> Mode {
-    Mode::from_raw_mode((mode & 0o7777) as rustix::fs::RawMode)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::{fs, io};
 use rustix::fs::{AtFlags, CWD};
 use rustix::io::retry_on_intr as again;
 
-use super::{Handle, nameless_place};
+use super::Handle;
 use crate::sys::{EntryKind, Identity, Place, Stat};
 
 #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the fields' widths differ between systems")]
@@ -54,6 +54,14 @@ pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
 /// How many names the file has that the path leads to, through links.
 pub(crate) fn names_at(path: &Path) -> io::Result<u64> {
     Ok(fs::metadata(path)?.nlink())
+}
+
+/// The same without its name.
+pub(crate) fn nameless_place(file: impl AsFd) -> Option<Place> {
+    match look(file.as_fd(), c"", true)? {
+        (EntryKind::File, place) => Some(place),
+        _ => None,
+    }
 }
 
 /// Which file it is. `None` for what is no regular file.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-use super::look;
+use super::{look, nameless_place};
 use crate::sys::{EntryKind, PathPlace, Place};
 
 /// A path without links, from the root.
@@ -36,14 +36,6 @@ impl Name {
 pub(crate) fn place(file: impl AsFd) -> Option<Place> {
     let file = file.as_fd();
     nameless_place(file).map(|place| Place { name: name_of(file), ..place })
-}
-
-/// The same without its name.
-pub(crate) fn nameless_place(file: impl AsFd) -> Option<Place> {
-    match look(file.as_fd(), c"", true)? {
-        (EntryKind::File, place) => Some(place),
-        _ => None,
-    }
 }
 
 /// What is at `path`, itself or, with `follow`, what a link there leads to. `None` for nothing, and for what is neither a file

@@ -7,10 +7,10 @@ use std::{fs, io};
 
 #[cfg(target_os = "linux")]
 use lists::list_of;
-use rustix::fs::{Gid, Uid};
+use rustix::fs::{Gid, Mode, Uid};
 use rustix::io::retry_on_intr as again;
 
-use super::{Handle, bits};
+use super::Handle;
 
 /// Owner, group, permission bits, and the access control list where there is one.
 #[derive(Debug)]
@@ -150,4 +150,8 @@ pub(crate) fn umask() -> Option<u32> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?; // no /proc: not an error
     let line = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
     u32::from_str_radix(line.trim(), 8).ok()
+}
+
+pub(super) fn bits(mode: u32) -> Mode {
+    Mode::from_raw_mode((mode & 0o7777) as rustix::fs::RawMode)
 }

@@ -11,8 +11,8 @@ use windows_sys::Wdk::Storage::FileSystem::{
     FILE_CREATE, FILE_DIRECTORY_FILE, FILE_DISPOSITION_DELETE, FILE_DISPOSITION_IGNORE_READONLY_ATTRIBUTE,
     FILE_DISPOSITION_INFORMATION, FILE_DISPOSITION_INFORMATION_EX, FILE_DISPOSITION_POSIX_SEMANTICS,
     FILE_NON_DIRECTORY_FILE, FILE_OPEN, FILE_RENAME_IGNORE_READONLY_ATTRIBUTE, FILE_RENAME_POSIX_SEMANTICS,
-    FILE_RENAME_REPLACE_IF_EXISTS, FileDispositionInformation, FileDispositionInformationEx, FileLinkInformation,
-    FileRenameInformation, FileRenameInformationEx,
+    FILE_RENAME_REPLACE_IF_EXISTS, FileDispositionInformation, FileDispositionInformationEx, FileRenameInformation,
+    FileRenameInformationEx,
 };
 use windows_sys::Win32::Foundation::{
     ERROR_DELETE_PENDING, ERROR_DIRECTORY, ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_REPARSE_POINT_ENCOUNTERED,
@@ -25,7 +25,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::identity::kind;
 use super::native::{Links, Open, Status, set_information, set_name, while_in_use, while_in_use_or_denied, wide};
-use super::{Handle, Permissions, forbids_writing, links};
+use super::{Handle, Permissions, forbids_writing, no_owner};
 use crate::sys::{EntryKind, Stat};
 
 /// An open folder.
@@ -153,7 +153,7 @@ impl Dir {
     }
 
     /// Opens whatever has the name; this folder itself if that is `.`.
-    fn open_any(&self, name: &OsStr, access: u32) -> Result<OwnedHandle, Status> {
+    pub(super) fn open_any(&self, name: &OsStr, access: u32) -> Result<OwnedHandle, Status> {
         let name = if name == "." { OsStr::new("") } else { name };
         existing(access, 0).at(&self.0, &wide(name))
     }
@@ -239,52 +239,13 @@ impl Dir {
         false
     }
 
-    pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
-        links::make(&self.0, name, target)
-    }
-
-    /// Whether `name` is a symbolic link that says `target`.
-    pub(crate) fn is_symlink_to(&self, name: &OsStr, target: &Path) -> io::Result<bool> {
-        let says = std::fs::read_link(super::location::final_path(&self.0)?.join(name))?;
-        Ok(says == links::with_backslashes(target))
-    }
-
-    /// Gives the file `existing` in `from` the name `name` in this folder too.
-    pub(crate) fn hard_link(&self, from: &Dir, existing: &OsStr, name: &OsStr) -> io::Result<()> {
-        let file = from.open_any(existing, FILE_WRITE_ATTRIBUTES)?;
-        Ok(set_name(&file, FileLinkInformation, 0, &self.0, &wide(name))?)
-    }
-
-    /// There are none in a folder.
-    pub(crate) fn make_node(&self, _name: &OsStr, _node: crate::sys::Node, _mode: u32) -> io::Result<()> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "folders of Windows hold no devices or FIFOs"))
-    }
-
-    /// There are none in a folder.
-    pub(crate) fn is_node(&self, _name: &OsStr, _node: crate::sys::Node) -> io::Result<bool> {
-        Ok(false)
-    }
-
-    /// Sets what a link or node is to carry: its time, as it has no permissions here.
-    pub(crate) fn dress(
-        &self,
-        name: &OsStr,
-        metadata: &crate::sys::Metadata,
-        _mode: Option<Permissions>,
-    ) -> io::Result<()> {
-        if metadata.owner.is_some() {
-            return Err(super::no_owner());
-        }
-        metadata.modified.map_or(Ok(()), |modified| self.set_modified(name, modified))
-    }
-
     pub(crate) fn set_modified(&self, name: &OsStr, modified: SystemTime) -> io::Result<()> {
         super::set_modified(&self.open_any(name, FILE_WRITE_ATTRIBUTES)?, modified)
     }
 
     /// A user or group of Windows has no number.
     pub(crate) fn set_owner(&self, _name: &OsStr, _owner: (u32, u32)) -> io::Result<()> {
-        Err(super::no_owner())
+        Err(no_owner())
     }
 
     /// Of folders the read-only attribute says nothing.

@@ -7,7 +7,7 @@ use std::os::windows::io::OwnedHandle;
 use std::path::{Component, Path, PathBuf, Prefix};
 
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN, SYMLINK_FLAG_RELATIVE,
+    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN, FileLinkInformation, SYMLINK_FLAG_RELATIVE,
 };
 use windows_sys::Win32::Foundation::{
     ERROR_FILENAME_EXCED_RANGE, ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_PRIVILEGE_NOT_HELD,
@@ -19,9 +19,50 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_SYMLINK;
 
 use super::location::final_path;
-use super::native::{Links, Open, wide};
-use super::{control, dir};
+use super::native::{Links, Open, set_name, wide};
+use super::{Dir, Permissions, control, dir, no_owner};
 use crate::error::explained;
+
+impl Dir {
+    pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
+        make(&self.0, name, target)
+    }
+
+    /// Whether `name` is a symbolic link that says `target`.
+    pub(crate) fn is_symlink_to(&self, name: &OsStr, target: &Path) -> io::Result<bool> {
+        let says = std::fs::read_link(final_path(&self.0)?.join(name))?;
+        Ok(says == with_backslashes(target))
+    }
+
+    /// Gives the file `existing` in `from` the name `name` in this folder too.
+    pub(crate) fn hard_link(&self, from: &Dir, existing: &OsStr, name: &OsStr) -> io::Result<()> {
+        let file = from.open_any(existing, FILE_WRITE_ATTRIBUTES)?;
+        Ok(set_name(&file, FileLinkInformation, 0, &self.0, &wide(name))?)
+    }
+
+    /// There are none in a folder.
+    pub(crate) fn make_node(&self, _name: &OsStr, _node: crate::sys::Node, _mode: u32) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "folders of Windows hold no devices or FIFOs"))
+    }
+
+    /// There are none in a folder.
+    pub(crate) fn is_node(&self, _name: &OsStr, _node: crate::sys::Node) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Sets what a link or node is to carry: its time, as it has no permissions here.
+    pub(crate) fn dress(
+        &self,
+        name: &OsStr,
+        metadata: &crate::sys::Metadata,
+        _mode: Option<Permissions>,
+    ) -> io::Result<()> {
+        if metadata.owner.is_some() {
+            return Err(no_owner());
+        }
+        metadata.modified.map_or(Ok(()), |modified| self.set_modified(name, modified))
+    }
+}
 
 /// Makes a symbolic link that says `target` at `name` in `folder`. Windows has two kinds: the link is one to a folder if the
 /// target is a folder now, else one to a file.
