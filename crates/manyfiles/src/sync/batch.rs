@@ -339,6 +339,13 @@ impl SyncBatch {
     }
 }
 
+impl Options {
+    /// Makes the batch, an empty one.
+    pub fn build(self) -> SyncBatch {
+        SyncBatch::with(self)
+    }
+}
+
 impl Drop for SyncBatch {
     fn drop(&mut self) {
         if self.options.atomic {

@@ -1,8 +1,8 @@
 //! What can be chosen when a batch is made.
 
-use super::{BatchMethod, SyncBatch};
+use super::BatchMethod;
 
-/// Options of a [`SyncBatch`]; [`build`](Options::build) makes it.
+/// Options of a [`SyncBatch`](super::SyncBatch); [`build`](Options::build) makes it.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -42,10 +42,5 @@ impl Options {
     pub fn method(mut self, method: BatchMethod) -> Options {
         self.method = method;
         self
-    }
-
-    /// Makes the batch, an empty one.
-    pub fn build(self) -> SyncBatch {
-        SyncBatch::with(self)
     }
 }

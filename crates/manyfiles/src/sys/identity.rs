@@ -12,12 +12,20 @@ pub(crate) enum EntryKind {
     Other,
 }
 
-/// Tells a file from all others that exist at the same time: what has the same identity under two names is one file.
-/// (The reverse does not always hold: an overlay shows one file under two identities.)
+/// Tells a file from all others that exist at the same time: two names with the same identity are names of one file.
+///
+/// The reverse does not always hold: an overlay shows one file under two identities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Identity {
+pub struct Identity {
     pub(crate) volume: u64,
     pub(crate) file: u128,
+}
+
+impl Identity {
+    /// The file with the number `file` on the volume with the number `volume`.
+    pub fn new(volume: u64, file: u128) -> Identity {
+        Identity { volume, file }
+    }
 }
 
 /// What is asked about a name or a file.

@@ -9,7 +9,8 @@ mod metadata;
 mod name;
 mod refusal;
 
-pub(crate) use identity::{EntryKind, Identity, Stat};
+pub use identity::Identity;
+pub(crate) use identity::{EntryKind, Stat};
 pub(crate) use location::{PathPlace, Place};
 pub use metadata::{Metadata, Node};
 #[cfg(any(unix, windows))]

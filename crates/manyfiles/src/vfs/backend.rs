@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::sys;
+pub use crate::sys::Identity;
+use crate::writer::output::Output;
 
 /// A place for files: the local ones, memory, an object store. Given to [`Options::backend`](super::Options::backend) with its
 /// scheme.
@@ -121,23 +122,6 @@ pub(super) fn copy_by_pieces(
     }
 }
 
-/// A file that is being written: a handle, and what belongs to it. Dropping it closes it.
-pub trait Output: Send {
-    /// Writes all of `bytes` behind what is there. After an error no more is written.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
-
-    /// Makes durable what was written, and the file's name.
-    fn sync(&mut self) -> io::Result<()>;
-
-    /// What the file is, if that can be told: see [`Backend::identity`]. As long as it is open no other file has the same.
-    fn identity(&self) -> Option<Identity> {
-        None
-    }
-
-    /// Closes, and says how that went.
-    fn close(self: Box<Self>) -> io::Result<()>;
-}
-
 /// A file that is open to be read, by any number of threads.
 pub trait Input: Send + Sync {
     /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was.
@@ -146,17 +130,6 @@ pub trait Input: Send + Sync {
     /// What the file is, if that can be told: see [`Backend::identity`].
     fn identity(&self) -> Option<Identity> {
         None
-    }
-}
-
-/// Tells a file from all others that exist at the same time, whatever their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity(pub(super) sys::Identity);
-
-impl Identity {
-    /// The file with this number on the volume with that one.
-    pub fn new(volume: u64, file: u128) -> Identity {
-        Identity(sys::Identity { volume, file })
     }
 }
 

@@ -7,7 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::backend::{Backend, Choices, Identity, Input, Metadata, Output};
+use super::Output;
+use super::backend::{Backend, Choices, Identity, Input, Metadata};
 use crate::sync::{BatchMethod, SyncBatch, doubt, sync_name};
 use crate::writer::{Kind, Target};
 use crate::{Error, Operation, sys};
@@ -30,7 +31,7 @@ struct LocalFile {
 
 impl LocalFile {
     fn open(file: File, path: &Path) -> io::Result<Box<LocalFile>> {
-        let identity = Identity(sys::identity_of(&file)?);
+        let identity = sys::identity_of(&file)?;
         Ok(Box::new(LocalFile { target: Target::file(Kind::Next(file), path.into(), true), identity }))
     }
 }
@@ -94,7 +95,7 @@ impl Files {
 
     fn input(&self, path: &Path) -> io::Result<LocalInput> {
         let file = sys::explain_folder(File::open(path), path)?;
-        let identity = Identity(sys::identity_of(&file)?);
+        let identity = sys::identity_of(&file)?;
         Ok(LocalInput { file, identity })
     }
 }
@@ -120,7 +121,7 @@ impl Backend for Files {
     }
 
     fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
-        sys::id_of_path(path).map(|identity| Some(Identity(identity)))
+        sys::id_of_path(path).map(Some)
     }
 
     fn names(&self, path: &Path) -> io::Result<u64> {

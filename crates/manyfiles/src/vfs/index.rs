@@ -9,8 +9,8 @@ use std::sync::{Arc, PoisonError};
 use rustc_hash::FxHashMap;
 
 use super::Identity;
-use super::kept::Kept;
-use super::place::Place;
+use super::file_key::FileKey;
+use super::kept::KeptHandle;
 use super::sync::{AtomicBool, AtomicU64, FileGuard, FileMutex, Map};
 use crate::Error;
 
@@ -18,7 +18,7 @@ use crate::Error;
 pub(super) struct Slot {
     number: u64,
     /// The name that it was opened by.
-    pub(super) place: Place,
+    pub(super) key: FileKey,
     /// When it was used last, counted in uses.
     pub(super) used: AtomicU64,
     /// Whether it has a handle that may be closed for another's sake.
@@ -30,7 +30,7 @@ pub(super) struct Slot {
 pub(super) enum State {
     /// Nobody has opened it yet.
     New,
-    Open(Box<Kept>),
+    Open(Box<KeptHandle>),
     /// No longer in the index: look there again.
     Gone,
     /// Taken by a call that has not put it back: while the file's lock is held, or because a backend panicked.
@@ -38,10 +38,10 @@ pub(super) enum State {
 }
 
 impl Slot {
-    fn new(number: u64, place: Place) -> Arc<Slot> {
+    fn new(number: u64, key: FileKey) -> Arc<Slot> {
         // Unlike any count, so that the first use counts.
         let (used, can_be_evicted) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
-        Arc::new(Slot { number, place, used, can_be_evicted, state: FileMutex::new(State::New) })
+        Arc::new(Slot { number, key, used, can_be_evicted, state: FileMutex::new(State::New) })
     }
 
     /// A panic leaves [`State::Away`] behind, or a handle that knows that it was interrupted.
@@ -65,7 +65,7 @@ pub(super) struct Failure {
     /// Whether any call has returned it.
     told: std::sync::atomic::AtomicBool,
     /// The names that the file had here, and what it is.
-    pub(super) names: Vec<Place>,
+    pub(super) names: Vec<FileKey>,
     identity: Option<FileId>,
 }
 
@@ -89,7 +89,7 @@ pub(super) type FileId = (usize, Identity);
 struct Entry {
     slot: Arc<Slot>,
     /// The names that have led to it, each with the number that its handle knows it by.
-    names: Vec<Place>,
+    names: Vec<FileKey>,
     /// Names by which it is in `by_uri`.
     uris: Vec<Arc<OsStr>>,
     identity: Option<FileId>,
@@ -117,12 +117,12 @@ pub(super) struct Index {
     /// What was asked for, as it was given, and the number of the name: finds the file without looking at the URI's parts.
     /// With a hash that takes a third of the time of std's: whoever chooses the names opens the files as well.
     by_uri: FxHashMap<Arc<OsStr>, (Arc<Slot>, usize)>,
-    by_place: Map<Place, (u64, usize)>,
+    by_place: Map<FileKey, (u64, usize)>,
     by_identity: Map<FileId, u64>,
     entries: BTreeMap<u64, Entry>,
     next: u64,
     /// One for each name.
-    failures: BTreeMap<Place, Arc<Failure>>,
+    failures: BTreeMap<FileKey, Arc<Failure>>,
     /// Of files that live on by names that nobody has used here.
     nameless: Vec<Arc<Failure>>,
 }
@@ -133,8 +133,8 @@ impl Index {
         self.by_uri.get(uri)
     }
 
-    pub(super) fn get(&self, place: &Place) -> Option<(Arc<Slot>, usize)> {
-        let &(number, name) = self.by_place.get(place)?;
+    pub(super) fn get(&self, key: &FileKey) -> Option<(Arc<Slot>, usize)> {
+        let &(number, name) = self.by_place.get(key)?;
         Some((Arc::clone(&self.entries.get(&number)?.slot), name))
     }
 
@@ -149,16 +149,16 @@ impl Index {
     }
 
     /// The file's slot, made if need be, and the number of the name.
-    pub(super) fn slot(&mut self, place: &Place) -> (Arc<Slot>, usize) {
-        if let Some(found) = self.get(place) {
+    pub(super) fn slot(&mut self, key: &FileKey) -> (Arc<Slot>, usize) {
+        if let Some(found) = self.get(key) {
             return found;
         }
         let number = self.next;
         self.next += 1;
-        let slot = Slot::new(number, place.clone());
-        let names = vec![place.clone()];
+        let slot = Slot::new(number, key.clone());
+        let names = vec![key.clone()];
         self.entries.insert(number, Entry { slot: Arc::clone(&slot), names, uris: Vec::new(), identity: None });
-        self.by_place.insert(place.clone(), (number, 0));
+        self.by_place.insert(key.clone(), (number, 0));
         (slot, 0)
     }
 
@@ -186,14 +186,14 @@ impl Index {
         let other = self.entries.get_mut(&number).expect("what is removed leaves every map");
         let found = other.names.len() < MOST_NAMES;
         if found {
-            self.by_place.insert(slot.place.clone(), (number, other.names.len()));
-            other.names.push(slot.place.clone());
+            self.by_place.insert(slot.key.clone(), (number, other.names.len()));
+            other.names.push(slot.key.clone());
         }
         Registered::Alias { of: Arc::clone(&other.slot), found }
     }
 
     /// Forgets a slot whose file is closed, and says by which names it was known, and what it was. Its lock is held.
-    pub(super) fn remove(&mut self, slot: &Slot) -> (Vec<Place>, Option<FileId>) {
+    pub(super) fn remove(&mut self, slot: &Slot) -> (Vec<FileKey>, Option<FileId>) {
         let Some(entry) = self.entries.remove(&slot.number) else { return (Vec::new(), None) };
         for uri in &entry.uris {
             self.by_uri.remove(uri);
@@ -212,7 +212,7 @@ impl Index {
     }
 
     /// Every name of every file that has a slot.
-    pub(super) fn names(&self) -> impl Iterator<Item = (&Place, &Arc<Slot>)> {
+    pub(super) fn names(&self) -> impl Iterator<Item = (&FileKey, &Arc<Slot>)> {
         self.entries.values().flat_map(|entry| entry.names.iter().map(|name| (name, &entry.slot)))
     }
 
@@ -231,7 +231,7 @@ impl Index {
     // Failures.
 
     /// Keeps an error with all names of its file.
-    pub(super) fn fail(&mut self, names: Vec<Place>, identity: Option<FileId>, error: Error, told: bool) {
+    pub(super) fn fail(&mut self, names: Vec<FileKey>, identity: Option<FileId>, error: Error, told: bool) {
         // The first failure is the one that explains the others.
         let mut known = names.iter().filter_map(|name| self.failures.get(name));
         if let Some(first) = known.find(|first| !first.is_of_another(identity)) {
@@ -245,8 +245,8 @@ impl Index {
     }
 
     /// Why a file that had this name is not complete. Another file may have it by now.
-    pub(super) fn failure(&self, place: &Place) -> Option<Arc<Failure>> {
-        self.failures.get(place).cloned()
+    pub(super) fn failure(&self, key: &FileKey) -> Option<Arc<Failure>> {
+        self.failures.get(key).cloned()
     }
 
     /// Failures that may be this file's: another one may have its number by now.
@@ -269,13 +269,13 @@ impl Index {
         self.failures.len() + self.nameless.len() >= MOST_FAILURES
     }
 
-    pub(super) fn failed_names(&self) -> Vec<(Place, Arc<Failure>)> {
-        self.failures.iter().map(|(place, failure)| (place.clone(), Arc::clone(failure))).collect()
+    pub(super) fn failed_names(&self) -> Vec<(FileKey, Arc<Failure>)> {
+        self.failures.iter().map(|(key, failure)| (key.clone(), Arc::clone(failure))).collect()
     }
 
     /// Forgets a failure under all of its names.
-    pub(super) fn take_failure(&mut self, place: &Place) -> Option<Error> {
-        let failure = self.failures.remove(place)?;
+    pub(super) fn take_failure(&mut self, key: &FileKey) -> Option<Error> {
+        let failure = self.failures.remove(key)?;
         self.take(&failure);
         Some(failure.error.clone())
     }
@@ -287,13 +287,13 @@ impl Index {
     }
 
     /// Forgets that the file by this name failed. Other names of it stay.
-    pub(super) fn forget_failure(&mut self, place: &Place) {
-        self.failures.remove(place);
+    pub(super) fn forget_failure(&mut self, key: &FileKey) {
+        self.failures.remove(key);
     }
 
     /// A file with a failure has lost a name, and lives on by another, which may not be known here.
-    pub(super) fn lose_name(&mut self, failure: &Arc<Failure>, name: &Place) {
-        let names: Vec<Place> = failure.names.iter().filter(|other| *other != name).cloned().collect();
+    pub(super) fn lose_name(&mut self, failure: &Arc<Failure>, name: &FileKey) {
+        let names: Vec<FileKey> = failure.names.iter().filter(|other| *other != name).cloned().collect();
         let has_names =
             names.iter().any(|name| self.failures.get(name).is_some_and(|other| Arc::ptr_eq(other, failure)));
         if has_names {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::buffer::{Budget, Share};
-use super::gate::Permit;
-use super::place::Place;
+use super::file_key::FileKey;
+use super::handle_limit::Permit;
 use super::{Backend, Identity, Output};
 use crate::Result;
 use crate::writer::{Core, Kind, Target};
@@ -18,7 +18,7 @@ pub(super) const INTERVAL: u64 = 10;
 
 /// One open file, which may have several names: links, hard links, other spellings. Its permit and its part of the memory go with
 /// it; it can be neither copied nor used after it is closed.
-pub(super) struct Kept {
+pub(super) struct KeptHandle {
     core: Core,
     share: Share,
     permit: Permit,
@@ -32,7 +32,7 @@ pub(super) struct Kept {
 
 /// A name that has led to the file.
 struct Name {
-    place: Place,
+    key: FileKey,
     /// Until when a write by this name need not look where it leads.
     until: u64,
     /// How many changes of names this `Vfs` had made when somebody looked.
@@ -47,14 +47,14 @@ pub(super) struct Now {
 }
 
 /// Opens the file that a path leads to now.
-pub(super) type Open<'a> = &'a dyn Fn(&Place) -> Result<Box<dyn Output>>;
+pub(super) type Open<'a> = &'a dyn Fn(&FileKey) -> Result<Box<dyn Output>>;
 
-impl Kept {
+impl KeptHandle {
     /// `shown` is how errors name the file.
-    pub(super) fn new(output: Box<dyn Output>, shown: &Path, permit: Permit, budget: &Arc<Budget>) -> Kept {
+    pub(super) fn new(output: Box<dyn Output>, shown: &Path, permit: Permit, budget: &Arc<Budget>) -> KeptHandle {
         let identity = output.identity();
         let core = Core::new(Target::new(Kind::Backend(output), Some(shown.into())), 0, 0);
-        Kept { core, share: Share::new(budget), permit, identity, names: Vec::new(), last: 0 }
+        KeptHandle { core, share: Share::new(budget), permit, identity, names: Vec::new(), last: 0 }
     }
 
     /// Takes bytes that need nothing but a place in the buffer.
@@ -66,20 +66,20 @@ impl Kept {
     }
 
     /// Whether the name leads to this file now. From now on it counts as one of the file's names, if so.
-    pub(super) fn is_at(&mut self, name: usize, place: &Place, backend: &dyn Backend, now: Now) -> bool {
-        let is_at = leads_to(backend, place, self.identity);
+    pub(super) fn is_at(&mut self, name: usize, key: &FileKey, backend: &dyn Backend, now: Now) -> bool {
+        let is_at = leads_to(backend, key, self.identity);
         if is_at {
-            self.see_at(name, place, now);
+            self.see_at(name, key, now);
         }
         is_at
     }
 
     /// Notes that the name leads here.
-    pub(super) fn see_at(&mut self, name: usize, place: &Place, now: Now) {
+    pub(super) fn see_at(&mut self, name: usize, key: &FileKey, now: Now) {
         if self.names.len() <= name {
             self.names.resize_with(name + 1, || None);
         }
-        self.names[name] = Some(Name { place: place.clone(), until: now.time + INTERVAL, changes: now.changes });
+        self.names[name] = Some(Name { key: key.clone(), until: now.time + INTERVAL, changes: now.changes });
     }
 
     /// Whether somebody has looked a moment ago where the name leads.
@@ -91,7 +91,7 @@ impl Kept {
     /// Whether the name that was used last, by which all was written that is buffered, still leads to the file.
     pub(super) fn is_found(&self, backend: &dyn Backend) -> bool {
         let last = self.names.get(self.last).and_then(Option::as_ref);
-        last.is_some_and(|name| leads_to(backend, &name.place, self.identity))
+        last.is_some_and(|name| leads_to(backend, &name.key, self.identity))
     }
 
     /// Whether what is buffered was written by a name that leads elsewhere now, and not by this one.
@@ -178,7 +178,7 @@ impl Kept {
         let closed = self.core.take_target().map_or(Ok(()), Target::close);
         let last = self.names.get(self.last).and_then(Option::as_ref);
         let elsewhere = match last.filter(|_| moved) {
-            Some(last) => open(&last.place).and_then(|output| {
+            Some(last) => open(&last.key).and_then(|output| {
                 let mut target = Target::new(Kind::Backend(output), self.core.path().cloned());
                 target.write_all(&owed, 0, &mut 0)?;
                 target.close()
@@ -189,9 +189,9 @@ impl Kept {
     }
 }
 
-fn leads_to(backend: &dyn Backend, place: &Place, identity: Option<Identity>) -> bool {
+fn leads_to(backend: &dyn Backend, key: &FileKey, identity: Option<Identity>) -> bool {
     match identity {
-        Some(identity) => matches!(backend.identity(&place.path), Ok(Some(found)) if found == identity),
+        Some(identity) => matches!(backend.identity(&key.path), Ok(Some(found)) if found == identity),
         None => true,
     }
 }

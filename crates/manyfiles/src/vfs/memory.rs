@@ -6,7 +6,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::backend::{Backend, Choices, Identity, Metadata, Output};
+use super::Output;
+use super::backend::{Backend, Choices, Identity, Metadata};
 
 /// A tree that answers as a local file system would.
 #[derive(Default)]

@@ -23,13 +23,13 @@
 mod backend;
 mod buffer;
 mod create_options;
+mod file_key;
 mod files;
-mod gate;
+mod handle_limit;
 mod index;
 mod kept;
 mod memory;
 mod options;
-mod place;
 mod readers;
 mod sync;
 mod table;
@@ -42,7 +42,8 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use backend::{Backend, Choices, Identity, Input, Metadata, Output};
+pub use crate::writer::output::Output;
+pub use backend::{Backend, Choices, Identity, Input, Metadata};
 pub use create_options::CreateOptions;
 pub use options::Options;
 pub use vfs::{Entry, Vfs};

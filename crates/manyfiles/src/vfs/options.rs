@@ -3,32 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::Backend;
 use super::files::Files;
 use super::memory::Memory;
-use super::table::Table;
 use super::uri::FILE;
-use super::{Backend, Vfs};
-use crate::sys;
 
-/// Options of a [`Vfs`].
+/// Options of a [`Vfs`](super::Vfs).
 #[derive(Clone)]
 #[must_use]
 pub struct Options {
-    handles: Option<usize>,
-    buffer_memory: usize,
-    backends: Vec<(String, Arc<dyn Backend>)>,
-}
-
-/// A quarter of what the process may have leaves room for its other files; no more, because a kept handle that is rarely used
-/// gains little.
-fn default_handles() -> usize {
-    (sys::handle_limit() / 4).min(512)
+    pub(super) handles: Option<usize>,
+    pub(super) buffer_memory: usize,
+    pub(super) backends: Vec<(String, Arc<dyn Backend>)>,
 }
 
 impl Options {
-    /// How many handles are kept open at most, for [`write`](Vfs::write), [`append`](Vfs::append) and
-    /// [`read_at`](Vfs::read_at); 0 counts as 1. One that is only read makes room before one that is written. The writers
-    /// of [`create_writer`](Vfs::create_writer) are their owners' and not counted. A program that goes round and round more files than
+    /// How many handles are kept open at most, for [`write`](super::Vfs::write), [`append`](super::Vfs::append) and
+    /// [`read_at`](super::Vfs::read_at); 0 counts as 1. One that is only read makes room before one that is written. The writers
+    /// of [`create_writer`](super::Vfs::create_writer) are their owners' and not counted. A program that goes round and round more files than
     /// that gains nothing: each write then opens and closes, for up to twice the price of doing so by hand. Default: a quarter of the process's limit
     /// (RLIMIT_NOFILE), at most 512.
     pub fn handles(mut self, handles: usize) -> Options {
@@ -60,11 +52,6 @@ impl Options {
             None => self.backends.push((scheme.to_ascii_lowercase(), backend)),
         }
         self
-    }
-
-    /// The `Vfs`.
-    pub fn build(self) -> Vfs {
-        Vfs::of(Table::new(self.backends, self.handles.unwrap_or_else(default_handles), self.buffer_memory))
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::gate::Permit;
-use super::place::Place;
+use super::file_key::FileKey;
+use super::handle_limit::Permit;
 use super::{Identity, Input};
 
 /// How long, in milliseconds, a file is read by one handle. A network file system shows what other machines wrote when a file is
@@ -35,44 +35,44 @@ impl Reader {
 
 /// The readers that are kept, by name. Under its lock nothing is opened, read or closed.
 #[derive(Default)]
-pub(super) struct Readers(Mutex<HashMap<Place, Arc<Reader>>>);
+pub(super) struct Readers(Mutex<HashMap<FileKey, Arc<Reader>>>);
 
 impl Readers {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Place, Arc<Reader>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<FileKey, Arc<Reader>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The reader that is kept for a name. Whoever gets it has to look whether the name still leads there.
-    pub(super) fn get(&self, place: &Place, now: u64) -> Option<Arc<Reader>> {
+    pub(super) fn get(&self, key: &FileKey, now: u64) -> Option<Arc<Reader>> {
         let mut readers = self.lock();
-        let found = readers.get(place)?;
+        let found = readers.get(key)?;
         if !found.is_old(now) {
             found.used.store(now, Relaxed);
             return Some(Arc::clone(found));
         }
-        let old = readers.remove(place);
+        let old = readers.remove(key);
         drop(readers);
         drop(old);
         None
     }
 
     /// Keeps a reader. Those that are too old to be used again are let go.
-    pub(super) fn keep(&self, place: &Place, reader: &Arc<Reader>, now: u64) {
+    pub(super) fn keep(&self, key: &FileKey, reader: &Arc<Reader>, now: u64) {
         let gone: Vec<_> = {
             let mut readers = self.lock();
             let old = readers.extract_if(|_, reader| reader.is_old(now)).map(|(_, reader)| reader);
             let mut gone: Vec<_> = old.collect();
-            gone.extend(readers.insert(place.clone(), Arc::clone(reader)));
+            gone.extend(readers.insert(key.clone(), Arc::clone(reader)));
             gone
         };
         drop(gone);
     }
 
     /// Lets go of those that are chosen, by name and by what they are.
-    pub(super) fn forget(&self, mut chosen: impl FnMut(&Place, Option<Identity>) -> bool) {
+    pub(super) fn forget(&self, mut chosen: impl FnMut(&FileKey, Option<Identity>) -> bool) {
         let gone: Vec<_> = {
             let mut readers = self.lock();
-            readers.extract_if(|place, reader| chosen(place, reader.identity)).collect()
+            readers.extract_if(|key, reader| chosen(key, reader.identity)).collect()
         };
         drop(gone);
     }
@@ -82,14 +82,14 @@ impl Readers {
         let oldest = {
             let mut readers = self.lock();
             let oldest = readers.iter().min_by_key(|(_, reader)| reader.used.load(Relaxed));
-            let place = oldest.map(|(place, _)| place.clone());
-            place.and_then(|place| readers.remove(&place))
+            let key = oldest.map(|(key, _)| key.clone());
+            key.and_then(|key| readers.remove(&key))
         };
         oldest.is_some()
     }
 
     /// The names by which files are kept.
-    pub(super) fn names(&self) -> Vec<Place> {
+    pub(super) fn names(&self) -> Vec<FileKey> {
         self.lock().keys().cloned().collect()
     }
 }

@@ -18,10 +18,10 @@ use std::sync::{Arc, PoisonError};
 
 use super::Backend;
 use super::buffer::Budget;
-use super::gate::Gate;
+use super::file_key::FileKey;
+use super::handle_limit::HandleLimit;
 use super::index::{FileId, Index, Slot, State};
-use super::kept::{Kept, Now};
-use super::place::Place;
+use super::kept::{KeptHandle, Now};
 use super::readers::Readers;
 use super::sync::{AtomicU64, RwLock, RwLockReadGuard, RwLockWriteGuard, now};
 use crate::{Error, Operation, Result};
@@ -39,7 +39,7 @@ pub(super) struct Table {
     /// Scheme and backend; the first is the one for local files.
     backends: Vec<(String, Arc<dyn Backend>)>,
     index: RwLock<Index>,
-    gate: Arc<Gate>,
+    limit: Arc<HandleLimit>,
     budget: Arc<Budget>,
     uses: AtomicU64,
     /// How many times this `Vfs` has removed, renamed or created anything.
@@ -49,18 +49,18 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(backends: Vec<(String, Arc<dyn Backend>)>, handles: usize, buffer_memory: usize) -> Table {
-        let (index, gate) = (RwLock::new(Index::default()), Gate::new(handles.max(1)));
+        let (index, limit) = (RwLock::new(Index::default()), HandleLimit::new(handles.max(1)));
         let (uses, changes) = (AtomicU64::new(0), AtomicU64::new(0));
         let budget = Budget::new(buffer_memory);
-        Table { backends, index, gate, budget, uses, changes, readers: Readers::default() }
+        Table { backends, index, limit, budget, uses, changes, readers: Readers::default() }
     }
 
     pub(super) fn backends(&self) -> &[(String, Arc<dyn Backend>)] {
         &self.backends
     }
 
-    pub(super) fn backend(&self, place: &Place) -> &dyn Backend {
-        &*self.backends[place.backend].1
+    pub(super) fn backend(&self, key: &FileKey) -> &dyn Backend {
+        &*self.backends[key.backend].1
     }
 
     /// No backend runs under this lock, so a panic under it would be a bug here.
@@ -77,25 +77,25 @@ impl Table {
     }
 
     /// The error of an operation on a file. What a writer of ours said says it all already.
-    pub(super) fn error(&self, place: &Place, operation: Operation, cause: io::Error) -> Error {
+    pub(super) fn error(&self, key: &FileKey, operation: Operation, cause: io::Error) -> Error {
         match cause.downcast::<Error>() {
             Ok(error) => error,
-            Err(cause) => Error::new(operation, super::uri::shown(&self.backends, place), cause),
+            Err(cause) => Error::new(operation, super::uri::shown(&self.backends, key), cause),
         }
     }
 
     /// What the file is that the name leads to now. `None` if that is nothing, or if the backend does not tell.
-    pub(super) fn identify(&self, place: &Place) -> Option<FileId> {
+    pub(super) fn identify(&self, key: &FileKey) -> Option<FileId> {
         // An error is told by the call that comes next.
-        Some((place.backend, self.backend(place).identity(&place.path).ok().flatten()?))
+        Some((key.backend, self.backend(key).identity(&key.path).ok().flatten()?))
     }
 
     /// The slots of the file that the name leads to: by the name, and by what the file is. Two if the name leads to another file
     /// than when it was used last. And what the file is, if somebody had to look.
-    fn slots_of(&self, place: &Place) -> (Vec<Arc<Slot>>, Option<FileId>) {
+    fn slots_of(&self, key: &FileKey) -> (Vec<Arc<Slot>>, Option<FileId>) {
         let (known, has_identities, has_failures) = {
             let index = self.read();
-            (index.get(place), index.has_identities(), index.has_failures())
+            (index.get(key), index.has_identities(), index.has_failures())
         };
         if let Some((slot, name)) = &known
             && !has_failures
@@ -106,7 +106,7 @@ impl Table {
             drop(state);
             return (vec![Arc::clone(slot)], None);
         }
-        let identity = if has_identities || has_failures { self.identify(place) } else { None };
+        let identity = if has_identities || has_failures { self.identify(key) } else { None };
         let mut slots: Vec<_> = known.into_iter().map(|(slot, _)| slot).collect();
         let other = identity.and_then(|identity| self.read().by_identity(identity));
         slots.extend(other.filter(|other| !slots.iter().any(|slot| Arc::ptr_eq(slot, other))));
@@ -115,11 +115,11 @@ impl Table {
 
     /// Does something with the handle of a slot, if it has one. What is buffered by a name that leads to the
     /// file no more is written to where that leads now, and the handle closed.
-    fn if_open(&self, slot: &Slot, work: impl FnOnce(&mut Kept) -> Result<()>) -> Result<bool> {
+    fn if_open(&self, slot: &Slot, work: impl FnOnce(&mut KeptHandle) -> Result<()>) -> Result<bool> {
         let mut state = slot.lock();
         match &mut *state {
             State::Open(kept) => {
-                if kept.owes() && !kept.is_found(self.backend(&slot.place)) {
+                if kept.owes() && !kept.is_found(self.backend(&slot.key)) {
                     drop(self.evict(slot, state));
                     return Ok(false);
                 }
@@ -134,16 +134,16 @@ impl Table {
     }
 
     /// Closes the handles of a file and returns why the file is not complete, if it is not: that is then forgotten.
-    pub(super) fn close(&self, place: &Place) -> Result<()> {
-        let (slots, identity) = self.slots_of(place);
+    pub(super) fn close(&self, key: &FileKey) -> Result<()> {
+        let (slots, identity) = self.slots_of(key);
         for slot in &slots {
             drop(self.evict(slot, slot.lock()));
         }
-        self.forget_readers(place, identity);
+        self.forget_readers(key, identity);
         let mut first = None;
-        let failure = self.read().failure(place);
-        if failure.is_some_and(|failure| !self.is_of_another(&failure, place)) {
-            first = self.write_index().take_failure(place);
+        let failure = self.read().failure(key);
+        if failure.is_some_and(|failure| !self.is_of_another(&failure, key)) {
+            first = self.write_index().take_failure(key);
         }
         // It may have failed by other names as well: whoever has taken note of the file has taken note of all.
         while let Some(failure) = identity.and_then(|identity| self.failure_of(identity)) {

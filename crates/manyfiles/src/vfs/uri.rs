@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Backend;
-use super::place::Place;
+use super::file_key::FileKey;
 use crate::sys;
 
 /// The scheme that stands for plain paths as well.
@@ -19,7 +19,7 @@ fn invalid(message: impl Into<String>) -> io::Error {
 }
 
 /// The file or folder that `uri` names. A relative path is taken from `base`.
-pub(super) fn resolve(uri: &OsStr, backends: &Backends, base: Option<&Path>) -> io::Result<Place> {
+pub(super) fn resolve(uri: &OsStr, backends: &Backends, base: Option<&Path>) -> io::Result<FileKey> {
     if uri.is_empty() {
         return Err(invalid("an empty name; give a path or a URI"));
     }
@@ -32,20 +32,20 @@ pub(super) fn resolve(uri: &OsStr, backends: &Backends, base: Option<&Path>) -> 
         return Err(invalid(format!("nothing here answers to {scheme}://, only {} and plain paths", known.join(", "))));
     };
     if number == 0 {
-        return Ok(Place::new(0, sys::path_from_bytes(path_of_file_uri(rest, cfg!(windows))?)?));
+        return Ok(FileKey::new(0, sys::path_from_bytes(path_of_file_uri(rest, cfg!(windows))?)?));
     }
     let Some(name) = rest.strip_prefix("//") else {
         return Err(invalid(format!("a URI of this kind begins with {scheme}://")));
     };
-    backends[number].1.locate(name).map(|path| Place::new(number, path))
+    backends[number].1.locate(name).map(|path| FileKey::new(number, path))
 }
 
-fn plain(path: &Path, base: Option<&Path>) -> io::Result<Place> {
+fn plain(path: &Path, base: Option<&Path>) -> io::Result<FileKey> {
     if path.is_absolute() {
-        return Ok(Place::new(0, path.to_owned()));
+        return Ok(FileKey::new(0, path.to_owned()));
     }
     let unknown = || io::Error::new(io::ErrorKind::NotFound, "the current folder is gone; give an absolute path");
-    Ok(Place::new(0, base.ok_or_else(unknown)?.join(path)))
+    Ok(FileKey::new(0, base.ok_or_else(unknown)?.join(path)))
 }
 
 /// The scheme of a URI and what follows the colon; `None` for a path. One letter and a colon is a Windows drive. Without `//`
@@ -160,12 +160,12 @@ pub(super) fn child(folder: &OsStr, name: &OsStr, backends: &Backends) -> OsStri
 }
 
 /// How errors name a place.
-pub(super) fn shown(backends: &Backends, place: &Place) -> PathBuf {
-    if place.backend == 0 {
-        return place.path.to_path_buf();
+pub(super) fn shown(backends: &Backends, key: &FileKey) -> PathBuf {
+    if key.backend == 0 {
+        return key.path.to_path_buf();
     }
-    let mut shown = OsString::from(format!("{}://", backends[place.backend].0));
-    shown.push(&*place.path);
+    let mut shown = OsString::from(format!("{}://", backends[key.backend].0));
+    shown.push(&*key.path);
     shown.into()
 }
 

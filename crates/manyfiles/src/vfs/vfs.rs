@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::backend::{Choices, Metadata};
-use super::place::Place;
+use super::file_key::FileKey;
 use super::table::{Change, Table, is_out_of_handles};
 use super::{CreateOptions, Options, VfsWriter, uri};
-use crate::{Error, Errors, Operation, Result};
+use crate::{Error, Errors, Operation, Result, sys};
 
 mod folders;
 mod names;
@@ -83,6 +83,19 @@ pub struct Entry {
     pub metadata: Metadata,
 }
 
+/// A quarter of what the process may have leaves room for its other files; no more, because a kept handle that is rarely used
+/// gains little.
+fn default_handles() -> usize {
+    (sys::handle_limit() / 4).min(512)
+}
+
+impl Options {
+    /// The `Vfs`.
+    pub fn build(self) -> Vfs {
+        Vfs::of(Table::new(self.backends, self.handles.unwrap_or_else(default_handles), self.buffer_memory))
+    }
+}
+
 impl Vfs {
     /// A `Vfs` with the default [`Options`].
     pub fn new() -> Vfs {
@@ -107,14 +120,14 @@ impl Vfs {
         if self.table.push(uri, bytes) {
             return Ok(());
         }
-        self.table.write(&self.place(Operation::Write, uri)?, uri, bytes)
+        self.table.write(&self.key(Operation::Write, uri)?, uri, bytes)
     }
 
     /// As [`write`](Vfs::write), but `bytes` are with the operating system when this returns, and on a local file system in one
     /// piece: for records that several processes append to one file, or that others wait for.
     pub fn append(&self, uri: impl AsRef<OsStr>, bytes: &[u8]) -> Result<()> {
         let uri = uri.as_ref();
-        self.table.append(&self.place(Operation::Write, uri)?, uri, bytes)
+        self.table.append(&self.key(Operation::Write, uri)?, uri, bytes)
     }
 
     /// Creates a file, or cuts it to nothing if it is there, and returns what writes it: one handle with a buffer of its own,
@@ -131,20 +144,20 @@ impl Vfs {
     /// `InvalidInput`, naming the option, for one that the backend does not know, and for a value that means nothing. Then the
     /// file is as it was.
     pub fn create_writer_with(&self, uri: impl AsRef<OsStr>, options: &CreateOptions) -> Result<VfsWriter> {
-        let place = self.place(Operation::Create, uri.as_ref())?;
-        let backend = self.table.backend(&place);
-        let failed = |cause| self.error(&place, Operation::Create, cause);
+        let key = self.key(Operation::Create, uri.as_ref())?;
+        let backend = self.table.backend(&key);
+        let failed = |cause| self.error(&key, Operation::Create, cause);
         let pairs = options.pairs();
         let choices = Choices::checked(&pairs, backend).map_err(failed)?;
-        let created = self.table.exclusively(&place, || {
-            let wrong = self.table.wrong_with(&place, Change::Emptied);
-            let created = self.table.with_room(|| backend.create(&place.path, &choices));
+        let created = self.table.exclusively(&key, || {
+            let wrong = self.table.wrong_with(&key, Change::Emptied);
+            let created = self.table.with_room(|| backend.create(&key.path, &choices));
             if created.is_ok() {
-                self.table.forget_failures(&place, &wrong);
+                self.table.forget_failures(&key, &wrong);
             }
             created
         });
-        VfsWriter::new(Arc::clone(&self.table), place.clone(), created.map_err(failed)?, options.policy())
+        VfsWriter::new(Arc::clone(&self.table), key.clone(), created.map_err(failed)?, options.policy())
     }
 
     /// Gives a file this content, whole and durable: whenever anybody looks, this program or another, also after a crash of the
@@ -160,18 +173,18 @@ impl Vfs {
     /// folder's path): then the new content is there, and a crash of the machine may bring the old back. `Unsupported` by a
     /// backend that cannot do this. `InvalidInput` for a pipe, a device and the like, which stay as they are.
     pub fn put(&self, uri: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> Result<()> {
-        let place = self.place(Operation::Write, uri.as_ref())?;
-        let put = self.table.exclusively(&place, || {
-            let (before, wrong) = (self.table.identify(&place), self.table.wrong_with(&place, Change::Replaced));
-            let put = self.table.with_room(|| self.table.backend(&place).put(&place.path, bytes.as_ref()));
+        let key = self.key(Operation::Write, uri.as_ref())?;
+        let put = self.table.exclusively(&key, || {
+            let (before, wrong) = (self.table.identify(&key), self.table.wrong_with(&key, Change::Replaced));
+            let put = self.table.with_room(|| self.table.backend(&key).put(&key.path, bytes.as_ref()));
             // With an error, too, there may be a new file, which has no part in what was wrong with the old one.
-            let is_new = || self.table.identify(&place).is_some_and(|now| before.is_some_and(|before| now != before));
+            let is_new = || self.table.identify(&key).is_some_and(|now| before.is_some_and(|before| now != before));
             if put.is_ok() || is_new() {
-                self.table.forget_failures(&place, &wrong);
+                self.table.forget_failures(&key, &wrong);
             }
             put
         });
-        put.map_err(|cause| self.error(&place, Operation::Write, cause))
+        put.map_err(|cause| self.error(&key, Operation::Write, cause))
     }
 
     /// Makes an empty file, if there is nothing. One that is there is left as it is.
@@ -194,18 +207,18 @@ impl Vfs {
     /// If the kept handle has been closed in between to make room, the file is opened anew; then a write-back that had failed by that
     /// time, and that somebody else was told of, is not told again.
     pub fn sync(&self, uri: impl AsRef<OsStr>) -> Result<()> {
-        let place = self.place(Operation::Sync, uri.as_ref())?;
-        if self.table.sync(&place)? {
+        let key = self.key(Operation::Sync, uri.as_ref())?;
+        if self.table.sync(&key)? {
             return Ok(());
         }
-        let synced = self.table.with_room(|| self.table.backend(&place).sync(&place.path));
+        let synced = self.table.with_room(|| self.table.backend(&key).sync(&key.path));
         synced.map_err(|cause| {
             // Where nothing was tried, because the file cannot be found or opened, nothing is lost.
             let untried = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported].contains(&cause.kind());
-            let tried = !untried && !is_out_of_handles(&cause) && self.look_up(&place).is_ok();
-            let error = self.error(&place, Operation::Sync, cause);
+            let tried = !untried && !is_out_of_handles(&cause) && self.look_up(&key).is_ok();
+            let error = self.error(&key, Operation::Sync, cause);
             if tried {
-                self.table.keep(&place, error.clone(), true);
+                self.table.keep(&key, error.clone(), true);
             }
             error
         })
@@ -217,7 +230,7 @@ impl Vfs {
     ///
     /// A file that has no handle here is fine.
     pub fn flush(&self, uri: impl AsRef<OsStr>) -> Result<()> {
-        self.table.close(&self.place(Operation::Write, uri.as_ref())?)
+        self.table.close(&self.key(Operation::Write, uri.as_ref())?)
     }
 
     /// [`flush`](Vfs::flush) for every file that was written before this call. The `Vfs` can be used on.
@@ -237,30 +250,30 @@ impl Vfs {
         self.wait()
     }
 
-    fn place(&self, operation: Operation, uri: &OsStr) -> Result<Place> {
+    fn key(&self, operation: Operation, uri: &OsStr) -> Result<FileKey> {
         uri::resolve(uri, self.table.backends(), self.base.as_deref())
             .map_err(|cause| Error::new(operation, PathBuf::from(uri), cause))
     }
 
     /// The place, once nothing is buffered for it.
-    fn written_out(&self, operation: Operation, uri: &OsStr) -> Result<Place> {
-        let place = self.place(operation, uri)?;
-        self.table.write_out(&place)?;
-        Ok(place)
+    fn written_out(&self, operation: Operation, uri: &OsStr) -> Result<FileKey> {
+        let key = self.key(operation, uri)?;
+        self.table.write_out(&key)?;
+        Ok(key)
     }
 
     fn is_link(&self, operation: Operation, uri: &OsStr) -> Result<bool> {
-        let place = self.place(operation, uri)?;
-        Ok(self.table.backend(&place).is_link(&place.path))
+        let key = self.key(operation, uri)?;
+        Ok(self.table.backend(&key).is_link(&key.path))
     }
 
-    fn look_up(&self, place: &Place) -> Result<Metadata> {
-        let found = self.table.backend(place).metadata(&place.path);
-        found.map_err(|cause| self.error(place, Operation::Metadata, cause))
+    fn look_up(&self, key: &FileKey) -> Result<Metadata> {
+        let found = self.table.backend(key).metadata(&key.path);
+        found.map_err(|cause| self.error(key, Operation::Metadata, cause))
     }
 
-    fn error(&self, place: &Place, operation: Operation, cause: io::Error) -> Error {
-        self.table.error(place, operation, cause)
+    fn error(&self, key: &FileKey, operation: Operation, cause: io::Error) -> Error {
+        self.table.error(key, operation, cause)
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::Output;
-use super::place::Place;
+use super::file_key::FileKey;
 use super::table::Table;
 use crate::Result;
 use crate::writer::{FileWriter, SyncPolicy, Written};
@@ -30,14 +30,14 @@ use crate::writer::{FileWriter, SyncPolicy, Written};
 /// ```
 pub struct VfsWriter {
     writer: FileWriter,
-    place: Place,
+    key: FileKey,
     table: Arc<Table>,
 }
 
 impl VfsWriter {
-    pub(super) fn new(table: Arc<Table>, place: Place, output: Box<dyn Output>, sync: SyncPolicy) -> Result<VfsWriter> {
-        let shown = super::uri::shown(table.backends(), &place);
-        Ok(VfsWriter { writer: FileWriter::options().sync(sync).output(output, &shown)?, place, table })
+    pub(super) fn new(table: Arc<Table>, key: FileKey, output: Box<dyn Output>, sync: SyncPolicy) -> Result<VfsWriter> {
+        let shown = super::uri::shown(table.backends(), &key);
+        Ok(VfsWriter { writer: FileWriter::options().sync(sync).output(output, &shown)?, key, table })
     }
 
     /// Adds all of `bytes` at the end of the file: they are buffered, or written with what was buffered.
@@ -79,13 +79,13 @@ impl io::Write for VfsWriter {
 impl Drop for VfsWriter {
     fn drop(&mut self) {
         if let Some(error) = self.writer.close_untold() {
-            self.table.keep(&self.place, error, false);
+            self.table.keep(&self.key, error, false);
         }
     }
 }
 
 impl fmt::Debug for VfsWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VfsWriter").field("path", &self.place.path).field("writer", &self.writer).finish()
+        f.debug_struct("VfsWriter").field("path", &self.key.path).field("writer", &self.writer).finish()
     }
 }

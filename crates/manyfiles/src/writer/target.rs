@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::output::Output;
 use crate::close::Closer;
 use crate::sync::{doubt, sync_name};
-use crate::vfs::Output;
 use crate::{Error, Operation, Result, sys};
 
 /// Where the bytes go. Every call here reaches the operating system, and says exactly once how it went.

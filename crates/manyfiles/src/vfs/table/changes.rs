@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
 use super::Table;
+use crate::vfs::file_key::FileKey;
 use crate::vfs::index::{Slot, State};
-use crate::vfs::place::Place;
 use crate::vfs::within::Within;
 
 impl Table {
     /// Changes what a name leads to, while no handle is kept for the file that it leads to before, and nobody here opens one by this
     /// name. What was written to that file before, by any of its names, is in it when `work` begins. Of what is kept below the
     /// name, what nobody has in hand is closed before.
-    pub(in crate::vfs) fn exclusively<T>(&self, place: &Place, work: impl FnOnce() -> T) -> T {
+    pub(in crate::vfs) fn exclusively<T>(&self, key: &FileKey, work: impl FnOnce() -> T) -> T {
         loop {
-            let (slot, _) = self.write_index().slot(place);
+            let (slot, _) = self.write_index().slot(key);
             let mut state = slot.lock();
             if matches!(*state, State::Gone) {
                 continue;
@@ -24,12 +24,12 @@ impl Table {
                 continue;
             }
             *state = State::Away;
-            let identity = self.identify(place);
+            let identity = self.identify(key);
             if let Some(other) = identity.and_then(|identity| self.read().by_identity(identity)) {
                 drop(self.evict(&other, other.lock()));
             }
-            self.forget_readers(place, identity);
-            self.close_idle_within(place, &slot);
+            self.forget_readers(key, identity);
+            self.close_idle_within(key, &slot);
             let result = work();
             self.changes.fetch_add(1, Release);
             self.forget(&slot, state, None);
@@ -37,8 +37,8 @@ impl Table {
         }
     }
 
-    pub(super) fn close_idle_within(&self, folder: &Place, own: &Arc<Slot>) {
-        let names: Vec<(Place, Arc<Slot>)> = {
+    pub(super) fn close_idle_within(&self, folder: &FileKey, own: &Arc<Slot>) {
+        let names: Vec<(FileKey, Arc<Slot>)> = {
             let index = self.read();
             let others = index.names().filter(|(_, slot)| !Arc::ptr_eq(slot, own));
             others.map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect()
@@ -51,7 +51,7 @@ impl Table {
                 drop(self.evict(&slot, state));
             }
         }
-        let below: Vec<Place> = self.readers.names().into_iter().filter(|name| within.has(name)).collect();
+        let below: Vec<FileKey> = self.readers.names().into_iter().filter(|name| within.has(name)).collect();
         if !below.is_empty() {
             self.readers.forget(|name, _| below.contains(name));
         }

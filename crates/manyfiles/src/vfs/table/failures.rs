@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Table;
+use crate::vfs::file_key::FileKey;
 use crate::vfs::index::{Failure, FileId, Slot, State};
-use crate::vfs::place::Place;
 use crate::vfs::sync::FileGuard;
 use crate::vfs::within::Within;
 use crate::{Error, Operation, Result};
@@ -39,33 +39,33 @@ impl Table {
             }
             index.failures_of(identity)
         };
-        let leads_there = |name: &Place| self.identify(name) == Some(identity);
+        let leads_there = |name: &FileKey| self.identify(name) == Some(identity);
         maybe.into_iter().find(|failure| failure.names.is_empty() || failure.names.iter().any(leads_there))
     }
 
     /// Whether a failure that is kept for this name is that of another file: others have moved it or replaced it, and somebody
     /// has been told.
-    pub(super) fn is_of_another(&self, failure: &Failure, place: &Place) -> bool {
-        failure.is_of_another(self.identify(place))
+    pub(super) fn is_of_another(&self, failure: &Failure, key: &FileKey) -> bool {
+        failure.is_of_another(self.identify(key))
     }
 
     /// Returns why a file is not complete, if it is not.
-    pub(super) fn check(&self, place: &Place, identity: Option<FileId>) -> Result<()> {
-        let failure = self.read().failure(place);
-        if let Some(failure) = failure.filter(|failure| !self.is_of_another(failure, place)) {
+    pub(super) fn check(&self, key: &FileKey, identity: Option<FileId>) -> Result<()> {
+        let failure = self.read().failure(key);
+        if let Some(failure) = failure.filter(|failure| !self.is_of_another(failure, key)) {
             return Err(failure.tell());
         }
         identity.and_then(|identity| self.failure_of(identity)).map_or(Ok(()), |failure| Err(failure.tell()))
     }
 
     /// The same for a folder and all that is in it.
-    pub(in crate::vfs) fn check_within(&self, folder: &Place) -> Result<()> {
+    pub(in crate::vfs) fn check_within(&self, folder: &FileKey) -> Result<()> {
         let failed = self.read().failed_names();
         if failed.is_empty() {
             return Ok(());
         }
         let mut within = Within::new(self.backend(folder), folder);
-        let found = failed.iter().find(|(place, failure)| within.has(place) && !self.is_of_another(failure, place));
+        let found = failed.iter().find(|(key, failure)| within.has(key) && !self.is_of_another(failure, key));
         match found {
             Some((_, failure)) => Err(failure.tell()),
             None => self.check(folder, self.identify(folder)),
@@ -82,7 +82,7 @@ impl Table {
 
     pub(super) fn forget_panicked(&self, slot: &Slot, state: FileGuard<'_, State>, told: bool) -> Error {
         let cause = io::Error::other("a call before this one panicked, and what it wrote is not known");
-        let error = self.error(&slot.place, Operation::Write, cause);
+        let error = self.error(&slot.key, Operation::Write, cause);
         self.forget(slot, state, Some((error.clone(), told)));
         error
     }
@@ -94,7 +94,7 @@ impl Table {
         let (mut names, identity) = index.remove(slot);
         if let Some((error, told)) = failure {
             if names.is_empty() {
-                names.push(slot.place.clone());
+                names.push(slot.key.clone());
             }
             index.fail(names, identity, error, told);
         }
@@ -102,24 +102,24 @@ impl Table {
     }
 
     /// Has to come before a call that changes what a name leads to: what is wrong with the file that it leads to now.
-    pub(in crate::vfs) fn wrong_with(&self, place: &Place, change: Change) -> Wrong {
+    pub(in crate::vfs) fn wrong_with(&self, key: &FileKey, change: Change) -> Wrong {
         if !self.read().has_failures() {
             return Wrong { failures: Vec::new(), outlives: false };
         }
-        let backend = self.backend(place);
-        let is_link = change == Change::Unnamed && backend.is_link(&place.path);
+        let backend = self.backend(key);
+        let is_link = change == Change::Unnamed && backend.is_link(&key.path);
         // Where nobody can say whether there are other names, nothing is forgotten.
-        let has_others = || backend.names(&place.path).map_or(true, |names| names > 1);
+        let has_others = || backend.names(&key.path).map_or(true, |names| names > 1);
         let outlives = is_link || change != Change::Emptied && has_others();
-        let found = self.identify(place);
-        let by_name = self.read().failure(place).filter(|failure| !failure.is_of_another(found));
+        let found = self.identify(key);
+        let by_name = self.read().failure(key).filter(|failure| !failure.is_of_another(found));
         let mut failures: Vec<_> = by_name.into_iter().collect();
         failures.extend(found.and_then(|found| self.failure_of(found)));
         Wrong { failures, outlives }
     }
 
     /// What was wrong with files that are gone now is nobody's loss. `wrong`: with the one that had this name.
-    pub(in crate::vfs) fn forget_failures(&self, gone: &Place, wrong: &Wrong) {
+    pub(in crate::vfs) fn forget_failures(&self, gone: &FileKey, wrong: &Wrong) {
         for failure in &wrong.failures {
             let mut index = self.write_index();
             if wrong.outlives {
@@ -140,8 +140,8 @@ impl Table {
     }
 
     /// Keeps an error that there is no call to return it, or that shall stay.
-    pub(in crate::vfs) fn keep(&self, place: &Place, error: Error, told: bool) {
-        let identity = self.identify(place);
-        self.write_index().fail(vec![place.clone()], identity, error, told);
+    pub(in crate::vfs) fn keep(&self, key: &FileKey, error: Error, told: bool) {
+        let identity = self.identify(key);
+        self.write_index().fail(vec![key.clone()], identity, error, told);
     }
 }

@@ -4,16 +4,16 @@ use std::io;
 
 use super::Table;
 use crate::vfs::Output;
-use crate::vfs::gate::Permit;
+use crate::vfs::file_key::FileKey;
+use crate::vfs::handle_limit::Permit;
 use crate::vfs::index::{Slot, State};
-use crate::vfs::place::Place;
 use crate::vfs::sync::FileGuard;
 use crate::{Error, Operation, Result, sys};
 
 impl Table {
-    pub(super) fn open(&self, place: &Place) -> Result<Box<dyn Output>> {
-        let opened = self.with_room(|| self.backend(place).append(&place.path));
-        opened.map_err(|cause| self.error(place, Operation::Open, cause))
+    pub(super) fn open(&self, key: &FileKey) -> Result<Box<dyn Output>> {
+        let opened = self.with_room(|| self.backend(key).append(&key.path));
+        opened.map_err(|cause| self.error(key, Operation::Open, cause))
     }
 
     /// Opens something. If the process has no room for another handle, kept ones are closed, one by one, those that nobody has in
@@ -38,30 +38,30 @@ impl Table {
 
     /// A permit for another handle: a free one, that of a file that is only read, or that of the handle used longest ago, which is
     /// closed for it. The caller has no file's lock.
-    pub(super) fn permit(&self, place: &Place) -> Result<Permit> {
+    pub(super) fn permit(&self, key: &FileKey) -> Result<Permit> {
         loop {
-            let mut permits = self.gate.lock();
+            let mut permits = self.limit.lock();
             let victim = loop {
-                if let Some(permit) = permits.take(&self.gate) {
+                if let Some(permit) = permits.take(&self.limit) {
                     return Ok(permit);
                 }
                 drop(permits);
                 if self.readers.forget_oldest() {
-                    permits = self.gate.lock();
+                    permits = self.limit.lock();
                     continue;
                 }
-                permits = self.gate.lock();
-                if let Some(permit) = permits.take(&self.gate) {
+                permits = self.limit.lock();
+                if let Some(permit) = permits.take(&self.limit) {
                     return Ok(permit);
                 }
                 if permits.all_pinned() {
                     let message = "as many files as handles may be kept are being written; flush one of them first";
-                    return Err(self.error(place, Operation::Open, io::Error::other(message)));
+                    return Err(self.error(key, Operation::Open, io::Error::other(message)));
                 }
                 if let Some(victim) = self.read().victim(false) {
                     break victim;
                 }
-                permits = self.gate.wait(permits);
+                permits = self.limit.wait(permits);
             };
             drop(permits);
             if let Some(permit) = self.evict(&victim, victim.lock()) {
@@ -72,15 +72,15 @@ impl Table {
 
     /// A permit that no file that is written has to give up.
     pub(super) fn spare_permit(&self) -> Option<Permit> {
-        let free = self.gate.lock().take(&self.gate);
-        free.or_else(|| if self.readers.forget_oldest() { self.gate.lock().take(&self.gate) } else { None })
+        let free = self.limit.lock().take(&self.limit);
+        free.or_else(|| if self.readers.forget_oldest() { self.limit.lock().take(&self.limit) } else { None })
     }
 
     /// Closes a file's handle, if it has one. A failure is kept for the next call that names the file.
     pub(super) fn evict(&self, slot: &Slot, mut state: FileGuard<'_, State>) -> Option<Permit> {
         match std::mem::replace(&mut *state, State::Away) {
             State::Open(kept) => {
-                let (permit, closed) = kept.close(self.backend(&slot.place), &|place| self.open(place));
+                let (permit, closed) = kept.close(self.backend(&slot.key), &|key| self.open(key));
                 self.forget(slot, state, closed.err().map(|error| (error, false)));
                 Some(permit)
             }

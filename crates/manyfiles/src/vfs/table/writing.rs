@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Table;
-use crate::vfs::gate::Permit;
+use crate::vfs::file_key::FileKey;
+use crate::vfs::handle_limit::Permit;
 use crate::vfs::index::{Failure, MOST_FAILURES, Registered, Slot, State};
-use crate::vfs::kept::Kept;
-use crate::vfs::place::Place;
+use crate::vfs::kept::KeptHandle;
 use crate::vfs::uri;
 use crate::vfs::within::Within;
 use crate::{Operation, Result};
@@ -35,20 +35,20 @@ impl Table {
         }
     }
 
-    pub(in crate::vfs) fn write(&self, place: &Place, uri: &OsStr, bytes: &[u8]) -> Result<()> {
-        self.with_handle(place, uri, |kept, name| kept.write(name, bytes))
+    pub(in crate::vfs) fn write(&self, key: &FileKey, uri: &OsStr, bytes: &[u8]) -> Result<()> {
+        self.with_handle(key, uri, |kept, name| kept.write(name, bytes))
     }
 
-    pub(in crate::vfs) fn append(&self, place: &Place, uri: &OsStr, bytes: &[u8]) -> Result<()> {
-        self.with_handle(place, uri, |kept, name| kept.append(name, bytes))
+    pub(in crate::vfs) fn append(&self, key: &FileKey, uri: &OsStr, bytes: &[u8]) -> Result<()> {
+        self.with_handle(key, uri, |kept, name| kept.append(name, bytes))
     }
 
     /// Does something with the handle of the file that the name leads to, opened if need be, under the file's lock.
     pub(super) fn with_handle(
         &self,
-        place: &Place,
+        key: &FileKey,
         uri: &OsStr,
-        work: impl FnOnce(&mut Kept, usize) -> Result<()>,
+        work: impl FnOnce(&mut KeptHandle, usize) -> Result<()>,
     ) -> Result<()> {
         let mut permit = None;
         let mut of_another: Option<Arc<Failure>> = None;
@@ -57,21 +57,21 @@ impl Table {
                 let mut index = self.write_index();
                 let known =
                     |failure: &Arc<Failure>| of_another.as_ref().is_some_and(|known| Arc::ptr_eq(known, failure));
-                if let Some(failure) = index.failure(place).filter(|failure| !known(failure)) {
+                if let Some(failure) = index.failure(key).filter(|failure| !known(failure)) {
                     drop(index);
-                    if !self.is_of_another(&failure, place) {
+                    if !self.is_of_another(&failure, key) {
                         return Err(failure.tell());
                     }
                     of_another = Some(failure);
                     continue;
                 }
                 // The usual case of a file that has no handle, without a slot that nobody needs yet.
-                if permit.is_none() && index.get(place).is_none() {
+                if permit.is_none() && index.get(key).is_none() {
                     drop(index);
-                    permit = Some(self.permit(place)?);
+                    permit = Some(self.permit(key)?);
                     continue;
                 }
-                let (slot, name) = index.slot(place);
+                let (slot, name) = index.slot(key);
                 index.remember(uri, &slot, name);
                 (slot, name)
             };
@@ -85,14 +85,14 @@ impl Table {
                 State::New => {
                     let Some(own) = permit.take() else {
                         drop(state);
-                        permit = Some(self.permit(place)?);
+                        permit = Some(self.permit(key)?);
                         continue;
                     };
                     *state = State::Away;
                     let now = self.now();
                     match self.open_slot(&slot, own) {
                         Ok(Ok(mut kept)) => {
-                            kept.see_at(name, place, now);
+                            kept.see_at(name, key, now);
                             *state = State::Open(Box::new(kept));
                         }
                         // Its name leads to a file that has a handle: look there.
@@ -108,8 +108,8 @@ impl Table {
                     }
                 }
                 State::Open(kept) => {
-                    let backend = self.backend(place);
-                    if !kept.is_at(name, place, backend, self.now()) || kept.owes_another(name, backend) {
+                    let backend = self.backend(key);
+                    if !kept.is_at(name, key, backend, self.now()) || kept.owes_another(name, backend) {
                         // This name leads elsewhere now, or the one by which the buffer was filled.
                         permit = self.evict(&slot, state).or(permit);
                         continue;
@@ -127,17 +127,17 @@ impl Table {
 
     /// Opens the file of a slot that is locked, and [`Away`](State::Away). Gives the permit back if the file is another slot's.
     /// After an error the slot is out of the index.
-    pub(super) fn open_slot(&self, slot: &Slot, mut permit: Permit) -> Result<Result<Kept, Permit>> {
-        let place = &slot.place;
+    pub(super) fn open_slot(&self, slot: &Slot, mut permit: Permit) -> Result<Result<KeptHandle, Permit>> {
+        let key = &slot.key;
         let opened = if self.read().too_many_failures() {
             let message =
                 format!("{MOST_FAILURES} files have failed and nobody has taken note; flush them, or close the Vfs");
-            Err(self.error(place, Operation::Open, io::Error::other(message)))
+            Err(self.error(key, Operation::Open, io::Error::other(message)))
         } else {
-            self.open(place)
+            self.open(key)
         };
         let output = opened.inspect_err(|_| drop(self.write_index().remove(slot)))?;
-        let identity = output.identity().map(|identity| (place.backend, identity));
+        let identity = output.identity().map(|identity| (key.backend, identity));
         if let Some(identity) = identity {
             if let Some(failure) = self.failure_of(identity) {
                 self.write_index().remove(slot);
@@ -146,8 +146,8 @@ impl Table {
             let registered = self.write_index().register(slot, identity);
             if let Registered::Alias { of, found } = registered {
                 if let Err(cause) = output.close() {
-                    let error = self.error(place, Operation::Close, cause);
-                    self.write_index().fail(vec![place.clone(), of.place.clone()], Some(identity), error.clone(), true);
+                    let error = self.error(key, Operation::Close, cause);
+                    self.write_index().fail(vec![key.clone(), of.key.clone()], Some(identity), error.clone(), true);
                     return Err(error);
                 }
                 if !found {
@@ -157,27 +157,27 @@ impl Table {
                 return Ok(Err(permit));
             }
         }
-        if self.backend(place).reopens() {
+        if self.backend(key).reopens() {
             slot.can_be_evicted.store(true, Relaxed);
-            self.gate.announce();
+            self.limit.announce();
         } else {
             permit.pin();
         }
-        Ok(Ok(Kept::new(output, &uri::shown(&self.backends, place), permit, &self.budget)))
+        Ok(Ok(KeptHandle::new(output, &uri::shown(&self.backends, key), permit, &self.budget)))
     }
 
     /// Hands what is buffered for a file to the operating system, or whatever is behind the backend, and keeps the handle.
-    pub(in crate::vfs) fn write_out(&self, place: &Place) -> Result<()> {
-        let (slots, identity) = self.slots_of(place);
+    pub(in crate::vfs) fn write_out(&self, key: &FileKey) -> Result<()> {
+        let (slots, identity) = self.slots_of(key);
         for slot in &slots {
-            self.if_open(slot, Kept::write_out)?;
+            self.if_open(slot, KeptHandle::write_out)?;
         }
-        self.check(place, identity)
+        self.check(key, identity)
     }
 
     /// The same for all files that are in a folder, by whatever names.
-    pub(in crate::vfs) fn write_out_children(&self, folder: &Place) -> Result<()> {
-        let names: Vec<(Place, Arc<Slot>)> =
+    pub(in crate::vfs) fn write_out_children(&self, folder: &FileKey) -> Result<()> {
+        let names: Vec<(FileKey, Arc<Slot>)> =
             self.read().names().map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect();
         let mut within = Within::new(self.backend(folder), folder);
         let mut first = Ok(());
@@ -186,7 +186,7 @@ impl Table {
                 continue;
             }
             // A file may be in the folder by a name that nobody has used here. Its failure is told to whoever names it.
-            let written = self.if_open(&slot, Kept::write_out);
+            let written = self.if_open(&slot, KeptHandle::write_out);
             if first.is_ok() && within.has_child(&name) {
                 first = written.and_then(|_| self.check(&name, None));
             }
@@ -196,10 +196,10 @@ impl Table {
 
     /// Makes durable, by kept handles, what was written by this name, and the file that the name leads to now. False if that file,
     /// or this name of it, is still to be synced by its path.
-    pub(in crate::vfs) fn sync(&self, place: &Place) -> Result<bool> {
-        let backend = self.backend(place);
+    pub(in crate::vfs) fn sync(&self, key: &FileKey) -> Result<bool> {
+        let backend = self.backend(key);
         let mut done = None;
-        let known = self.read().get(place);
+        let known = self.read().get(key);
         if let Some((slot, name)) = known {
             let mut state = slot.lock();
             match &mut *state {
@@ -208,8 +208,8 @@ impl Table {
                 State::Open(kept) => match kept.sync() {
                     Err(error) => return Err(self.give_up(&slot, state, error)),
                     // Looked at only now: what had the name when this call began is no more wrong than what has it later.
-                    Ok(named) => match kept.is_at(name, place, backend, self.now()) {
-                        true => done = Some((Arc::clone(&slot), named && slot.place == *place)),
+                    Ok(named) => match kept.is_at(name, key, backend, self.now()) {
+                        true => done = Some((Arc::clone(&slot), named && slot.key == *key)),
                         false => drop(self.evict(&slot, state)),
                     },
                 },
@@ -221,7 +221,7 @@ impl Table {
             let index = self.read();
             (index.has_identities(), index.has_failures())
         };
-        let identity = if has_identities || has_failures { self.identify(place) } else { None };
+        let identity = if has_identities || has_failures { self.identify(key) } else { None };
         if let Some(other) = identity.and_then(|identity| self.read().by_identity(identity))
             && !done.as_ref().is_some_and(|(slot, _)| Arc::ptr_eq(slot, &other))
         {
@@ -229,6 +229,6 @@ impl Table {
             self.if_open(&other, |kept| kept.sync().map(drop))?;
             done = None;
         }
-        self.check(place, identity).map(|()| done.is_some_and(|(_, named)| named))
+        self.check(key, identity).map(|()| done.is_some_and(|(_, named)| named))
     }
 }

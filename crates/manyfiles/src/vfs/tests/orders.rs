@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use loom::thread;
 
-use crate::vfs::place::Place;
+use crate::vfs::file_key::FileKey;
 use crate::vfs::table::Table;
 use crate::vfs::{Backend, Choices, Metadata, Output};
 
@@ -127,11 +127,11 @@ impl Scene {
         if self.table.push(path.as_ref(), bytes.as_bytes()) {
             return Ok(());
         }
-        self.table.write(&place(path), path.as_ref(), bytes.as_bytes())
+        self.table.write(&key(path), path.as_ref(), bytes.as_bytes())
     }
 
     fn rename(&self, from: &str, to: &str) {
-        let (from, to) = (place(from), place(to));
+        let (from, to) = (key(from), key(to));
         let (first, second) = if from <= to { (&from, &to) } else { (&to, &from) };
         let rename = || self.model.rename(&from.path, &to.path);
         self.table.exclusively(first, || self.table.exclusively(second, rename)).unwrap();
@@ -155,8 +155,8 @@ impl Scene {
     }
 }
 
-fn place(path: &str) -> Place {
-    Place::new(0, path.into())
+fn key(path: &str) -> FileKey {
+    FileKey::new(0, path.into())
 }
 
 /// Threads that change places up to three times at the wrong moment: a second. Four take ten.
@@ -206,7 +206,7 @@ fn a_write_beside_a_flush_is_before_it_or_after_it() {
         let scene = Scene::new(2);
         scene.write("a", "1").unwrap();
         scene.write("a", "2").unwrap();
-        let other = scene.beside(|scene| scene.table.close(&place("a")).unwrap());
+        let other = scene.beside(|scene| scene.table.close(&key("a")).unwrap());
         scene.write("a", "3").unwrap();
         other.join().unwrap();
         assert_eq!(scene.finish()["a"], "123");
@@ -264,8 +264,8 @@ fn a_failure_reaches_every_writer_and_is_never_followed_by_a_success() {
         let other = scene.beside(twice);
         twice(&scene);
         other.join().unwrap();
-        assert!(scene.table.close(&place("bad")).is_err());
-        assert!(scene.table.close(&place("bad")).is_ok(), "taken once");
+        assert!(scene.table.close(&key("bad")).is_err());
+        assert!(scene.table.close(&key("bad")).is_ok(), "taken once");
         scene.finish();
     });
 }
@@ -279,7 +279,7 @@ fn a_failure_while_making_room_stays_with_its_own_file() {
         let other = scene.beside(|scene| drop(scene.write("bad", "x")));
         scene.write("a", "1").unwrap();
         other.join().unwrap();
-        assert!(scene.table.close(&place("bad")).is_err());
+        assert!(scene.table.close(&key("bad")).is_err());
         assert_eq!(scene.finish()["a"], "1");
     });
 }

@@ -11,10 +11,10 @@ impl Vfs {
     /// What is in a folder, in the order of the names.
     pub fn list(&self, uri: impl AsRef<OsStr>) -> Result<Vec<Entry>> {
         let uri = uri.as_ref();
-        let place = self.place(Operation::List, uri)?;
-        self.table.write_out_children(&place)?;
-        let listed = self.table.with_room(|| self.table.backend(&place).list(&place.path));
-        let mut names = listed.map_err(|cause| self.error(&place, Operation::List, cause))?;
+        let key = self.key(Operation::List, uri)?;
+        self.table.write_out_children(&key)?;
+        let listed = self.table.with_room(|| self.table.backend(&key).list(&key.path));
+        let mut names = listed.map_err(|cause| self.error(&key, Operation::List, cause))?;
         names.sort_by(|(name, _), (other, _)| name.cmp(other));
         let entry =
             |(name, metadata): (OsString, _)| Entry { uri: uri::child(uri, &name, self.table.backends()), metadata };
@@ -49,9 +49,9 @@ impl Vfs {
 
     /// Makes a folder, and those above it. One that is there is fine.
     pub fn create_folder(&self, uri: impl AsRef<OsStr>) -> Result<()> {
-        let place = self.place(Operation::CreateFolder, uri.as_ref())?;
-        let created = self.table.backend(&place).create_folder(&place.path);
-        created.map_err(|cause| self.error(&place, Operation::CreateFolder, cause))
+        let key = self.key(Operation::CreateFolder, uri.as_ref())?;
+        let created = self.table.backend(&key).create_folder(&key.path);
+        created.map_err(|cause| self.error(&key, Operation::CreateFolder, cause))
     }
 
     /// Removes a file, or a folder with all that is in it, as far as that goes: the first error ends it. A link is removed, not what

@@ -17,7 +17,7 @@ impl Vfs {
     /// `InvalidInput` if both names lead to the same file.
     pub fn copy(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<u64> {
         let from = self.written_out(Operation::Read, from.as_ref())?;
-        let to = self.place(Operation::Write, to.as_ref())?;
+        let to = self.key(Operation::Write, to.as_ref())?;
         let (source, target) = (self.table.backend(&from), self.table.backend(&to));
         if self.look_up(&from)?.is_folder {
             return Err(self.error(&from, Operation::Read, io::ErrorKind::IsADirectory.into()));
@@ -53,16 +53,16 @@ impl Vfs {
     /// that is in use, or somebody's own, is left alone. What was wrong with a removed file is forgotten, unless
     /// it has other names: then they tell it.
     pub fn remove(&self, uri: impl AsRef<OsStr>) -> Result<()> {
-        let place = self.place(Operation::Remove, uri.as_ref())?;
-        let removed = self.table.exclusively(&place, || {
-            let wrong = self.table.wrong_with(&place, Change::Unnamed);
-            let removed = self.table.backend(&place).remove(&place.path);
+        let key = self.key(Operation::Remove, uri.as_ref())?;
+        let removed = self.table.exclusively(&key, || {
+            let wrong = self.table.wrong_with(&key, Change::Unnamed);
+            let removed = self.table.backend(&key).remove(&key.path);
             if removed.is_ok() {
-                self.table.forget_failures(&place, &wrong);
+                self.table.forget_failures(&key, &wrong);
             }
             removed
         });
-        removed.map_err(|cause| self.error(&place, Operation::Remove, cause))
+        removed.map_err(|cause| self.error(&key, Operation::Remove, cause))
     }
 
     /// Gives a file or folder another name, in the same backend. A file that has it is replaced, in one step where the system can.
@@ -72,8 +72,8 @@ impl Vfs {
     /// [`CrossesDevices`](io::ErrorKind::CrossesDevices) between two backends or file systems; the failure of a file that is not
     /// complete, in a folder too.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<()> {
-        let from = self.place(Operation::Rename, from.as_ref())?;
-        let to = self.place(Operation::Rename, to.as_ref())?;
+        let from = self.key(Operation::Rename, from.as_ref())?;
+        let to = self.key(Operation::Rename, to.as_ref())?;
         if from.backend != to.backend {
             let cause = io::Error::new(io::ErrorKind::CrossesDevices, "the new name is in another kind of place");
             return Err(self.error(&from, Operation::Rename, cause));

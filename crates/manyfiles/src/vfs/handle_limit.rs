@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use super::sync::{Condvar, Mutex, MutexGuard};
 
 /// Permits to have a handle. Each belongs to a kept handle, or to a thread that is about to open one.
-pub(super) struct Gate {
+pub(super) struct HandleLimit {
     state: Mutex<Permits>,
     /// A permit came back, or a handle was opened that could be closed for its permit.
     changed: Condvar,
@@ -18,9 +18,9 @@ pub(super) struct Permits {
     pinned: usize,
 }
 
-impl Gate {
-    pub(super) fn new(all: usize) -> Arc<Gate> {
-        Arc::new(Gate { state: Mutex::new(Permits { all, free: all, pinned: 0 }), changed: Condvar::new() })
+impl HandleLimit {
+    pub(super) fn new(all: usize) -> Arc<HandleLimit> {
+        Arc::new(HandleLimit { state: Mutex::new(Permits { all, free: all, pinned: 0 }), changed: Condvar::new() })
     }
 
     /// Counts only, whole whatever panics.
@@ -41,9 +41,9 @@ impl Gate {
 }
 
 impl Permits {
-    pub(super) fn take(&mut self, gate: &Arc<Gate>) -> Option<Permit> {
+    pub(super) fn take(&mut self, limit: &Arc<HandleLimit>) -> Option<Permit> {
         self.free = self.free.checked_sub(1)?;
-        Some(Permit { gate: Arc::clone(gate), pinned: false })
+        Some(Permit { limit: Arc::clone(limit), pinned: false })
     }
 
     pub(super) fn all_pinned(&self) -> bool {
@@ -53,7 +53,7 @@ impl Permits {
 
 /// The right to have a handle. Given back when it is dropped.
 pub(super) struct Permit {
-    gate: Arc<Gate>,
+    limit: Arc<HandleLimit>,
     pinned: bool,
 }
 
@@ -62,18 +62,18 @@ impl Permit {
     pub(super) fn pin(&mut self) {
         if !self.pinned {
             self.pinned = true;
-            self.gate.lock().pinned += 1;
-            self.gate.announce();
+            self.limit.lock().pinned += 1;
+            self.limit.announce();
         }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut permits = self.gate.lock();
+        let mut permits = self.limit.lock();
         permits.free += 1;
         permits.pinned -= usize::from(self.pinned);
         drop(permits);
-        self.gate.changed.notify_all();
+        self.limit.changed.notify_all();
     }
 }
