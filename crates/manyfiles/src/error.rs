@@ -133,7 +133,7 @@ impl Error {
         Error { operation, path: Some(path.into()), cause: Arc::new(cause) }
     }
 
-    /// An error of `operation` on a file whose path nobody gave.
+    /// An error of `operation` on a file whose path is not known.
     pub fn without_path(operation: Operation, cause: io::Error) -> Error {
         Error { operation, path: None, cause: Arc::new(cause) }
     }
@@ -204,7 +204,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Errors that nobody took. Better on standard error than nowhere.
+/// Prints errors that no call has returned: better on standard error than nowhere.
 pub(crate) fn print_last_resort<'a>(errors: impl IntoIterator<Item = &'a Error>) {
     for error in errors {
         print_last_resort_line(format_args!("{error}"));

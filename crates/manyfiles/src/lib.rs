@@ -2,12 +2,13 @@
 //!
 //! Use this when a program
 //!
-//! - writes hundreds of files or more: [`tree::TreeWriter`] spreads them over threads, makes each folder once and reports
-//!   what failed, each with its path;
+//! - writes hundreds of files or more: [`tree::TreeWriter`] spreads them over threads, makes each folder once and
+//!   reports what failed, each with its path;
 //! - drops [`std::fs::File`]s on a file system whose close is slow (Windows with a virus scanner, NFS, SMB, FUSE):
 //!   [`close::FastClose`] moves the close off your thread, and [`close::Closer::wait`] brings its errors back;
 //! - is written with [`std::fs`]: with `use manyfiles::fs;` its files are closed so, and may be reopened at once;
-//! - writes one file in many small pieces: [`writer::FileWriter`] gathers them and says what is written and what is on the disk;
+//! - writes one file in many small pieces: [`writer::FileWriter`] gathers them and says what is written and what is on
+//!   the disk;
 //! - appends records from many threads that no crash may take: [`appender::Appender`] makes them durable together;
 //! - needs many files on the disk, whole or not at all: [`sync::SyncBatch`] does that with one sync;
 //! - opens, writes and closes a file by its name again and again: [`vfs::Vfs`] keeps it open.
@@ -17,11 +18,12 @@
 //! - Files are complete when `finish` (or `wait`) has returned, not when the call that handed them over did.
 //! - Nothing here syncs unless it says so: after a power cut the last seconds may be gone, as with [`std::fs::write`].
 //!
-//! Features: `full`, on by default, is all of it; without it there are `close` and `fs` alone, for programs that only switch
-//! their closes and want a short build. Not on by default: `tokio` ([`close::executor`], and twins of files and writers),
-//! `smol` and `async-std` (their files in a [`close::FastClose`]), `zstd` (closed files of a log are compressed),
-//! `global-always` ([`close::set_global`]) and `tracing` (an event for each close that fails). Systems that are neither Unix
-//! nor Windows, WebAssembly for one, have `close` and `fs` alone, and files are closed on the spot.
+//! Features: `full`, on by default, is all of it; without it there are `close` and `fs` alone, for programs that only
+//! switch their closes and want a short build. Not on by default: `tokio` ([`close::executor`], and twins of files and
+//! writers), `smol` and `async-std` (their files in a [`close::FastClose`]), `zstd` (closed files of a log are
+//! compressed), `global-always` ([`close::set_global`]) and `tracing` (an event for each close that fails). Systems
+//! that are neither Unix nor Windows, WebAssembly for one, have `close` and `fs` alone, and files are closed on the
+//! spot.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

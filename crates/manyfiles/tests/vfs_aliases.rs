@@ -1,5 +1,5 @@
-//! One file by several names: links, hard links, other spellings. Whatever the names, calls do what plain ones would in their
-//! order.
+//! One file by several names: links, hard links, other spellings. Whatever the names, calls do what plain ones would in
+//! their order.
 #![cfg(all(unix, feature = "full"))]
 
 use std::fs::{self, File};
@@ -10,7 +10,8 @@ use std::path::Path;
 use manyfiles::vfs::{Entry, Vfs};
 use proptest::prelude::*;
 
-/// Names of files: two that are hard links of one file in the beginning, one that is a link, one that is free, and a folder's.
+/// Names of files: two that are hard links of one file in the beginning, one that is a link, one that is free, and a
+/// folder's.
 const NAMES: [&str; 6] = ["a", "hard", "soft", "b", "c", "sub/a"];
 
 /// Ways to the folder that all of them are in.

@@ -1,5 +1,5 @@
-//! Files that change under a kept handle: what this `Vfs` changes is known at once, what others change is noticed in time, and
-//! nothing that was written afterwards is lost.
+//! Files that change under a kept handle: what this `Vfs` changes is known at once, what others change is noticed in
+//! time, and nothing that was written afterwards is lost.
 #![cfg(feature = "full")]
 
 use std::fs;
@@ -109,8 +109,8 @@ const CHANGES: [Change; 4] = [
     ),
 ];
 
-/// Whether an open file that is removed has no name any more: not on Windows before 10, nor under wine, where it goes on being
-/// found until its last handle is closed, by whoever asks.
+/// Whether an open file that is removed has no name any more: not on Windows before 10, nor under wine, where it goes
+/// on being found until its last handle is closed, by whoever asks.
 fn removed_files_are_gone_at_once(folder: &Path) -> bool {
     let path = folder.join("removed while open");
     let open = fs::File::create(&path).unwrap();

@@ -1,5 +1,5 @@
-//! Whatever a system call answers: every byte is in its file, or whoever asks for that file is told, until somebody has taken
-//! note; and no success comes after a failure.
+//! Whatever a system call answers: every byte is in its file, or whoever asks for that file is told, until somebody has
+//! taken note; and no success comes after a failure.
 #![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Where names that differ in case only are one name: one file has one handle and one order, however a program spells it.
-//! On Windows and macOS that is the usual file system, on Linux a FUSE mount.
+//! Where names that differ in case only are one name: one file has one handle and one order, however a program spells
+//! it. On Windows and macOS that is the usual file system, on Linux a FUSE mount.
 #![cfg(all(any(unix, windows), feature = "full"))]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! A sync goes by the name: what was written by it is durable, and the file that has it now, and the name. What fails is
-//! the failure of a file, not of whatever has its name later.
+//! A sync goes by the name: what was written by it is durable, and the file that has it now, and the name. What fails
+//! is the failure of a file, not of whatever has its name later.
 #![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::fs;

@@ -100,7 +100,8 @@ fn more_files_than_handles_from_many_threads() {
         #[cfg(target_os = "linux")]
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                // A listing is not one moment: a descriptor can be seen with its old file and, once used again, with its new.
+                // A listing is not one moment: a descriptor can be seen with its old file and, once used again, with
+                // its new.
                 let open = std::fs::read_dir("/proc/self/fd").unwrap().map(|fd| fd.unwrap().path());
                 let ours = open.filter(|fd| std::fs::read_link(fd).is_ok_and(|file| file.starts_with(temp.path())));
                 let ours = ours.count();

@@ -1,4 +1,5 @@
-//! What the operating system refuses is told once by each call that waits for it, stays, and is never followed by a success.
+//! What the operating system refuses is told once by each call that waits for it, stays, and is never followed by a
+//! success.
 #![cfg(all(target_os = "linux", feature = "full"))]
 
 mod support;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::{Error, Operation, Result, sys};
 
-/// Makes the bytes of `file`, its length, and where on the disk they are, durable. When this returns `Ok`, everything written
-/// to the file before, through any handle, survives a power cut. Its times and permissions may not.
+/// Makes the bytes of `file`, its length, and where on the disk they are, durable. When this returns `Ok`, everything
+/// written to the file before, through any handle, survives a power cut. Its times and permissions may not.
 ///
 /// | system | what is called | what that means |
 /// |---|---|---|
@@ -20,9 +20,9 @@ use crate::{Error, Operation, Result, sys};
 /// A new file is durable once its name is too: [`sync_folder`].
 ///
 /// # Errors
-/// Those of the system, without a path. `EIO`, `ENOSPC` and `EDQUOT` say that bytes were lost, perhaps of writes that had
-/// succeeded long before. An interrupted call (`EINTR`) is an error too: it is not made again, for a second call is not told
-/// what the first one had found.
+/// Those of the system, without a path. `EIO`, `ENOSPC` and `EDQUOT` say that bytes were lost, perhaps of writes that
+/// had succeeded long before. An interrupted call (`EINTR`) is an error too: it is not made again, for a second call is
+/// not told what the first one had found.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -39,14 +39,14 @@ pub fn sync_data(file: &File) -> Result<()> {
     sys::sync_data(file).map_err(|cause| Error::without_path(Operation::Sync, cause))
 }
 
-/// [`sync_data`], and the file's times, permissions and owner as well (`fsync` where that is not the same call). Costs one more
-/// write in the journal when only the time has changed.
+/// [`sync_data`], and the file's times, permissions and owner as well (`fsync` where that is not the same call). Costs
+/// one more write in the journal when only the time has changed.
 pub fn sync_all(file: &File) -> Result<()> {
     sys::sync_all(file).map_err(|cause| Error::without_path(Operation::Sync, cause))
 }
 
-/// Makes the names in the folder durable: files made, renamed and removed there before this call. Says nothing of the files'
-/// bytes, nor of folders below or above; a new folder's own name is in its parent.
+/// Makes the names in the folder durable: files made, renamed and removed there before this call. Says nothing of the
+/// files' bytes, nor of folders below or above; a new folder's own name is in its parent.
 ///
 /// | system | what is called | what that means |
 /// |---|---|---|

@@ -6,8 +6,8 @@ use super::{Identity, Name};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) identity: Identity,
-    /// The mount through which it was reached; 0 where the system does not say. Names lead to the same only within one mount: what is
-    /// mounted in two places has two names there.
+    /// The mount through which it was reached; 0 where the system does not say. Names lead to the same only within one
+    /// mount: what is mounted in two places has two names there.
     pub(crate) mount: u64,
     /// Its path as the system knows it, whatever path it was opened by: without links, from the root. `None` where the
     /// system does not say.

@@ -14,8 +14,8 @@ use std::time::SystemTime;
 pub struct Metadata {
     /// Permission bits, set-id and sticky bits included (at most `0o7777`). The process's umask, or the folder's
     /// default access control list, applies unless the tree was opened with
-    /// [`exact_permissions`](crate::tree::Options::exact_permissions). `None`: what these leave of 0666 or 0777, or what the
-    /// file that is written over or replaced has.
+    /// [`exact_permissions`](crate::tree::Options::exact_permissions). `None`: what these leave of 0666 or 0777, or
+    /// what the file that is written over or replaced has.
     pub mode: Option<u32>,
     /// Time of the last modification. A folder gets it when all else is done.
     pub modified: Option<SystemTime>,

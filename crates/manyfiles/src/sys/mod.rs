@@ -1,4 +1,5 @@
-//! The operating system: one folder for each, with the same rooms and the same functions in all. Errors keep their number.
+//! The operating system: one folder for each, with the same rooms and the same functions in all. Errors keep their
+//! number.
 //!
 //! It knows nothing of the rest of the crate but how an error is explained.
 

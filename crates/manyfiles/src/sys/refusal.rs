@@ -4,7 +4,8 @@ use std::fmt;
 
 /// Why an entry was refused before the operating system was asked.
 ///
-/// An [`Error`](crate::Error) that comes from a refusal has it as its payload: [`Error::refusal`](crate::Error::refusal).
+/// An [`Error`](crate::Error) that comes from a refusal has it as its payload:
+/// [`Error::refusal`](crate::Error::refusal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 pub use crate::sys::Identity;
 use crate::writer::output::Output;
 
-/// A place for files: the local ones, memory, an object store. Given to [`Options::backend`](super::Options::backend) with its
-/// scheme.
+/// A place for files: the local ones, memory, an object store. Given to [`Options::backend`](super::Options::backend)
+/// with its scheme.
 ///
-/// A path here is what [`locate`](Backend::locate) made of a URI. Errors are the backend's own; the [`Vfs`](super::Vfs) adds the
-/// operation and the URI. No two calls for one path's [`Output`] run at once, everything else may.
+/// A path here is what [`locate`](Backend::locate) made of a URI. Errors are the backend's own; the [`Vfs`](super::Vfs)
+/// adds the operation and the URI. No two calls for one path's [`Output`] run at once, everything else may.
 ///
 /// `examples/vfs_object_store.rs` has one that keeps whole objects, and cannot add to one that is there.
 pub trait Backend: Send + Sync {
-    /// The path that `name`, the part of a URI behind `scheme://`, stands for. Two names of one file should give one path:
-    /// then they share a handle.
+    /// The path that `name`, the part of a URI behind `scheme://`, stands for. Two names of one file should give one
+    /// path: then they share a handle.
     fn locate(&self, name: &str) -> io::Result<PathBuf> {
         Ok(PathBuf::from(name))
     }
@@ -24,8 +24,8 @@ pub trait Backend: Send + Sync {
     /// Opens a file to add at its end, and creates it if it is not there.
     fn append(&self, path: &Path) -> io::Result<Box<dyn Output>>;
 
-    /// Whether [`append`](Backend::append) opens what is there already. If not, as in an object store, a kept handle is only
-    /// closed when the caller says so, and there can be no more such files at a time than handles are kept.
+    /// Whether [`append`](Backend::append) opens what is there already. If not, as in an object store, a kept handle is
+    /// only closed when the caller says so, and there can be no more such files at a time than handles are kept.
     fn reopens(&self) -> bool {
         true
     }
@@ -38,16 +38,16 @@ pub trait Backend: Send + Sync {
         &[]
     }
 
-    /// What the file or folder is that a path leads to, through links: two paths with the same identity are one file, whatever its
-    /// names. `None`, from each call: a file is its path here, as in an object store.
+    /// What the file or folder is that a path leads to, through links: two paths with the same identity are one file,
+    /// whatever its names. `None`, from each call: a file is its path here, as in an object store.
     ///
     /// If there is one, an [`Output`] has it as well, and so has what [`open`](Backend::open) opens.
     fn identity(&self, _path: &Path) -> io::Result<Option<Identity>> {
         Ok(None)
     }
 
-    /// How many names the file has that a path leads to, through links: more than one where there are hard links. Only asked where
-    /// files have an [identity](Backend::identity).
+    /// How many names the file has that a path leads to, through links: more than one where there are hard links. Only
+    /// asked where files have an [identity](Backend::identity).
     fn names(&self, _path: &Path) -> io::Result<u64> {
         Ok(1)
     }
@@ -58,7 +58,8 @@ pub trait Backend: Send + Sync {
         Ok(path.to_path_buf())
     }
 
-    /// Whether a path is a link to another one, which may be in any folder: what goes through folders does not go through those.
+    /// Whether a path is a link to another one, which may be in any folder: what goes through folders does not go
+    /// through those.
     fn is_link(&self, _path: &Path) -> bool {
         false
     }
@@ -69,7 +70,8 @@ pub trait Backend: Send + Sync {
         Ok(None)
     }
 
-    /// Gives a file this content, whole and durable: whenever anybody looks, also after a crash, it has the old content or the new.
+    /// Gives a file this content, whole and durable: whenever anybody looks, also after a crash, it has the old content
+    /// or the new.
     fn put(&self, _path: &Path, _bytes: &[u8]) -> io::Result<()> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "nothing can be replaced as a whole here"))
     }
@@ -155,7 +157,8 @@ impl Metadata {
     }
 }
 
-/// The options of one [`create`](Backend::create): names that the backend knows, each once, and values that it has to judge.
+/// The options of one [`create`](Backend::create): names that the backend knows, each once, and values that it has to
+/// judge.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choices<'a> {
     pairs: &'a [(&'a str, &'a str)],
@@ -182,8 +185,8 @@ impl<'a> Choices<'a> {
         self.pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// The value given for `name`, as `parse` reads it. If it returns `None`, the error names the option, its value, and what
-    /// is `expected`.
+    /// The value given for `name`, as `parse` reads it. If it returns `None`, the error names the option, its value,
+    /// and what is `expected`.
     pub fn parse<T>(&self, name: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> io::Result<Option<T>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         parse(value).map(Some).ok_or_else(|| {

@@ -41,9 +41,10 @@ impl Share {
         self.bytes
     }
 
-    /// Takes what suits a file of which this many bytes have been written so far: nothing for one that is written once, sixteen
-    /// times as much as it has for one that goes on. Where the budget is used up, no more than it has. Says whether it grew.
-    /// (Memory that is not filled is not touched, so a large buffer for a small file costs no more than a part of the budget.)
+    /// Takes what suits a file of which this many bytes have been written so far: nothing for one that is written once,
+    /// sixteen times as much as it has for one that goes on. Where the budget is used up, no more than it has. Says
+    /// whether it grew. (Memory that is not filled is not touched, so a large buffer for a small file costs no more
+    /// than a part of the budget.)
     pub(super) fn grow(&mut self, written: u64) -> bool {
         if written == 0 || self.bytes >= LARGEST {
             return false;

@@ -34,8 +34,8 @@ impl CreateOptions {
     }
 
     /// Whether the file must not be there. If it is, the error's kind is
-    /// [`AlreadyExists`](std::io::ErrorKind::AlreadyExists). A backend gets this as the option `create_new` with the value
-    /// `true`. A backend that does not know the option refuses it. Default: no.
+    /// [`AlreadyExists`](std::io::ErrorKind::AlreadyExists). A backend gets this as the option `create_new` with the
+    /// value `true`. A backend that does not know the option refuses it. Default: no.
     pub fn create_new(mut self, create_new: bool) -> CreateOptions {
         self.create_new = create_new;
         self

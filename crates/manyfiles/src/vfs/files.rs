@@ -142,8 +142,8 @@ impl Backend for Files {
     }
 
     fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        // A link stays, and what it leads to is replaced. What a name with a slash behind it leads to would be a folder: the batch
-        // has to see that.
+        // A link stays, and what it leads to is replaced. What a name with a slash behind it leads to would be a
+        // folder: the batch has to see that.
         let path = match fs::canonicalize(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_path_buf(),
             other => other?,
@@ -181,7 +181,7 @@ impl Backend for Files {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             let metadata = match fs::metadata(entry.path()) {
-                // A link that leads nowhere, in a circle, or to where nobody may look.
+                // A link that leads nowhere, in a circle, or to where this process may not look.
                 Err(_) if entry.file_type().is_ok_and(|kind| kind.is_symlink()) => entry.metadata(),
                 other => other,
             };

@@ -14,7 +14,7 @@ pub(super) struct HandleLimit {
 pub(super) struct Permits {
     all: usize,
     free: usize,
-    /// Those whose handle is only closed when the caller says so.
+    /// Permits of handles that are closed only when their caller says so.
     pinned: usize,
 }
 
@@ -32,9 +32,9 @@ impl HandleLimit {
         self.changed.wait(permits).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells those who wait to look again.
+    /// Wakes the threads that wait: they look again.
     pub(super) fn announce(&self) {
-        // Who has looked and found nothing, but does not wait yet, has this lock.
+        // A thread that found nothing and does not wait yet holds this lock.
         drop(self.lock());
         self.changed.notify_all();
     }
@@ -58,7 +58,7 @@ pub(super) struct Permit {
 }
 
 impl Permit {
-    /// Its handle will not be closed for somebody else.
+    /// From now on its handle is not closed to make room.
     pub(super) fn pin(&mut self) {
         if !self.pinned {
             self.pinned = true;

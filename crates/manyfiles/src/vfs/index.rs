@@ -1,5 +1,5 @@
-//! Which files have a handle, by which names, and which have failed: plain data under one lock, which nobody holds while anything
-//! is written, opened, closed or looked up.
+//! Which files have a handle, by which names, and which have failed: plain data under one lock, which no thread holds
+//! while anything is written, opened, closed or looked up.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use super::kept::KeptHandle;
 use super::sync::{AtomicBool, AtomicU64, FileGuard, FileMutex, Map};
 use crate::Error;
 
-/// A file that somebody writes, or that has a handle.
+/// A file that is being written, or that has a handle.
 pub(super) struct Slot {
     number: u64,
     /// The name that it was opened by.
@@ -28,7 +28,7 @@ pub(super) struct Slot {
 
 /// What a file's lock is about.
 pub(super) enum State {
-    /// Nobody has opened it yet.
+    /// Not opened yet.
     New,
     Open(Box<KeptHandle>),
     /// No longer in the index: look there again.
@@ -70,13 +70,14 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// Whether it is about another file than this one, which may have got its name since: then whoever uses the name has been told.
+    /// Whether the failure is of another file than `identity`'s, which may have taken over the name: callers that use
+    /// the name have been told then.
     pub(super) fn is_of_another(&self, found: Option<FileId>) -> bool {
         let differs = matches!((self.identity, found), (Some(own), Some(found)) if own != found);
         differs && self.told.load(Relaxed)
     }
 
-    /// The error, for somebody who is told.
+    /// The error, for the caller that is told.
     pub(super) fn tell(&self) -> Error {
         self.told.store(true, Relaxed);
         self.error.clone()
@@ -101,12 +102,12 @@ const MOST_URIS: usize = 4;
 /// Names of one file. A program that uses more spellings of one name than this has the handle opened anew now and then.
 const MOST_NAMES: usize = 8;
 
-/// Of so many files failures are remembered before somebody has to take note.
+/// The number of files whose failures are remembered before the oldest ones are dropped.
 pub(super) const MOST_FAILURES: usize = 10_000;
 
 /// What became of a slot whose file has just been opened.
 pub(super) enum Registered {
-    /// Nobody else has that file.
+    /// No other slot has the file.
     New,
     /// Another slot has it, and is found by this name as well from now on, unless it has too many names.
     Alias { of: Arc<Slot>, found: bool },
@@ -114,8 +115,9 @@ pub(super) enum Registered {
 
 #[derive(Default)]
 pub(super) struct Index {
-    /// What was asked for, as it was given, and the number of the name: finds the file without looking at the URI's parts.
-    /// With a hash that takes a third of the time of std's: whoever chooses the names opens the files as well.
+    /// What was asked for, as it was given, and the number of the name: finds the file without looking at the URI's
+    /// parts. Hashed in a third of the time of std's hash, which withstands chosen keys: here the program itself
+    /// chooses the names.
     by_uri: FxHashMap<Arc<OsStr>, (Arc<Slot>, usize)>,
     by_place: Map<FileKey, (u64, usize)>,
     by_identity: Map<FileId, u64>,
@@ -123,7 +125,7 @@ pub(super) struct Index {
     next: u64,
     /// One for each name.
     failures: BTreeMap<FileKey, Arc<Failure>>,
-    /// Of files that live on by names that nobody has used here.
+    /// Failures of files that live on by names that were not used here.
     nameless: Vec<Arc<Failure>>,
 }
 
@@ -172,8 +174,8 @@ impl Index {
         }
     }
 
-    /// Notes what a slot that was just opened is. If another one is the same file, this slot leaves the index, and its name leads
-    /// to the other. Its lock is held.
+    /// Notes what a slot that was just opened is. If another one is the same file, this slot leaves the index, and its
+    /// name leads to the other. Its lock is held.
     pub(super) fn register(&mut self, slot: &Slot, identity: FileId) -> Registered {
         let Some(&number) = self.by_identity.get(&identity) else {
             if let Some(entry) = self.entries.get_mut(&slot.number) {

@@ -11,13 +11,13 @@ use super::{Backend, Identity, Output};
 use crate::Result;
 use crate::writer::{Core, Kind, Target};
 
-/// How long, in milliseconds, bytes are gathered before a write looks whether the path still leads to the same file, and how
-/// old what is buffered gets while more is written. A look costs 0.4 µs on a local file system, a write of 512 B into the buffer
-/// 0.1: so rarely it does not count, and on a network it may well take a millisecond.
+/// How long, in milliseconds, bytes are gathered before a write looks whether the path still leads to the same file,
+/// and how old what is buffered gets while more is written. A look costs 0.4 µs on a local file system, a write of 512
+/// B into the buffer 0.1: so rarely it does not count, and on a network it may well take a millisecond.
 pub(super) const INTERVAL: u64 = 10;
 
-/// One open file, which may have several names: links, hard links, other spellings. Its permit and its part of the memory go with
-/// it; it can be neither copied nor used after it is closed.
+/// One open file, which may have several names: links, hard links, other spellings. Its permit and its part of the
+/// memory go with it; it can be neither copied nor used after it is closed.
 pub(super) struct KeptHandle {
     core: Core,
     share: Share,
@@ -35,7 +35,7 @@ struct Name {
     key: FileKey,
     /// Until when a write by this name need not look where it leads.
     until: u64,
-    /// How many changes of names this `Vfs` had made when somebody looked.
+    /// How many changes of names this `Vfs` had made at the last look.
     changes: u64,
 }
 
@@ -61,7 +61,8 @@ impl KeptHandle {
     #[inline]
     pub(super) fn push(&mut self, name: usize, bytes: &[u8], now: Now) -> bool {
         let Some(Some(known)) = self.names.get(name) else { return false };
-        // What is buffered was written by one name: if that leads elsewhere one day, it is clear where all of it belongs.
+        // What is buffered was written by one name: if that leads elsewhere one day, it is clear where all of it
+        // belongs.
         self.last == name && now.time < known.until && now.changes == known.changes && self.core.push(bytes)
     }
 
@@ -82,7 +83,7 @@ impl KeptHandle {
         self.names[name] = Some(Name { key: key.clone(), until: now.time + INTERVAL, changes: now.changes });
     }
 
-    /// Whether somebody has looked a moment ago where the name leads.
+    /// Whether the last look at where the name leads is recent.
     pub(super) fn was_just_at(&self, name: usize, now: Now) -> bool {
         let known = self.names.get(name).and_then(Option::as_ref);
         known.is_some_and(|known| now.time < known.until && now.changes == known.changes)
@@ -168,8 +169,8 @@ impl KeptHandle {
 
     /// Writes out and closes. The permit comes back even if that fails.
     ///
-    /// If the name used last leads to the file no more, what is buffered goes to the file that it leads to now, which is created
-    /// if there is none.
+    /// If the name used last leads to the file no more, what is buffered goes to the file that it leads to now, which
+    /// is created if there is none.
     pub(super) fn close(mut self, backend: &dyn Backend, open: Open<'_>) -> (Permit, Result<()>) {
         let begun = self.core.begin();
         let moved = begun.is_ok() && self.owes() && !self.is_found(backend);

@@ -19,25 +19,25 @@ pub struct Options {
 
 impl Options {
     /// How many handles are kept open at most, for [`write`](super::Vfs::write), [`append`](super::Vfs::append) and
-    /// [`read_at`](super::Vfs::read_at); 0 counts as 1. One that is only read makes room before one that is written. The writers
-    /// of [`create_writer`](super::Vfs::create_writer) are their owners' and not counted. A program that goes round and round more files than
-    /// that gains nothing: each write then opens and closes, for up to twice the price of doing so by hand. Default: a quarter of the process's limit
-    /// (RLIMIT_NOFILE), at most 512.
+    /// [`read_at`](super::Vfs::read_at); 0 counts as 1. One that is only read makes room before one that is written.
+    /// The writers of [`create_writer`](super::Vfs::create_writer) are their owners' and not counted. A program that
+    /// goes round and round more files than that gains nothing: each write then opens and closes, for up to twice the
+    /// price of doing so by hand. Default: a quarter of the process's limit (RLIMIT_NOFILE), at most 512.
     pub fn handles(mut self, handles: usize) -> Options {
         self.handles = Some(handles);
         self
     }
 
-    /// How many bytes the buffers of kept handles may have together. A file's own grows with use, up to 256 KiB: what is written
-    /// once has none. Where there is no more, files are written with what they have, down to a system call for each write.
-    /// Default: 16 MiB.
+    /// How many bytes the buffers of kept handles may have together. A file's own grows with use, up to 256 KiB: what
+    /// is written once has none. Where there is no more, files are written with what they have, down to a system call
+    /// for each write. Default: 16 MiB.
     pub fn buffer_memory(mut self, bytes: usize) -> Options {
         self.buffer_memory = bytes;
         self
     }
 
-    /// Who is asked for URIs that begin with `scheme://`. Default: `mem`, and the local files for plain paths and `file`; each
-    /// may be replaced. `file` URIs are made paths of before their backend sees them.
+    /// The backend of URIs that begin with `scheme://`. Default: `mem`, and the local files for plain paths and `file`;
+    /// each may be replaced. `file` URIs are made paths of before their backend sees them.
     ///
     /// # Panics
     /// If `scheme` is not one: two or more letters, digits, `+`, `-` or `.`, the first of them a letter.

@@ -8,8 +8,8 @@ use super::file_key::FileKey;
 use super::handle_limit::Permit;
 use super::{Identity, Input};
 
-/// How long, in milliseconds, a file is read by one handle. A network file system shows what other machines wrote when a file is
-/// opened, and not always before: this bounds how late that is. Opening once in a second costs nothing.
+/// How long, in milliseconds, a file is read by one handle. A network file system shows what other machines wrote when
+/// a file is opened, and not always before: this bounds how late that is. Opening once in a second costs nothing.
 const LIFETIME: u64 = 1_000;
 
 /// An open file. It can be read from several threads at a time, and is closed when the last of them is done.
@@ -42,7 +42,7 @@ impl Readers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The reader that is kept for a name. Whoever gets it has to look whether the name still leads there.
+    /// The reader that is kept for a name. The caller has to check that the name still leads to its file.
     pub(super) fn get(&self, key: &FileKey, now: u64) -> Option<Arc<Reader>> {
         let mut readers = self.lock();
         let found = readers.get(key)?;

@@ -32,7 +32,7 @@ pub(super) fn now() -> u64 {
     0
 }
 
-/// A mutex whose `try_lock` never waits. Loom's own does, for whoever takes the lock while it is about to try.
+/// A mutex whose `try_lock` never waits. Loom's own waits if another thread takes the lock meanwhile.
 #[cfg(loom)]
 mod model {
     use std::ops::{Deref, DerefMut};

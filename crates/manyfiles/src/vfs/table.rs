@@ -1,16 +1,18 @@
-//! The kept handles of a [`Vfs`](super::Vfs): one for each file, found by any of its names, bounded in number, one lock each.
+//! The kept handles of a [`Vfs`](super::Vfs): one for each file, found by any of its names, bounded in number, one lock
+//! each.
 //!
-//! A name that is not known yet is opened; if what that opens is a file that has a handle, the name becomes one more of that
-//! file's, and the new handle is closed. So all that is buffered for a file is in one place and in the order of the calls. A
-//! name counts as known for [`INTERVAL`](super::kept::INTERVAL), and not beyond a change of names by this `Vfs`: then it is
-//! looked up again.
+//! A name that is not known yet is opened; if what that opens is a file that has a handle, the name becomes one more of
+//! that file's, and the new handle is closed. So all that is buffered for a file is in one place and in the order of
+//! the calls. A name counts as known for [`INTERVAL`](super::kept::INTERVAL), and not beyond a change of names by this
+//! `Vfs`: then it is looked up again.
 //!
-//! Locks, in the order in which a thread may take them: a file's that nobody has open (two only to rename, in the order of their
-//! places); a file's that is open; the gate's; the index's. Only the first two are held while anything is written, opened, closed
-//! or looked up. Who waits for a permit has no file's lock, for a permit may have to come from any file.
+//! Locks, in the order in which a thread may take them: a file's that is not open (two only to rename, in the order of
+//! their places); a file's that is open; the limit's; the index's. Only the first two are held while anything is
+//! written, opened, closed or looked up. A thread that waits for a permit holds no file's lock, because any file may
+//! have to give up its permit.
 //!
 //! [`writing`], [`reading`] and [`changes`] of names are what the table is asked for; [`room`] bounds its handles, and
-//! [`failures`] keeps what nobody has been told.
+//! [`failures`] keeps errors that no call has returned.
 
 use std::io;
 use std::sync::atomic::Ordering::Acquire;
@@ -90,8 +92,8 @@ impl Table {
         Some((key.backend, self.backend(key).identity(&key.path).ok().flatten()?))
     }
 
-    /// The slots of the file that the name leads to: by the name, and by what the file is. Two if the name leads to another file
-    /// than when it was used last. And what the file is, if somebody had to look.
+    /// The slots of the file that the name leads to: by the name, and by what the file is. Two if the name leads to
+    /// another file than when it was used last. And the file's identity, if it had to be asked.
     fn slots_of(&self, key: &FileKey) -> (Vec<Arc<Slot>>, Option<FileId>) {
         let (known, has_identities, has_failures) = {
             let index = self.read();
@@ -145,7 +147,7 @@ impl Table {
         if failure.is_some_and(|failure| !self.is_of_another(&failure, key)) {
             first = self.write_index().take_failure(key);
         }
-        // It may have failed by other names as well: whoever has taken note of the file has taken note of all.
+        // It may have failed by other names as well: a caller that was told of the file was told of all.
         while let Some(failure) = identity.and_then(|identity| self.failure_of(identity)) {
             self.write_index().take(&failure);
             first.get_or_insert(failure.error.clone());
@@ -159,7 +161,7 @@ impl Table {
         self.write_index().take_failures(false)
     }
 
-    /// The same, but returns only what nobody has been told.
+    /// The same, but returns only errors that no call has returned.
     pub(super) fn close_all_untold(&self) -> Vec<Error> {
         self.close_slots();
         self.write_index().take_failures(true)

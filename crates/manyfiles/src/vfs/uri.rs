@@ -48,8 +48,8 @@ fn plain(path: &Path, base: Option<&Path>) -> io::Result<FileKey> {
     Ok(FileKey::new(0, base.ok_or_else(unknown)?.join(path)))
 }
 
-/// The scheme of a URI and what follows the colon; `None` for a path. One letter and a colon is a Windows drive. Without `//`
-/// only what begins with a known scheme is a URI: other names may have colons.
+/// The scheme of a URI and what follows the colon; `None` for a path. One letter and a colon is a Windows drive.
+/// Without `//` only what begins with a known scheme is a URI: other names may have colons.
 fn split<'a>(uri: &'a OsStr, backends: &Backends) -> io::Result<Option<(&'a str, &'a str)>> {
     let bytes = uri.as_encoded_bytes();
     let Some(colon) = bytes.iter().position(|&byte| byte == b':') else { return Ok(None) };

@@ -19,39 +19,38 @@ mod reading;
 /// Files named by URI, with the handles of those that are written kept open. Use it from any number of threads.
 ///
 /// # Names
-/// A plain path, of any bytes the system allows; a relative one is taken from the folder that was current when the `Vfs` was
-/// made. `file:///folder/name` with percent-encoding (`file:///C:/…` on Windows): no other host, no query, no fragment. `mem://name`
-/// for files that are gone with the `Vfs`. Schemes of other [backends](Options::backend). Anything else is an error that says
-/// so, of the kind [`InvalidInput`](io::ErrorKind::InvalidInput).
+/// A plain path, of any bytes the system allows; a relative one is taken from the folder that was current when the
+/// `Vfs` was made. `file:///folder/name` with percent-encoding (`file:///C:/…` on Windows): no other host, no query, no
+/// fragment. `mem://name` for files that are gone with the `Vfs`. Schemes of other [backends](Options::backend).
+/// Anything else is an error that says so, of the kind [`InvalidInput`](io::ErrorKind::InvalidInput).
 ///
 /// # What `write` means
-/// [`write`](Vfs::write) adds bytes at the end of the file, wherever that is at that moment, as TileDB's `VFS::write` does, and
-/// creates the file if it isn't there (not the folder). The first write of a file goes straight to it. If more follow they are
-/// *buffered*, in up to 256 KiB, and reach the file when the buffer is full, before a [`read`](Vfs::read), [`size`](Vfs::size),
-/// [`metadata`](Vfs::metadata) or [`list`](Vfs::list) of this `Vfs`, with [`flush`](Vfs::flush), [`sync`](Vfs::sync) or
-/// [`wait`](Vfs::wait), and when another file needs the handle. A write that comes 10 ms or more after the oldest buffered one
-/// hands over what was there before it. So other programs see a file that is written all the time 10 ms late, and the last part of
-/// one that is left alone when it is flushed. A crash of the process loses what is buffered, a crash of the machine also
-/// what was not synced.
+/// [`write`](Vfs::write) adds bytes at the end of the file, wherever that is at that moment, as TileDB's `VFS::write`
+/// does, and creates the file if it isn't there (not the folder). The first write of a file goes straight to it. If
+/// more follow they are *buffered*, in up to 256 KiB, and reach the file when the buffer is full, before a
+/// [`read`](Vfs::read), [`size`](Vfs::size), [`metadata`](Vfs::metadata) or [`list`](Vfs::list) of this `Vfs`, with
+/// [`flush`](Vfs::flush), [`sync`](Vfs::sync) or [`wait`](Vfs::wait), and when another file needs the handle. A write
+/// that comes 10 ms or more after the oldest buffered one hands over what was there before it. So other programs see a
+/// file that is written all the time 10 ms late, and the last part of one that is left alone when it is flushed. A
+/// crash of the process loses what is buffered, a crash of the machine also what was not synced.
 ///
 /// # Files that change under a kept handle
-/// What this `Vfs` removes, renames or creates anew is known at once: the next write goes to the file that has the path then.
-/// What others do is noticed by comparing the file's number with that of the path, each time bytes are handed over, and before
-/// the first that are buffered. Whatever is in the buffer then (all of it written by one name, within some 10 ms of the comparison
-/// before) goes to the file that has the path now, which is created if there is none. So nothing that was written after the change
-/// is lost in a file that nobody can find. If the folder is gone it fails, and is reported. What [`append`](Vfs::append) or an
-/// unbuffered write has handed over stays in the file that it went to.
+/// What this `Vfs` removes, renames or creates anew is known at once: the next write goes to the file that has the path
+/// then. What others do is noticed by comparing the file's number with that of the path, each time bytes are handed
+/// over, and before the first that are buffered. Whatever is in the buffer then (all of it written by one name, within
+/// some 10 ms of the comparison before) goes to the file that has the path now, which is created if there is none. So
+/// nothing that was written after the change is lost in a file that no name leads to. If the folder is gone it fails,
+/// and is reported. What [`append`](Vfs::append) or an unbuffered write has handed over stays in the file that it went
+/// to.
 ///
 /// # Failures
-/// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file returns the same
-/// error, whoever makes it, until [`flush`](Vfs::flush) has returned it or the file is removed, by the last of its names, or
-/// created anew. When others have put
-/// another file there, and somebody has been told, it counts for that file no more: only [`wait`](Vfs::wait) and
-/// [`finish`](Vfs::finish) tell it again.
-/// Of the bytes since
-/// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were closed to
-/// make room are told the same way. Dropping the `Vfs` closes everything, and prints what nobody has been told to standard
-/// error; call [`finish`](Vfs::finish) instead.
+/// stay with their file: after a failed write (or close, or sync) every call that would write, read or rename the file
+/// returns the same error, on any thread, until [`flush`](Vfs::flush) has returned it or the file is removed, by the
+/// last of its names, or created anew. When others have put another file there, and a call has returned the error, it
+/// counts for that file no more: only [`wait`](Vfs::wait) and [`finish`](Vfs::finish) tell it again. Of the bytes since
+/// the last flush some may be in the file, and always from the first on, without a gap. Failures of handles that were
+/// closed to make room are told the same way. Dropping the `Vfs` closes everything, and prints what no call has
+/// returned to standard error; call [`finish`](Vfs::finish) instead.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -83,8 +82,8 @@ pub struct Entry {
     pub metadata: Metadata,
 }
 
-/// A quarter of what the process may have leaves room for its other files; no more, because a kept handle that is rarely used
-/// gains little.
+/// A quarter of what the process may have leaves room for its other files; no more, because a kept handle that is
+/// rarely used gains little.
 fn default_handles() -> usize {
     (sys::handle_limit() / 4).min(512)
 }
@@ -123,15 +122,16 @@ impl Vfs {
         self.table.write(&self.key(Operation::Write, uri)?, uri, bytes)
     }
 
-    /// As [`write`](Vfs::write), but `bytes` are with the operating system when this returns, and on a local file system in one
-    /// piece: for records that several processes append to one file, or that others wait for.
+    /// As [`write`](Vfs::write), but `bytes` are with the operating system when this returns, and on a local file
+    /// system in one piece: for records that several processes append to one file, or that others wait for.
     pub fn append(&self, uri: impl AsRef<OsStr>, bytes: &[u8]) -> Result<()> {
         let uri = uri.as_ref();
         self.table.append(&self.key(Operation::Write, uri)?, uri, bytes)
     }
 
-    /// Creates a file, or cuts it to nothing if it is there, and returns what writes it: one handle with a buffer of its own,
-    /// which is its owner's. Bytes go to the end of the file, so that two writers of one file mix but don't overwrite each other.
+    /// Creates a file, or cuts it to nothing if it is there, and returns what writes it: one handle with a buffer of
+    /// its own, which is its owner's. Bytes go to the end of the file, so that two writers of one file mix but don't
+    /// overwrite each other.
     ///
     /// [`create_writer_with`](Vfs::create_writer_with) takes options.
     pub fn create_writer(&self, uri: impl AsRef<OsStr>) -> Result<VfsWriter> {
@@ -141,8 +141,8 @@ impl Vfs {
     /// As [`create_writer`](Vfs::create_writer), with [options](CreateOptions).
     ///
     /// # Errors
-    /// `InvalidInput`, naming the option, for one that the backend does not know, and for a value that means nothing. Then the
-    /// file is as it was.
+    /// `InvalidInput`, naming the option, for one that the backend does not know, and for a value that means nothing.
+    /// Then the file is as it was.
     pub fn create_writer_with(&self, uri: impl AsRef<OsStr>, options: &CreateOptions) -> Result<VfsWriter> {
         let key = self.key(Operation::Create, uri.as_ref())?;
         let backend = self.table.backend(&key);
@@ -160,18 +160,20 @@ impl Vfs {
         VfsWriter::new(Arc::clone(&self.table), key.clone(), created.map_err(failed)?, options.policy())
     }
 
-    /// Gives a file this content, whole and durable: whenever anybody looks, this program or another, also after a crash of the
-    /// machine, it has the old content or the new one. Creates the file if need be. A link stays, and what it leads to is
-    /// replaced, unless that is nothing; other hard links keep the old content. The new file has the permissions, the owner and
-    /// the group of the old one; what this process may not set makes the rights fewer, and never more (on Windows: the rights
-    /// that the folder hands down).
+    /// Gives a file this content, whole and durable: whenever anybody looks, this program or another, also after a
+    /// crash of the machine, it has the old content or the new one. Creates the file if need be. A link stays, and what
+    /// it leads to is replaced, unless that is nothing; other hard links keep the old content. The new file has the
+    /// permissions, the owner and the group of the old one; what this process may not set makes the rights fewer, and
+    /// never more (on Windows: the rights that the folder hands down).
     ///
-    /// Costs two syncs, a few milliseconds on a disk: for many files at once use a [`SyncBatch`](crate::sync::SyncBatch).
+    /// Costs two syncs, a few milliseconds on a disk: for many files at once use a
+    /// [`SyncBatch`](crate::sync::SyncBatch).
     ///
     /// # Errors
-    /// The old content is there, but for a failed sync of the folder (an error of the operation [`Sync`](Operation::Sync) with the
-    /// folder's path): then the new content is there, and a crash of the machine may bring the old back. `Unsupported` by a
-    /// backend that cannot do this. `InvalidInput` for a pipe, a device and the like, which stay as they are.
+    /// The old content is there, but for a failed sync of the folder (an error of the operation
+    /// [`Sync`](Operation::Sync) with the folder's path): then the new content is there, and a crash of the machine may
+    /// bring the old back. `Unsupported` by a backend that cannot do this. `InvalidInput` for a pipe, a device and the
+    /// like, which stay as they are.
     pub fn put(&self, uri: impl AsRef<OsStr>, bytes: impl AsRef<[u8]>) -> Result<()> {
         let key = self.key(Operation::Write, uri.as_ref())?;
         let put = self.table.exclusively(&key, || {
@@ -194,18 +196,19 @@ impl Vfs {
         if self.exists(uri)? { Ok(()) } else { self.append(uri, b"") }
     }
 
-    /// Makes durable what was written to a file before this call, and its name: a crash of the machine does not take it, as far
-    /// as [`sync_data`](crate::sync::sync_data) can promise that. The handle stays. For a folder, the names in it.
+    /// Makes durable what was written to a file before this call, and its name: a crash of the machine does not take
+    /// it, as far as [`sync_data`](crate::sync::sync_data) can promise that. The handle stays. For a folder, the names
+    /// in it.
     ///
-    /// If others have moved, removed or replaced the file since it was written by this name, what was written is made durable in
-    /// the file that it is in, and the file that has the name now is synced as well, with the name.
+    /// If others have moved, removed or replaced the file since it was written by this name, what was written is made
+    /// durable in the file that it is in, and the file that has the name now is synced as well, with the name.
     ///
     /// # Errors
-    /// of the kind [`NotFound`](io::ErrorKind::NotFound) where the name leads to nothing; those of the system. A failed sync of a
-    /// file that others have moved away is returned once by this name.
+    /// of the kind [`NotFound`](io::ErrorKind::NotFound) where the name leads to nothing; those of the system. A failed
+    /// sync of a file that others have moved away is returned once by this name.
     ///
-    /// If the kept handle has been closed in between to make room, the file is opened anew; then a write-back that had failed by that
-    /// time, and that somebody else was told of, is not told again.
+    /// If the kept handle has been closed in between to make room, the file is opened anew; then a write-back that had
+    /// failed by that time, and that another call has returned, is not told again.
     pub fn sync(&self, uri: impl AsRef<OsStr>) -> Result<()> {
         let key = self.key(Operation::Sync, uri.as_ref())?;
         if self.table.sync(&key)? {
@@ -224,9 +227,9 @@ impl Vfs {
         })
     }
 
-    /// Hands what is buffered for a file to the operating system and closes the handle that is kept for it. When this returns `Ok`
-    /// every byte written before is with the operating system, and no error is untold. After an error the file may be written
-    /// anew, from its end on; so this is how a failure is taken note of.
+    /// Hands what is buffered for a file to the operating system and closes the handle that is kept for it. When this
+    /// returns `Ok` every byte written before is with the operating system, and no error is untold. After an error the
+    /// file may be written anew, from its end on; so this is how a failure is taken note of.
     ///
     /// A file that has no handle here is fine.
     pub fn flush(&self, uri: impl AsRef<OsStr>) -> Result<()> {
@@ -284,8 +287,8 @@ impl Default for Vfs {
 }
 
 impl Drop for Vfs {
-    /// Closes everything and prints failures that nobody has been told to standard error. Writers that are left print theirs
-    /// when the last of them goes.
+    /// Closes everything and prints failures that no call has returned to standard error. Writers that are left print
+    /// theirs when the last of them goes.
     fn drop(&mut self) {
         crate::error::print_last_resort(&self.table.close_all_untold());
     }

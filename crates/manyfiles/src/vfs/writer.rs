@@ -10,11 +10,12 @@ use super::table::Table;
 use crate::Result;
 use crate::writer::{FileWriter, SyncPolicy, Written};
 
-/// Writes a file that [`Vfs::create_writer`](super::Vfs::create_writer) has created: a [`FileWriter`], for a file of any backend.
-/// Up to 256 KiB are buffered; a [`read`](super::Vfs::read) by the `Vfs` sees what was flushed.
+/// Writes a file that [`Vfs::create_writer`](super::Vfs::create_writer) has created: a [`FileWriter`], for a file of
+/// any backend. Up to 256 KiB are buffered; a [`read`](super::Vfs::read) by the `Vfs` sees what was flushed.
 ///
-/// After a failure every call returns the same error. Dropped without [`close`](VfsWriter::close), it does what `close` does,
-/// and leaves an error that nobody has been told to the [`Vfs`](super::Vfs), for its next call that names the file.
+/// After a failure every call returns the same error. Dropped without [`close`](VfsWriter::close), it does what `close`
+/// does, and leaves an error that no call has returned to the [`Vfs`](super::Vfs), for its next call that names the
+/// file.
 ///
 /// ```
 /// use manyfiles::vfs::Vfs;
@@ -56,15 +57,15 @@ impl VfsWriter {
         self.writer.sync()
     }
 
-    /// Writes what is buffered, syncs if that was chosen, closes, and says how many bytes were written. When this returns `Ok`
-    /// nothing that could be told was left untold.
+    /// Writes what is buffered, syncs if that was chosen, closes, and says how many bytes were written. When this
+    /// returns `Ok` nothing that could be told was left untold.
     pub fn close(mut self) -> Result<Written> {
         self.writer.close_now()
     }
 }
 
-/// Each error carries the whole [`Error`](crate::Error). Its kind is never `Interrupted`: callers would try for ever what stays
-/// failed.
+/// Each error carries the whole [`Error`](crate::Error). Its kind is never `Interrupted`: callers would try for ever
+/// what stays failed.
 impl io::Write for VfsWriter {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

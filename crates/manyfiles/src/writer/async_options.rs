@@ -5,9 +5,9 @@ use std::path::Path;
 use super::{AsyncFileWriter, Options};
 use crate::Result;
 
-/// The calls that open a file on one of tokio's blocking threads. If the future is dropped before it is ready, the file may
-/// be opened all the same, and so created or cut. It is closed again then. Outside of a runtime of tokio these calls open at
-/// once.
+/// The calls that open a file on one of tokio's blocking threads. If the future is dropped before it is ready, the file
+/// may be opened all the same, and so created or cut. It is closed again then. Outside of a runtime of tokio these
+/// calls open at once.
 impl Options {
     /// As [`create`](Options::create), for an [`AsyncFileWriter`].
     pub async fn create_async(self, path: impl AsRef<Path>) -> Result<AsyncFileWriter> {

@@ -15,19 +15,19 @@ use super::{FileWriter, Options, Written};
 use crate::close::{self, Closer};
 use crate::{Error, Operation, Result};
 
-/// A [`FileWriter`] for tokio: records go into its buffer at once, and what reaches the operating system does so on one of
-/// tokio's blocking threads while the task waits. A worker is never blocked, not by a drop either.
+/// A [`FileWriter`] for tokio: records go into its buffer at once, and what reaches the operating system does so on one
+/// of tokio's blocking threads while the task waits. A worker is never blocked, not by a drop either.
 ///
 /// All that [`FileWriter`] says holds: the four states, sticky failure, policies. What is different:
 ///
-/// - A write that fills the buffer returns when it has been handed to the blocking thread; a failure there is told by the next
-///   call, at the latest by [`flush`](AsyncFileWriter::flush), [`sync`](AsyncFileWriter::sync) or
+/// - A write that fills the buffer returns when it has been handed to the blocking thread; a failure there is told by
+///   the next call, at the latest by [`flush`](AsyncFileWriter::flush), [`sync`](AsyncFileWriter::sync) or
 ///   [`close`](AsyncFileWriter::close).
-/// - A future that is dropped before it is ready takes nothing back: of a record that was being written, a beginning may be in
-///   the file, and a flush or sync that had begun goes on.
+/// - A future that is dropped before it is ready takes nothing back: of a record that was being written, a beginning
+///   may be in the file, and a flush or sync that had begun goes on.
 /// - A drop hands the writer to a blocking thread and does not wait. Its errors are kept by the
-///   [`Closer`](crate::close::Closer) once it has come to that, and so are those of a `close` whose future is dropped before it is
-///   ready. `close` the writer, and wait for it, where they matter.
+///   [`Closer`](crate::close::Closer) once it has come to that, and so are those of a `close` whose future is dropped
+///   before it is ready. `close` the writer, and wait for it, where they matter.
 /// - Under [`SyncPolicy::Every`](super::SyncPolicy::Every) every record takes the way over a blocking thread.
 ///
 /// ```
@@ -74,8 +74,8 @@ enum State {
 const PIECE: usize = 64 << 10;
 
 impl AsyncFileWriter {
-    /// The choices, to be followed by a call that opens: [`create_async`](Options::create_async) or another one that ends
-    /// in `_async`.
+    /// The choices, to be followed by a call that opens: [`create_async`](Options::create_async) or another one that
+    /// ends in `_async`.
     ///
     /// ```no_run
     /// # async fn open() -> manyfiles::Result<()> {
@@ -178,8 +178,8 @@ impl AsyncFileWriter {
         Poll::Ready(Ok(taken))
     }
 
-    /// Lets `work` be done on a blocking thread. How it goes is known to the writer, too: failure is sticky, and counts as told only
-    /// when a caller has it: the future that waits for this may be dropped.
+    /// Lets `work` be done on a blocking thread. How it goes is known to the writer, too: failure is sticky, and counts
+    /// as told only when a caller has it: the future that waits for this may be dropped.
     fn send(&mut self, errand: Errand, work: impl FnOnce(&mut FileWriter) + Send + 'static) {
         self.state = match std::mem::replace(&mut self.state, State::Nowhere) {
             State::Here(mut writer) => {
@@ -298,7 +298,7 @@ impl Drop for AsyncFileWriter {
     }
 }
 
-/// How a close went, for whoever gets it: the task that waits for it or, if that gives up, the closer.
+/// How a close went. The task that waits for the close takes it; if the task gives up, the closer does.
 #[derive(Debug)]
 struct Outcome {
     closer: Option<Arc<Closer>>,
@@ -318,8 +318,8 @@ impl Outcome {
         Outcome { closer: writer.own_closer().cloned(), state: Mutex::new(Closing::Running) }
     }
 
-    /// On the blocking thread. If that never comes to it, because the runtime ends before, the writer is dropped, and keeps its
-    /// errors itself.
+    /// On the blocking thread. If that never comes to it, because the runtime ends before, the writer is dropped, and
+    /// keeps its errors itself.
     fn close(&self, writer: &mut FileWriter) {
         let closed = writer.close_now();
         let mut state = self.lock();

@@ -4,8 +4,8 @@
 
 /// Memory for one block, filled from the front.
 ///
-/// Whoever owns it may close it early: then nothing fits, and callers of [`push`](Buffer::push) take the slow way, where
-/// everything that is not plain copying is decided. So the fast way has one comparison for all of that.
+/// The owner may close the buffer early: then nothing fits, and callers of [`push`](Buffer::push) take the slow way,
+/// where everything that is not plain copying is decided. So the fast way has one comparison for all of that.
 pub(super) struct Buffer {
     /// Its length is what is filled.
     bytes: Vec<u8>,
@@ -64,9 +64,9 @@ impl Buffer {
             return false;
         }
         debug_assert!(self.stop >= len && self.stop <= self.bytes.capacity() + 1);
-        // SAFETY: the new length is below `stop`, so at most the capacity: the bytes lie within the vector's allocation. They
-        // cannot overlap with `bytes`, because `self` is borrowed mutably and owns that allocation. Then they are initialised
-        // up to the new length.
+        // SAFETY: the new length is below `stop`, so at most the capacity: the bytes lie within the vector's
+        // allocation. They cannot overlap with `bytes`, because `self` is borrowed mutably and owns that allocation.
+        // Then they are initialised up to the new length.
         unsafe {
             copy(bytes.as_ptr(), self.bytes.as_mut_ptr().add(len), bytes.len());
             self.bytes.set_len(len + bytes.len());
@@ -75,16 +75,16 @@ impl Buffer {
     }
 }
 
-/// Copies `len` bytes. Up to 64 by loads and stores that may overlap: a call of `memcpy` takes longer than such a record.
-/// A record of 1, 7, 24 or 40 bytes costs 0.6, 0.8, 1.1 or 1.8 ns so, and 2.1 to 2.5 ns through `BufWriter`; from 65 bytes on
-/// the call is faster.
+/// Copies `len` bytes. Up to 64 by loads and stores that may overlap: a call of `memcpy` takes longer than such a
+/// record. A record of 1, 7, 24 or 40 bytes costs 0.6, 0.8, 1.1 or 1.8 ns so, and 2.1 to 2.5 ns through `BufWriter`;
+/// from 65 bytes on the call is faster.
 ///
 /// # Safety
 /// `from` can be read and `to` written for `len` bytes, and the two don't overlap.
 #[inline(always)]
 unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: each `ends::<T>` is called where `len` is at least the size of `T`, which is all it asks beyond what the caller
-    // promises.
+    // SAFETY: each `ends::<T>` is called where `len` is at least the size of `T`, which is all it asks beyond what the
+    // caller promises.
     unsafe {
         match len {
             0 => {}
@@ -99,15 +99,16 @@ unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies the first and the last `size_of::<T>()` bytes of `len`, which together are all if `len` is at most twice that.
+/// Copies the first and the last `size_of::<T>()` bytes of `len`, which together are all if `len` is at most twice
+/// that.
 ///
 /// # Safety
 /// As [`copy`], and `len` is at least the size of `T`, which is an integer or an array of them.
 #[inline(always)]
 unsafe fn ends<T: Copy>(from: *const u8, to: *mut u8, len: usize) {
     let last = len - size_of::<T>();
-    // SAFETY: both places begin at or after the start and end at or before `len`; unaligned access is asked for. Every bit
-    // pattern is a valid integer.
+    // SAFETY: both places begin at or after the start and end at or before `len`; unaligned access is asked for. Every
+    // bit pattern is a valid integer.
     unsafe {
         let (front, back) = (from.cast::<T>().read_unaligned(), from.add(last).cast::<T>().read_unaligned());
         to.cast::<T>().write_unaligned(front);

@@ -20,12 +20,13 @@ mod traits;
 
 /// One file, opened once, to be written in pieces of any size. See the [module](super) for what it promises.
 ///
-/// Every call that fails for the file's sake makes the writer *failed*, and all that follow return the same error again. What
-/// is wrong with the call itself ([`Unsupported`](io::ErrorKind::Unsupported), [`InvalidInput`](io::ErrorKind::InvalidInput))
-/// changes nothing.
+/// Every call that fails for the file's sake makes the writer *failed*, and all that follow return the same error
+/// again. What is wrong with the call itself ([`Unsupported`](io::ErrorKind::Unsupported),
+/// [`InvalidInput`](io::ErrorKind::InvalidInput)) changes nothing.
 ///
-/// Dropped without [`close`](FileWriter::close), it does what `close` does as far as that goes, syncs included. Then it hands the
-/// file to a [`Closer`], where all errors that nobody has been told are kept: [`close::wait`](crate::close::wait) tells them.
+/// Dropped without [`close`](FileWriter::close), it does what `close` does as far as that goes, syncs included. Then it
+/// hands the file to a [`Closer`], where errors that no call has returned are kept: [`close::wait`](crate::close::wait)
+/// tells them.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -85,14 +86,15 @@ impl FileWriter {
         FileWriter::options().from_file(file, path)
     }
 
-    /// The same buffer over anything that takes bytes: standard output, a socket, a compressor. [`flush`](FileWriter::flush)
-    /// and [`close`](FileWriter::close) flush `writer` too. There is no seeking, no `write_at` and no sync, and what `writer`
-    /// itself does when it is dropped cannot be told.
+    /// The same buffer over anything that takes bytes: standard output, a socket, a compressor.
+    /// [`flush`](FileWriter::flush) and [`close`](FileWriter::close) flush `writer` too. There is no seeking, no
+    /// `write_at` and no sync, and what `writer` itself does when it is dropped cannot be told.
     ///
-    /// Standard output by itself ([`Stdout`](io::Stdout)) keeps a line at most: each `println!` is a system call, into a pipe or
-    /// a file as well, and locking it first changes nothing about that. A million short lines are a million calls, and 56 through
-    /// this buffer: 0.04 s in place of 1.3. In turn nobody sees a line before `flush`: flush before waiting for an answer, and
-    /// close before the end, for what a `static` owns is never dropped. Other `println!`s go past this buffer.
+    /// Standard output by itself ([`Stdout`](io::Stdout)) keeps a line at most: each `println!` is a system call, into
+    /// a pipe or a file as well, and locking it first changes nothing about that. A million short lines are a million
+    /// calls, and 56 through this buffer: 0.04 s in place of 1.3. In turn no reader sees a line before `flush`: flush
+    /// before waiting for an answer, and close before the end, for what a `static` owns is never dropped. Other
+    /// `println!`s go past this buffer.
     ///
     /// ```
     /// use manyfiles::writer::FileWriter;
@@ -136,22 +138,22 @@ impl FileWriter {
         writer
     }
 
-    /// Takes all of `bytes`, which are then *buffered*; when the buffer is full, or `bytes` is as long as the buffer, it is
-    /// written. A short record is copied in place, without a call.
+    /// Takes all of `bytes`, which are then *buffered*; when the buffer is full, or `bytes` is as long as the buffer,
+    /// it is written. A short record is copied in place, without a call.
     #[inline]
     pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
         if self.core.push(bytes) { Ok(()) } else { self.write_slowly(bytes) }
     }
 
-    /// Hands everything to the operating system: it is *written* then, other programs can read it, and a crash of this process
-    /// does not take it. A crash of the machine may.
+    /// Hands everything to the operating system: it is *written* then, other programs can read it, and a crash of this
+    /// process does not take it. A crash of the machine may.
     pub fn flush(&mut self) -> Result<()> {
         self.attempt(|writer| writer.core.write_out())
     }
 
     /// [`flush`](FileWriter::flush)es and makes it *durable*: a crash of the machine does not take it, as far as
-    /// [`sync_data`](crate::sync::sync_data) can promise that on this system. If the writer may have made the file, its name is
-    /// made durable as well, the first time.
+    /// [`sync_data`](crate::sync::sync_data) can promise that on this system. If the writer may have made the file, its
+    /// name is made durable as well, the first time.
     ///
     /// # Errors
     /// `Unsupported` in a writer [over something that is no file](FileWriter::from_writer), and nothing happens.
@@ -171,8 +173,8 @@ impl FileWriter {
         self.core.buffered()
     }
 
-    /// How many bytes are *written*: with the operating system, as far as is known. A crash of the machine may take them,
-    /// those excepted that are [`durable`](FileWriter::durable).
+    /// How many bytes are *written*: with the operating system, as far as is known. A crash of the machine may take
+    /// them, those excepted that are [`durable`](FileWriter::durable).
     pub fn written(&self) -> u64 {
         self.core.so_far().bytes
     }
@@ -205,7 +207,7 @@ impl FileWriter {
         self.capacity
     }
 
-    /// Does what may fail, for a caller who does not hear of it: the next one does.
+    /// Does something that may fail, for a caller that cannot be told. The next call returns the error.
     #[cfg(feature = "tokio")]
     pub(super) fn unheard<T>(&mut self, work: impl FnOnce(&mut FileWriter) -> T) -> T {
         let had_told = self.core.has_told_failure();
@@ -216,7 +218,7 @@ impl FileWriter {
         result
     }
 
-    /// The failure, for somebody who hears of it now.
+    /// The failure, for a caller that is told now.
     #[cfg(feature = "tokio")]
     pub(super) fn tell_failure(&mut self) -> Result<()> {
         if self.failure().is_some() { self.attempt(|_| Ok(())) } else { Ok(()) }

@@ -1,17 +1,18 @@
 //! One file, many writes.
 //!
-//! [`FileWriter`] opens a file once and writes it in blocks: 256 KiB by default, twice as fast as the standard library's 8 KiB.
-//! It is for one owner: no global state, no lock, no clone. Its bytes are in one of four states:
+//! [`FileWriter`] opens a file once and writes it in blocks: 256 KiB by default, twice as fast as the standard
+//! library's 8 KiB. It is for one owner: no global state, no lock, no clone. Its bytes are in one of four states:
 //!
-//! | state | who has the bytes | what takes them | how they get there |
+//! | state | where the bytes are | what can lose them | how they get there |
 //! |---|---|---|---|
 //! | *buffered* | this process | a crash of the process | `write_all`, `write_at` returned `Ok` |
 //! | *written* | the operating system | a crash of the machine | `flush` or `close` returned `Ok`, or a block was full |
 //! | *durable* | the disk | a broken disk | `sync` returned `Ok`, or `close` under a [`SyncPolicy`] other than `Never` |
-//! | *failed* | nobody says | – | a write or a sync failed |
+//! | *failed* | not known | – | a write or a sync failed |
 //!
-//! **Failure is sticky.** After it every call reports it, and nothing more is written: a repeated fsync never turns a loss into a
-//! success. (A write that was only interrupted took nothing and is made again; an interrupted sync is a failure.)
+//! **Failure is sticky.** After it every call reports it, and nothing more is written: a repeated fsync never turns a
+//! loss into a success. (A write that was only interrupted took nothing and is made again; an interrupted sync is a
+//! failure.)
 //!
 //! With the feature `tokio` there is an `AsyncFileWriter` too, whose calls wait in place of blocking.
 //!

@@ -9,8 +9,8 @@ use super::target::{Kind, Target};
 use super::{FileWriter, Options, SyncPolicy};
 use crate::{Error, Operation, Result, sys};
 
-/// 256 KiB is 1.8 to 2.6 times as fast as 8 KiB for records of 100 B to 8 KiB; 1 MiB is not faster, and does not stay in the
-/// processor's cache (docs/measurements.md, "Records into one file").
+/// 256 KiB is 1.8 to 2.6 times as fast as 8 KiB for records of 100 B to 8 KiB; 1 MiB is not faster, and does not stay
+/// in the processor's cache (docs/measurements.md, "Records into one file").
 const BUFFER: usize = 256 << 10;
 
 /// What one write takes at least.
@@ -28,9 +28,9 @@ impl Options {
         self.open(path.as_ref(), Operation::Create, File::options().write(true).create_new(true), 0)
     }
 
-    /// Writes at the end of a file, wherever that is at that moment; creates it if it isn't there. A record that fits into the
-    /// buffer is never cut in two calls, so that records of several such writers, in other processes too, stay whole on a local
-    /// file system. There is no [`seek`](FileWriter::seek) and no [`write_at`](FileWriter::write_at).
+    /// Writes at the end of a file, wherever that is at that moment; creates it if it isn't there. A record that fits
+    /// into the buffer is never cut in two calls, so that records of several such writers, in other processes too, stay
+    /// whole on a local file system. There is no [`seek`](FileWriter::seek) and no [`write_at`](FileWriter::write_at).
     pub fn append(self, path: impl AsRef<Path>) -> Result<FileWriter> {
         let path = path.as_ref();
         let file = opened(path, Operation::Open, File::options().append(true).create(true))?;
@@ -74,8 +74,8 @@ impl Options {
         self.build(Target::file(kind, path.into(), false), offset)
     }
 
-    /// Writes to anything that takes bytes; see [`FileWriter::from_writer`]. A policy other than [`SyncPolicy::Never`] is an error:
-    /// nothing can be said about where such bytes end up.
+    /// Writes to anything that takes bytes; see [`FileWriter::from_writer`]. A policy other than [`SyncPolicy::Never`]
+    /// is an error: nothing can be said about where such bytes end up.
     pub fn from_writer(self, writer: impl Write + Send + 'static) -> Result<FileWriter> {
         if self.policy != SyncPolicy::Never {
             return Err(Error::without_path(Operation::Sync, super::not_a_file()));
@@ -104,7 +104,7 @@ fn kind_of(file: File) -> io::Result<Kind> {
     Ok(if file.metadata()?.is_file() { Kind::At(file) } else { Kind::Next(file) })
 }
 
-/// The size of the buffer where nobody chose one.
+/// The size of the buffer if the caller chose none.
 fn buffer_for(record: Option<usize>, file: Option<u64>) -> usize {
     // Such records go past any buffer: it would be memory for nothing.
     if record.is_some_and(|record| record >= BUFFER) {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::SyncPolicy;
 use crate::close::Closer;
 
-/// Options of a [`FileWriter`](super::FileWriter). The last call opens the file: [`create`](Options::create), [`create_new`](Options::create_new),
-/// [`append`](Options::append), [`open_at`](Options::open_at), or takes what is open already: [`from_file`](Options::from_file),
-/// [`from_writer`](Options::from_writer).
+/// Options of a [`FileWriter`](super::FileWriter). The last call opens the file: [`create`](Options::create),
+/// [`create_new`](Options::create_new), [`append`](Options::append), [`open_at`](Options::open_at), or takes what is
+/// open already: [`from_file`](Options::from_file), [`from_writer`](Options::from_writer).
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -35,9 +35,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// How many bytes are buffered. 0: none, each write reaches the operating system before it returns. Default: 256 KiB, less
-    /// where [`file_size`](Options::file_size) says that less will do, and none where [`record_size`](Options::record_size)
-    /// says that no record would use it.
+    /// How many bytes are buffered. 0: none, each write reaches the operating system before it returns. Default: 256
+    /// KiB, less where [`file_size`](Options::file_size) says that less will do, and none where
+    /// [`record_size`](Options::record_size) says that no record would use it.
     #[must_use]
     pub fn buffer_size(mut self, bytes: usize) -> Options {
         self.buffer_size = Some(bytes);
@@ -58,20 +58,21 @@ impl Options {
         self
     }
 
-    /// Reserves room for so many bytes from where the writing begins, where the file system can: then a full disk is an error
-    /// when the file is opened, and the file lies in fewer pieces. It is not longer for that. What is not needed is given back
-    /// when the file closes, for which nobody else may be making it longer at that moment; after a crash it stays reserved.
-    /// Also a hint for [`file_size`](Options::file_size). Nothing to a file that is appended to.
+    /// Reserves room for so many bytes from where the writing begins, where the file system can: then a full disk is an
+    /// error when the file is opened, and the file lies in fewer pieces. It is not longer for that. What is not needed
+    /// is given back when the file closes, so no other process may lengthen the file at that moment; after a crash it
+    /// stays reserved. Also a hint for [`file_size`](Options::file_size). Nothing to a file that is appended to.
     #[must_use]
     pub fn preallocate(mut self, bytes: u64) -> Options {
         self.preallocate = Some(bytes);
         self
     }
 
-    /// Whether full buffers are written by a second thread, started when the first one is full. Worth it where the program
-    /// computes its records on a core of its own: up to four buffers are on their way then. A failure is told by one of the
-    /// calls that follow, at the latest by [`flush`](super::FileWriter::flush), [`sync`](super::FileWriter::sync) or
-    /// [`close`](super::FileWriter::close). If no thread can be started, it works as without. Default: no.
+    /// Whether full buffers are written by a second thread, started when the first one is full. Worth it where the
+    /// program computes its records on a core of its own: up to four buffers are on their way then. A failure is told
+    /// by one of the calls that follow, at the latest by [`flush`](super::FileWriter::flush),
+    /// [`sync`](super::FileWriter::sync) or [`close`](super::FileWriter::close). If no thread can be started, it works
+    /// as without. Default: no.
     #[must_use]
     pub fn second_thread(mut self, second_thread: bool) -> Options {
         self.second_thread = second_thread;
@@ -85,7 +86,7 @@ impl Options {
         self
     }
 
-    /// Who closes the file, and keeps the error, if the writer is dropped. Default: the
+    /// The closer that closes the file and keeps the error if the writer is dropped. Default: the
     /// [global closer](crate::close::wait).
     #[must_use]
     pub fn closer(mut self, closer: Arc<Closer>) -> Options {

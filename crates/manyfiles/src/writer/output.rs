@@ -4,8 +4,8 @@ use std::io;
 
 use crate::sys::Identity;
 
-/// A file of a [`Backend`](crate::vfs::Backend) that is being written: a handle, and what belongs to it. Dropping it closes the
-/// file.
+/// A file of a [`Backend`](crate::vfs::Backend) that is being written: a handle, and what belongs to it. Dropping it
+/// closes the file.
 pub trait Output: Send {
     /// Writes all of `bytes` behind what is there. After an error no more is written.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
@@ -13,7 +13,8 @@ pub trait Output: Send {
     /// Makes durable what was written, and the file's name.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// What the file is, if that can be told: see [`Backend::identity`](crate::vfs::Backend::identity). As long as it is open no other file has the same.
+    /// What the file is, if that can be told: see [`Backend::identity`](crate::vfs::Backend::identity). As long as it
+    /// is open no other file has the same.
     fn identity(&self) -> Option<Identity> {
         None
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// When a [`FileWriter`](super::FileWriter) syncs without being asked. [`sync`](super::FileWriter::sync) can be called under
-/// each of them.
+/// When a [`FileWriter`](super::FileWriter) syncs without being asked. [`sync`](super::FileWriter::sync) can be called
+/// under each of them.
 ///
 /// What a crash can lose, of the bytes that a call has taken with `Ok`:
 ///
@@ -14,13 +14,13 @@ use std::time::Duration;
 /// | [`EveryBytes(n)`](SyncPolicy::EveryBytes) | what is buffered, less than `n` bytes | the last `n - 1` bytes; nothing once `close` has returned `Ok` |
 /// | [`Every(t)`](SyncPolicy::Every) | what is buffered | what was taken since the last call that found `t` passed; nothing once `close` has returned `Ok` |
 ///
-/// With a [second thread](super::Options::second_thread) a sync that a policy wants is made there, and the caller goes on: add the
-/// blocks that are on their way, at most four, and what is taken while the sync runs.
+/// With a [second thread](super::Options::second_thread) a sync that a policy wants is made there, and the caller goes
+/// on: add the blocks that are on their way, at most four, and what is taken while the sync runs.
 ///
-/// What the process had handed to the operating system ([`flush`](super::FileWriter::flush)) survives its crash. A record may be
-/// cut in two by a crash of either kind: a process that is killed ends in the middle of the call that writes a buffer, and then a
-/// part of that buffer is in the file. Records that have to be whole or absent are what [`Appender`](crate::appender::Appender) is
-/// for.
+/// What the process had handed to the operating system ([`flush`](super::FileWriter::flush)) survives its crash. A
+/// record may be cut in two by a crash of either kind: a process that is killed ends in the middle of the call that
+/// writes a buffer, and then a part of that buffer is in the file. Records that have to be whole or absent are what
+/// [`Appender`](crate::appender::Appender) is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyncPolicy {
@@ -29,12 +29,12 @@ pub enum SyncPolicy {
     Never,
     /// Before the file closes, in `close` and in a drop.
     OnClose,
-    /// As soon as so many bytes have been taken since the last sync, in the call that takes the last of them; and before the
-    /// file closes. 0 is as 1: every call syncs.
+    /// As soon as so many bytes have been taken since the last sync, in the call that takes the last of them; and
+    /// before the file closes. 0 is as 1: every call syncs.
     EveryBytes(u64),
-    /// In the first call that comes so long after the last sync, and before the file closes. Every call looks at the clock (a
-    /// monotonic one, which setting the time does not move), some 30 ns. A writer that nobody calls does not sync:
-    /// what was taken last may stay in the buffer for as long as that lasts.
+    /// In the first call that comes so long after the last sync, and before the file closes. Every call looks at the
+    /// clock (a monotonic one, which setting the time does not move), some 30 ns. A writer that is not called does not
+    /// sync: what was taken last may stay in the buffer for as long as that lasts.
     Every(Duration),
 }
 

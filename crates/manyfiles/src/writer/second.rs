@@ -12,8 +12,8 @@ use crate::{Error, Operation, Result};
 /// One that fills, three on their way: more gain nothing (docs/measurements.md, "Records into one file").
 const BUFFERS: usize = 4;
 
-/// Everything goes through one queue and is done in order. The answers come back the same way, so that nothing is shared and
-/// all that is known is known to the writer's own thread.
+/// Everything goes through one queue and is done in order. The answers come back the same way, so that nothing is
+/// shared and all that is known is known to the writer's own thread.
 pub(super) struct Second {
     jobs: Sender<Job>,
     answers: Receiver<Answer>,
@@ -142,8 +142,8 @@ impl Second {
     }
 }
 
-/// A block takes some 45 µs to write, and a sleeping thread as long again to wake where processors are virtual: whoever waits
-/// does so awake for a while. 100 MiB in records of 1 KiB take 23 ms so, and 26 without.
+/// A block takes some 45 µs to write, and a sleeping thread as long again to wake where processors are virtual: a
+/// thread that waits does so awake for a while. 100 MiB in records of 1 KiB take 23 ms so, and 26 without.
 const AWAKE: Duration = Duration::from_micros(50);
 
 fn receive<T>(channel: &Receiver<T>) -> Result<T, RecvError> {
@@ -186,7 +186,7 @@ fn work(target: &mut Target, to_do: &Receiver<Job>, answer: &Sender<Answer>) {
             Job::Flush => Answer::Flushed(unless_failed(&mut || target.flush())),
             Job::Sync { covers } => Answer::Synced { covers, result: unless_failed(&mut || target.sync()) },
         });
-        // Nobody listens any more: nor will anybody ask.
+        // The receiver is gone, so no call will ask for this answer.
         if sent.is_err() {
             return;
         }

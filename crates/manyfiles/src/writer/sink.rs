@@ -1,4 +1,4 @@
-//! Who makes the system calls: this thread, or a second one.
+//! The thread that makes the system calls: the caller's, or a second one.
 
 use super::buffer::Buffer;
 use super::second::{Reached, Second};

@@ -65,9 +65,10 @@ impl Target {
 
     /// Has to come before the first write, so that what is synced later can be trusted.
     ///
-    /// Another process, or this program before a restart, may have written the end of the file, and its sync may have failed.
-    /// Nothing on the disk says so; but the page cache still has those bytes, takes them for written, and on ext4 never writes the
-    /// block that they are in, whatever is appended to it and synced. What is read anew from the disk has no such past.
+    /// Another process, or this program before a restart, may have written the end of the file, and its sync may have
+    /// failed. Nothing on the disk says so; but the page cache still has those bytes, takes them for written, and on
+    /// ext4 never writes the block that they are in, whatever is appended to it and synced. What is read anew from the
+    /// disk has no such past.
     pub(crate) fn start_from_disk(&self, offset: u64) {
         if let Some(file) = self.as_file().filter(|_| !self.was_empty) {
             let end = file.metadata().map_or(0, |metadata| metadata.len());
@@ -249,7 +250,7 @@ impl Target {
         closed.map_err(|cause| error(Operation::Close, path.as_deref(), cause))
     }
 
-    /// Lets somebody else close, who keeps the error.
+    /// Hands the file to `closer`, which closes it and keeps the error.
     pub(super) fn hand_to(self, closer: &Closer) {
         match (self.kind, self.path) {
             (Kind::At(file) | Kind::Next(file), Some(path)) => closer.close_at(file, &*path),

@@ -13,9 +13,9 @@ use crate::{Error, Operation, Result};
 
 /// A buffer, the place in the file where it begins, what is known of its bytes, and the one failure that ends it.
 ///
-/// [`FileWriter`](super::FileWriter) adds a cursor and a policy to it, a kept handle of a [`Vfs`](crate::vfs::Vfs) its names and
-/// its share of the memory. Whoever calls anything that may fail does so between [`begin`](Core::begin) and [`end`](Core::end):
-/// then an error stays, and a panic of somebody else's code in between is noticed by the next call.
+/// [`FileWriter`](super::FileWriter) adds a cursor and a policy to it, a kept handle of a [`Vfs`](crate::vfs::Vfs) its
+/// names and its share of the memory. Calls that may fail stand between [`begin`](Core::begin) and [`end`](Core::end):
+/// then an error stays, and a panic of foreign code in between is noticed by the next call.
 pub(crate) struct Core {
     /// Taken and not handed to the sink. Closed unless a record can go into it without another thought.
     pub(super) buffer: Buffer,
@@ -27,7 +27,8 @@ pub(crate) struct Core {
     pub(super) reached: Reached,
     path: Option<Arc<Path>>,
     failure: Option<Failure>,
-    /// Set while somebody else's code runs: if it panics, what was written is not known, and is not written again.
+    /// Set while foreign code runs. If that code panics, the number of bytes written is not known, and they are not
+    /// written again.
     interrupted: bool,
 }
 
@@ -95,7 +96,7 @@ impl Core {
         self.failure.as_ref().is_some_and(|failure| failure.told)
     }
 
-    /// What the last call returned has reached nobody.
+    /// The future that carried the last call's result was dropped.
     #[cfg(feature = "tokio")]
     pub(super) fn take_back_told(&mut self) {
         if let Some(failure) = &mut self.failure {

@@ -1,5 +1,5 @@
-//! A system that is neither Unix nor Windows: WebAssembly, or one that nobody has tried. Files are std's, and closed on the
-//! spot; only `close` and `fs` are there.
+//! A system that is neither Unix nor Windows: WebAssembly, or one that was never tried. Files are std's, and closed on
+//! the spot; only `close` and `fs` are there.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};

@@ -38,8 +38,8 @@ pub(super) fn system_time(seconds: i64, nanoseconds: u32) -> SystemTime {
     base.and_then(|base| base.checked_add(Duration::from_nanos(nanoseconds.into()))).unwrap_or(UNIX_EPOCH)
 }
 
-/// Milliseconds on a clock that never goes back. It steps with the kernel's ticks, every 1 to 10 ms, and reading it takes 5 ns, where
-/// the exact one takes 25 to 40.
+/// Milliseconds on a clock that never goes back. It steps with the kernel's ticks, every 1 to 10 ms, and reading it
+/// takes 5 ns, where the exact one takes 25 to 40.
 #[cfg(target_os = "linux")]
 #[cfg_attr(loom, allow(dead_code, reason = "no time passes in a model"))]
 pub(crate) fn coarse_milliseconds() -> u64 {

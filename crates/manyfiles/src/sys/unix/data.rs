@@ -11,8 +11,8 @@ use super::Handle;
 #[cfg(target_os = "linux")]
 use super::is_out_of_space;
 
-/// One `write`. The bytes may belong to a mapping whose file is cut short meanwhile: then this is an error (`EFAULT`) and not
-/// a signal, because the kernel does the reading. An interrupted call is made again.
+/// One `write`. The bytes may belong to a mapping whose file is cut short meanwhile: then this is an error (`EFAULT`)
+/// and not a signal, because the kernel does the reading. An interrupted call is made again.
 pub(crate) fn write(file: &Handle, bytes: *const [u8]) -> io::Result<usize> {
     loop {
         // SAFETY: the kernel checks the range; an address that cannot be read gives EFAULT.
@@ -42,8 +42,8 @@ pub(crate) fn set_len(file: &Handle, len: u64) -> io::Result<()> {
     Ok(again(|| rustix::fs::ftruncate(file, len))?)
 }
 
-/// Makes `to` share the blocks of `from`. `Ok(false)` where the file system cannot, or these two files cannot; what else is
-/// wrong with one of them shows when it is read and written.
+/// Makes `to` share the blocks of `from`. `Ok(false)` where the file system cannot, or these two files cannot; what
+/// else is wrong with one of them shows when it is read and written.
 #[cfg(target_os = "linux")]
 pub(crate) fn clone_file(from: &Handle, to: &Handle) -> io::Result<bool> {
     match again(|| rustix::fs::ioctl_ficlone(to, from)).map_err(io::Error::from) {
@@ -60,8 +60,8 @@ pub(crate) fn clone_file(_from: &Handle, _to: &Handle) -> io::Result<bool> {
 }
 
 /// Copies up to `len` bytes inside the kernel, from one position to the other. `Ok(None)` where it cannot: between file
-/// systems of two kinds, on old kernels. An error does not say which of the two files it is about: only that there is no
-/// room is told; for all else reading and writing will tell.
+/// systems of two kinds, on old kernels. An error does not say which of the two files it is about: only that there is
+/// no room is told; for all else reading and writing will tell.
 #[cfg(target_os = "linux")]
 pub(crate) fn copy_in_kernel(from: impl AsFd, to: impl AsFd, len: usize) -> io::Result<Option<usize>> {
     match again(|| rustix::fs::copy_file_range(&from, None, &to, None, len)).map_err(io::Error::from) {
@@ -87,8 +87,8 @@ pub(crate) fn copy_in_kernel(_from: impl AsFd, _to: impl AsFd, _len: usize) -> i
     Ok(None)
 }
 
-/// The next stretch of data at or after `from` in a sparse file: where it begins and ends. `Ok(None)` if only a hole follows.
-/// A file system that knows no holes says that all is data.
+/// The next stretch of data at or after `from` in a sparse file: where it begins and ends. `Ok(None)` if only a hole
+/// follows. A file system that knows no holes says that all is data.
 pub(crate) fn next_data(file: &Handle, from: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     use rustix::fs::SeekFrom;
     use rustix::io::Errno;
@@ -133,7 +133,8 @@ pub(crate) fn copy_contents(mut source: &File, length: u64, mut target: &File) -
     Ok(copied)
 }
 
-/// One write at `offset` that leaves the file's own position alone. An interrupted call is made again: it wrote nothing.
+/// One write at `offset` that leaves the file's own position alone. An interrupted call is made again: it wrote
+/// nothing.
 ///
 /// Linux appends whatever the offset if the file was opened to append.
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
@@ -150,8 +151,8 @@ pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<
     file.read_at(bytes, offset)
 }
 
-/// Reserves room for `len` bytes from `offset`, without making the file longer. `Ok(false)` where the file system cannot.
-/// What is not used is given back by cutting the file to its length.
+/// Reserves room for `len` bytes from `offset`, without making the file longer. `Ok(false)` where the file system
+/// cannot. What is not used is given back by cutting the file to its length.
 #[cfg(target_os = "linux")]
 pub(crate) fn preallocate(file: &File, offset: u64, len: u64) -> io::Result<bool> {
     use rustix::fs::{FallocateFlags, fallocate};

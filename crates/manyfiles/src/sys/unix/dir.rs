@@ -139,8 +139,8 @@ impl Dir {
         Ok(names)
     }
 
-    /// Whether files that are made in it get permissions that an access control list of the folder decides about, in place of
-    /// the umask. Where that cannot be found out, they may.
+    /// Whether files that are made in it get permissions that an access control list of the folder decides about, in
+    /// place of the umask. Where that cannot be found out, they may.
     #[cfg(target_os = "linux")]
     pub(crate) fn has_default_permissions(&self) -> bool {
         use std::os::fd::AsRawFd;
@@ -167,14 +167,14 @@ impl Dir {
         false
     }
 
-    /// Whether nobody but this process's user, and root, may change names in it, on a file system that sees to that itself:
-    /// no server decides, and no program.
+    /// Whether only this process's user and root may change names in the folder, on a file system that enforces that
+    /// itself: no server decides, and no program.
     #[cfg(target_os = "linux")]
     pub(crate) fn is_private(&self) -> bool {
         use super::magic::{self, BTRFS, EXT, F2FS, TMPFS, XFS};
         const LOCAL: [u32; 5] = [EXT, XFS, BTRFS, F2FS, TMPFS];
         let (Some(kind), Ok(folder)) = (magic::of(&self.0), rustix::fs::fstat(&self.0)) else { return false };
-        // An access control list gives nobody more than the group's bits say.
+        // An access control list never gives more than the group's bits say.
         LOCAL.contains(&kind)
             && folder.st_mode & 0o022 == 0
             && (folder.st_uid == 0 || folder.st_uid == super::own_user())

@@ -8,8 +8,8 @@ pub(crate) fn is_unreadable(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EFAULT)
 }
 
-/// Whether `error` says that what has a name cannot be opened and written over, though it may be replaced: a symbolic link, a
-/// program that runs, a file without permission to write.
+/// Whether `error` says that what has a name cannot be opened and written over, though it may be replaced: a symbolic
+/// link, a program that runs, a file without permission to write.
 pub(crate) fn is_not_writable_in_place(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EMLINK | libc::ETXTBSY | libc::EACCES | libc::EPERM))
 }
@@ -30,8 +30,8 @@ pub(super) fn is_out_of_space(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG))
 }
 
-/// Whether opening may have failed because that file is not closed yet: a server of SMB says so of what is open. What something is
-/// mounted at is busy whatever is closed.
+/// Whether opening may have failed because that file is not closed yet: a server of SMB says so of what is open. What
+/// something is mounted at is busy whatever is closed.
 pub(crate) fn may_be_for_an_open_file(error: &io::Error, paths: &[&Path]) -> bool {
     #[cfg(target_os = "linux")]
     let is_mounted = || paths.iter().any(|path| super::is_mount_point(path));

@@ -9,7 +9,8 @@ use rustix::fs::OFlags;
 /// The handle of an open file.
 pub(crate) type Handle = OwnedFd;
 
-/// Closes, and says what the system said. Never made again, not even when interrupted: on Linux the descriptor is gone by then.
+/// Closes, and says what the system said. Never made again, not even when interrupted: on Linux the descriptor is gone
+/// by then.
 pub(crate) fn close(file: Handle) -> io::Result<()> {
     // SAFETY: `into_raw_fd` gave up ownership, so this is the one close of that descriptor.
     match unsafe { libc::close(file.into_raw_fd()) } {
@@ -25,8 +26,8 @@ pub(crate) fn is_read_only(file: impl AsFd) -> bool {
 
 /// Whether this handle may stay open a while longer without taking from the program what it needs.
 ///
-/// Descriptors are given out from the lowest free number on, so that all below a new one's number are in use: a quarter of the
-/// limit is left free for sockets, pipes and whatever else the program opens elsewhere.
+/// Descriptors are given out from the lowest free number on, so that all below a new one's number are in use: a quarter
+/// of the limit is left free for sockets, pipes and whatever else the program opens elsewhere.
 pub(crate) fn leaves_room(file: impl AsFd) -> bool {
     let limit = super::handle_limit();
     usize::try_from(file.as_fd().as_raw_fd()).is_ok_and(|number| number < limit - limit / 4)
@@ -45,8 +46,8 @@ pub(crate) fn handle_limit() -> usize {
 
 /// Makes room for `count` handles in this thread's descriptor table; `any` is some open one.
 ///
-/// Linux lets a table grow only after every processor has passed a quiescent state if threads share it: 10–20 ms each time it
-/// doubles from its first 64. Where it is not shared yet this costs nothing, and where it is, only once.
+/// Linux lets a table grow only after every processor has passed a quiescent state if threads share it: 10–20 ms each
+/// time it doubles from its first 64. Where it is not shared yet this costs nothing, and where it is, only once.
 #[cfg(target_os = "linux")]
 pub(crate) fn make_room_for_handles(any: impl std::os::fd::AsFd, count: usize) {
     let last = count.min(handle_limit()).saturating_sub(1);

@@ -63,8 +63,9 @@ impl Dir {
 
     /// Sets what a link or node is to carry. `mode` is what a node's permissions are to be, if they are not yet.
     ///
-    /// Owner and permissions are given through a handle, and only to what this process's user owns and what has no other name:
-    /// somebody who may change the folder could have put a name of a file of ours there meanwhile.
+    /// Owner and permissions are given through a handle, and only to what this process's user owns and what has no
+    /// other name: another user with rights to the folder could have put a name of one of this user's files there
+    /// meanwhile.
     pub(crate) fn dress(&self, name: &OsStr, metadata: &Metadata, mode: Option<u32>) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if metadata.owner.is_some() || mode.is_some() {

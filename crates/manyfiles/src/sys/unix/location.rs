@@ -38,8 +38,8 @@ pub(crate) fn place(file: impl AsFd) -> Option<Place> {
     nameless_place(file).map(|place| Place { name: name_of(file), ..place })
 }
 
-/// What is at `path`, itself or, with `follow`, what a link there leads to. `None` for nothing, and for what is neither a file
-/// nor a folder.
+/// What is at `path`, itself or, with `follow`, what a link there leads to. `None` for nothing, and for what is neither
+/// a file nor a folder.
 pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {
     let path_c = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).ok()?;
     match look(CWD, &path_c, follow)? {
@@ -57,7 +57,8 @@ pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {
     }
 }
 
-/// Whether [`name_of`] asks the kernel alone, at no more than some microseconds, whatever server or process the file is with.
+/// Whether [`name_of`] asks the kernel alone, at no more than some microseconds, whatever server or process the file is
+/// with.
 pub(crate) const NAMES_ARE_QUICK: bool = cfg!(target_os = "linux");
 
 /// The path of an open file.
@@ -116,7 +117,7 @@ pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
     Some(std::ffi::OsString::from_vec(path.into_bytes()).into())
 }
 
-/// Elsewhere nobody can be asked.
+/// Other systems do not say.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub(crate) fn path_of(_file: &File) -> Option<std::path::PathBuf> {
     None

@@ -8,7 +8,8 @@ use std::ptr::NonNull;
 use rustix::mm::Advice;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Some pages of a file. They are only for system calls: reading them here would end the process if the file got shorter.
+/// Some pages of a file. They are only for system calls: reading them here would end the process if the file got
+/// shorter.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     address: NonNull<u8>,
@@ -35,9 +36,9 @@ impl Mapping {
         let address = NonNull::new(address.cast::<u8>()).expect("the kernel maps nothing at address zero");
         #[cfg(target_os = "linux")]
         {
-            // One call instead of a fault for every 16 pages, and reading ahead from a disk while others write. A hint: where
-            // it fails (before Linux 5.14, or the file has become shorter), the pages come one by one or not at all.
-            // SAFETY: it changes nothing but which pages are present.
+            // One call instead of a fault for every 16 pages, and reading ahead from a disk while others write. A hint:
+            // where it fails (before Linux 5.14, or the file has become shorter), the pages come one by one or not at
+            // all. SAFETY: it changes nothing but which pages are present.
             let populated = unsafe { rustix::mm::madvise(address.as_ptr().cast(), len, Advice::LinuxPopulateRead) };
             populated.unwrap_or(());
         }
@@ -60,8 +61,8 @@ impl Mapping {
         }
         let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
         let remote = libc::iovec { iov_base: self.address.as_ptr().wrapping_add(offset).cast(), iov_len: to.len() };
-        // SAFETY: `local` is memory that this function may write; `remote` is an address of this very process that the kernel
-        // checks; one of each is passed.
+        // SAFETY: `local` is memory that this function may write; `remote` is an address of this very process that the
+        // kernel checks; one of each is passed.
         let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
         usize::try_from(copied).is_ok_and(|copied| copied == to.len())
     }
@@ -79,7 +80,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this is the mapping that `new` made, and whoever used it held the value that is dropped now.
+        // SAFETY: this is the mapping that `new` made, and every user of it borrowed the value that is dropped now.
         if let Err(errno) = unsafe { munmap(self.address.as_ptr().cast(), self.len) } {
             debug_assert!(false, "unmapping what was mapped failed: {errno}");
         }

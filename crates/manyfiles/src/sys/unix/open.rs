@@ -12,8 +12,8 @@ use rustix::io::{Errno, retry_on_intr as again};
 use super::Handle;
 use crate::sys::{EntryKind, Stat};
 
-/// Opens without waiting for whoever may be at the other end of a FIFO that took a file's place. Only for a regular file a wait
-/// is in order: somebody has a lease on it (Samba, a server of NFS) and is being asked to give it up.
+/// Opens without waiting for the other end of a FIFO that took a file's place. Only for a regular file a wait is right:
+/// another program (Samba, a server of NFS) has a lease on the file, and the kernel asks it to give the lease up.
 pub(super) fn open_unless_it_blocks(
     open: impl Fn(OFlags) -> Result<OwnedFd, Errno>,
     look: impl Fn() -> Result<rustix::fs::Stat, Errno>,

@@ -11,8 +11,8 @@ pub(crate) fn at_exit(what: extern "C" fn()) -> io::Result<()> {
     }
 }
 
-/// Lets these run around each fork: on the thread that forks, before it and after it, and in the child. The last may do no more
-/// than a signal handler.
+/// Lets these run around each fork: on the thread that forks, before it and after it, and in the child. The last may do
+/// no more than a signal handler.
 pub(crate) fn around_forks(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) -> io::Result<()> {
     /// The C library's type for it is `unsafe`.
     type Handler = unsafe extern "C" fn();
@@ -28,8 +28,8 @@ pub(crate) fn around_forks(before: extern "C" fn(), parent: extern "C" fn(), chi
 pub(crate) struct Process {
     pub(crate) id: u32,
     pub(crate) started: u64,
-    /// Zero where the system does not say. Processes of one world see each other's numbers: one start of one machine, one
-    /// namespace of process numbers (a container has its own), one clock.
+    /// Zero where the system does not say. Processes of one world see each other's numbers: one start of one machine,
+    /// one namespace of process numbers (a container has its own), one clock.
     pub(crate) world: u64,
 }
 
@@ -83,8 +83,8 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Whether the process with this number, of this process's own world, that started then still runs. Where that cannot be found
-/// out, it does.
+/// Whether the process with this number, of this process's own world, that started then still runs. Where that cannot
+/// be found out, it does.
 pub(crate) fn is_running(id: u32, started: u64) -> bool {
     match std::fs::read_to_string(format!("/proc/{id}/stat")) {
         Ok(stat) => start_of(&stat).is_none_or(|start| start == started) && !has_ended(&stat),

@@ -84,8 +84,8 @@ impl Dir {
     }
 }
 
-/// Exchanges what two names of one file system stand for, at one moment. `Ok(false)`, and nothing happens, where the system
-/// cannot.
+/// Exchanges what two names of one file system stand for, at one moment. `Ok(false)`, and nothing happens, where the
+/// system cannot.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 pub(crate) fn exchange(one: &std::path::Path, other: &std::path::Path) -> io::Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

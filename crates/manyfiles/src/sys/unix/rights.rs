@@ -1,4 +1,4 @@
-//! Who may do what: modes, owners, lists.
+//! Permissions: modes, owners, access control lists.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -38,8 +38,8 @@ impl Access {
         Ok(Access { mode, user, group, list: list_of(path) })
     }
 
-    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: nobody may do with
-    /// the file what he could not do with the one before, but for the user who has made it.
+    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: no user gets a
+    /// right to the new file that the user did not have to the old one. The exception is the user that makes the file.
     pub(crate) fn give_to(&self, file: &File) -> io::Result<()> {
         let has = file.metadata()?;
         let mut same_group = has.gid() == self.group;
@@ -51,10 +51,11 @@ impl Access {
         }
         let mut mode = self.mode;
         if !(same_owner && super::is_privileged()) {
-            mode &= 0o1777; // as where somebody writes over a set-id file
+            mode &= 0o1777; // as the kernel does when a set-id file is written
         }
         if !same_group {
-            // Whoever was in the old group is one of the others now, and the other way round.
+            // The group changed: its old members count as others now, and the reverse. Both get only the rights that
+            // both had.
             let both = mode >> 3 & mode & 0o7;
             mode = mode & !0o77 | both << 3 | both;
         }
@@ -130,7 +131,7 @@ pub(crate) fn set_owner(file: &Handle, (user, group): (u32, u32)) -> io::Result<
     Ok(again(|| rustix::fs::fchown(file, Some(user), Some(group)))?)
 }
 
-/// Sets the group only, which a user may do with the groups of his own.
+/// Sets the group only, which a user may do with groups that the user is a member of.
 pub(crate) fn set_group(file: &Handle, group: u32) -> io::Result<()> {
     Ok(again(|| rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(group))))?)
 }

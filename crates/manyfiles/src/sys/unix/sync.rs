@@ -55,8 +55,8 @@ impl WholeFileSystem {
     }
 }
 
-/// Makes bytes, and what is needed to read them back, durable. Not made again when it fails, not even when interrupted: what
-/// the first call had learned of lost bytes, a second would not be told.
+/// Makes bytes, and what is needed to read them back, durable. Not made again when it fails, not even when interrupted:
+/// what the first call had learned of lost bytes, a second would not be told.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn sync_data(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::fdatasync(file)?)
@@ -99,8 +99,8 @@ pub(crate) fn sync_open_folder(folder: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// Lets the page cache forget what it has of a file from about `offset` on, but for what is still to be written: what is read then
-/// comes from the disk. A hint, which nothing has to follow.
+/// Lets the page cache forget what it has of a file from about `offset` on, but for what is still to be written: what
+/// is read then comes from the disk. A hint, which nothing has to follow.
 #[cfg(target_os = "linux")]
 pub(crate) fn forget_cached(file: &File, offset: u64) {
     // Only whole folios are let go, and none is larger than this.
@@ -116,8 +116,8 @@ pub(crate) fn forget_cached(_file: &File, _offset: u64) {}
 
 /// Makes everything in the file system durable that was written before the call, by anybody.
 ///
-/// `file` must be open since before those writes: a failed write-out that another program has been told of is reported to
-/// descriptors that were open then.
+/// `file` must be open since before those writes: a failed write-out that another program has been told of is reported
+/// to descriptors that were open then.
 #[cfg(target_os = "linux")]
 pub(crate) fn sync_file_system(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::syncfs(file)?)
@@ -157,8 +157,8 @@ fn is_at_least(release: &str, version: (u32, u32)) -> bool {
     numbers.next().zip(numbers.next()).is_some_and(|release| release >= version)
 }
 
-/// About how many bytes wait to be written to the file system, everybody's. ext4 says so; elsewhere it is what waits for all
-/// file systems together. 0 where nothing is said: it is for guesses only.
+/// About how many bytes wait to be written to the file system, everybody's. ext4 says so; elsewhere it is what waits
+/// for all file systems together. 0 where nothing is said: it is for guesses only.
 #[cfg(target_os = "linux")]
 pub(crate) fn unwritten(file: &File) -> u64 {
     of_ext4(file).or_else(of_all).unwrap_or(0)

@@ -3,9 +3,10 @@
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Starts a thread that no signal handler of the program ever runs on: every signal that can be blocked is, from the thread's
-/// first instruction on. A handler then never interrupts a call here, nor does a signal that the program blocked kill it.
-/// The signals of faults (SIGSEGV and its like) stay as they are: blocked, they would end the process without its handler.
+/// Starts a thread that no signal handler of the program ever runs on: every signal that can be blocked is, from the
+/// thread's first instruction on. A handler then never interrupts a call here, nor does a signal that the program
+/// blocked kill it. The signals of faults (SIGSEGV and its like) stay as they are: blocked, they would end the process
+/// without its handler.
 pub(crate) fn spawn_quiet<T: Send + 'static>(
     builder: Builder,
     work: impl FnOnce() -> T + Send + 'static,
@@ -13,7 +14,8 @@ pub(crate) fn spawn_quiet<T: Send + 'static>(
     // SAFETY: all zeros is a valid `sigset_t`; each call below writes to it only.
     let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
     let mut before = all;
-    // SAFETY: the sets are live; a thread's own mask is all that changes, and it is set back below. None of this can fail.
+    // SAFETY: the sets are live; a thread's own mask is all that changes, and it is set back below. None of this can
+    // fail.
     unsafe {
         libc::sigfillset(&mut all);
         for fault in
@@ -37,10 +39,11 @@ pub(crate) fn processor() -> usize {
 
 /// Moves the calling thread to another processor than this one, if it may use another. It may come back.
 ///
-/// A thread that is started to run beside another, or that two wake each other with, shall not run after it. Linux starts and
-/// wakes a thread where it ran last, or where the waker runs, and looks further only among processors that it knows to share a
-/// cache: in many virtual machines none. Who starts a thread to run beside it yields once, so that it can leave: without
-/// that it began when its starter slept, 0.4 ms later, where 2,300 files take 7 ms.
+/// A thread that is started to run beside another, or that two wake each other with, shall not run after it. Linux
+/// starts and wakes a thread where it ran last, or where the waker runs, and looks further only among processors that
+/// it knows to share a cache: in many virtual machines none. A caller that starts a thread to run beside itself yields
+/// once, so that the thread can leave: without that it began when its starter slept, 0.4 ms later, where 2,300 files
+/// take 7 ms.
 #[cfg(target_os = "linux")]
 pub(crate) fn leave_processor(processor: usize) {
     use rustix::thread::{sched_getaffinity, sched_setaffinity};

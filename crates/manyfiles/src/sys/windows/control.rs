@@ -21,8 +21,8 @@ unsafe fn control<I: ?Sized, O>(
     output: &mut [O],
 ) -> io::Result<usize> {
     let mut filled = 0;
-    // SAFETY: both buffers are as long as they are said to be and live until the call returns; the first is only read, and the
-    // second may be filled, as the caller promises.
+    // SAFETY: both buffers are as long as they are said to be and live until the call returns; the first is only read,
+    // and the second may be filled, as the caller promises.
     let done = unsafe {
         DeviceIoControl(
             file.as_raw_handle(),

@@ -18,7 +18,8 @@ use super::{Handle, control, is};
 pub(crate) fn write(file: &Handle, bytes: *const [u8]) -> io::Result<usize> {
     let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let mut written = 0;
-    // SAFETY: content of this crate on Windows is memory that lives and stays as it is while it is written (see `Mapping`).
+    // SAFETY: content of this crate on Windows is memory that lives and stays as it is while it is written (see
+    // `Mapping`).
     match unsafe { WriteFile(file.as_raw_handle(), bytes.cast(), len, &mut written, std::ptr::null_mut()) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(written as usize),
@@ -92,8 +93,8 @@ pub(crate) fn copy_in_kernel(_from: &Handle, _to: &Handle, _len: usize) -> io::R
     Ok(None)
 }
 
-/// The next stretch of data at or after `from` in a sparse file: where it begins and ends. `Ok(None)` if only a hole follows.
-/// A file system that knows no holes says that all is data.
+/// The next stretch of data at or after `from` in a sparse file: where it begins and ends. `Ok(None)` if only a hole
+/// follows. A file system that knows no holes says that all is data.
 pub(crate) fn next_data(file: &Handle, from: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     if from >= len {
         return Ok(None);
@@ -128,8 +129,8 @@ pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<
     file.seek_read(bytes, offset)
 }
 
-/// Reserves room up to `offset + len` without making the file longer. `Ok(false)` where the file system cannot. Windows gives
-/// back by itself what is not used when the file closes.
+/// Reserves room up to `offset + len` without making the file longer. `Ok(false)` where the file system cannot. Windows
+/// gives back by itself what is not used when the file closes.
 pub(crate) fn preallocate(file: &File, offset: u64, len: u64) -> io::Result<bool> {
     let end = offset.saturating_add(len);
     // A smaller number would cut the file.
@@ -138,7 +139,8 @@ pub(crate) fn preallocate(file: &File, offset: u64, len: u64) -> io::Result<bool
     }
     let info = FILE_ALLOCATION_INFO { AllocationSize: i64::try_from(end).unwrap_or(i64::MAX) };
     let size = size_of_val(&info) as u32;
-    // SAFETY: the handle is open while `file` is borrowed; `info` is what this class of information takes, with its size.
+    // SAFETY: the handle is open while `file` is borrowed; `info` is what this class of information takes, with its
+    // size.
     let done = unsafe {
         SetFileInformationByHandle(file.as_raw_handle(), FileAllocationInfo, std::ptr::from_ref(&info).cast(), size)
     };

@@ -66,8 +66,8 @@ impl Dir {
         let how = Open { links: Links::Refuse, ..existing(FOLDER, FILE_DIRECTORY_FILE) };
         match how.at(&self.0, &wide(path.as_os_str())) {
             Ok(folder) => Dir(folder).unless_link(),
-            // Windows before 10 (1607) does not know how to refuse links on the way. And what is refused then may be no link,
-            // but a folder that is stored otherwise, in a cloud for instance.
+            // Windows before 10 (1607) does not know how to refuse links on the way. And what is refused then may be no
+            // link, but a folder that is stored otherwise, in a cloud for instance.
             Err(Status(STATUS_INVALID_PARAMETER | STATUS_REPARSE_POINT_ENCOUNTERED)) => self.folder_by_component(path),
             Err(status) => Err(status.into()),
         }
@@ -207,7 +207,7 @@ impl Dir {
         Ok(while_in_use(|| set_name(&file, FileRenameInformation, 0, &self.0, &wide(to)))?)
     }
 
-    /// Names that differ in case are one, but in folders that somebody has made otherwise.
+    /// Names that differ in case are one, except in folders that were made case-sensitive.
     pub(crate) fn folds(&self) -> bool {
         true
     }
@@ -351,7 +351,7 @@ mod tests {
         ] {
             let path = temp.path().join(from);
             fs::write(&path, "x").unwrap();
-            // Nobody may rename or remove it now.
+            // No program may rename or remove it now.
             let scanner = fs::File::options().read(true).share_mode(1).open(&path).unwrap();
             let in_use = root.open_any(name(from), DELETE).unwrap_err();
             assert_eq!(io::Error::from(in_use).raw_os_error(), Some(32), "this system has no sharing modes");

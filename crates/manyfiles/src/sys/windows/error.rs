@@ -18,8 +18,8 @@ pub(crate) fn is_unreadable(_error: &io::Error) -> bool {
     false
 }
 
-/// Whether `error` says that what has a name cannot be opened and written over, though it may be replaced: a link, a program
-/// that runs, a read-only file.
+/// Whether `error` says that what has a name cannot be opened and written over, though it may be replaced: a link, a
+/// program that runs, a read-only file.
 pub(crate) fn is_not_writable_in_place(error: &io::Error) -> bool {
     let numbers =
         [ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, ERROR_USER_MAPPED_FILE, ERROR_REPARSE_POINT_ENCOUNTERED];

@@ -18,8 +18,8 @@ use super::information::get;
 use super::system_time;
 use crate::sys::{EntryKind, Identity, Stat};
 
-/// Of the file that the path leads to, through links. One that is removed, and only has its name until the last handle closes,
-/// is an error: it cannot be opened any more, or says so itself.
+/// Of the file that the path leads to, through links. One that is removed, and only has its name until the last handle
+/// closes, is an error: it cannot be opened any more, or says so itself.
 pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
     let file = opened_to_ask(path)?;
     let id = super::identity_of(&file)?;
@@ -27,7 +27,7 @@ pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
     if information.DeletePending { Err(io::ErrorKind::NotFound.into()) } else { Ok(id) }
 }
 
-/// No right at all is needed to ask, so nobody's sharing mode is in the way.
+/// No right at all is needed to ask, so no other handle's sharing mode is in the way.
 fn opened_to_ask(path: &Path) -> io::Result<File> {
     File::options().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }

@@ -64,8 +64,8 @@ impl Dir {
     }
 }
 
-/// Makes a symbolic link that says `target` at `name` in `folder`. Windows has two kinds: the link is one to a folder if the
-/// target is a folder now, else one to a file.
+/// Makes a symbolic link that says `target` at `name` in `folder`. Windows has two kinds: the link is one to a folder
+/// if the target is a folder now, else one to a file.
 pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Result<()> {
     let path = final_path(folder)?;
     let to_folder = leads_to_folder(folder, &path, target);
@@ -82,8 +82,8 @@ pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Res
     dir::delete(&link)?;
     drop(link);
     match error.raw_os_error().map(|number| number as u32) {
-        // Where the "developer mode" of Windows is on, this one call may do what privileges are needed for otherwise. It takes
-        // a path; the folder on it cannot be renamed or replaced while its handle is open.
+        // Where the "developer mode" of Windows is on, this one call may do what privileges are needed for otherwise.
+        // It takes a path; the folder on it cannot be renamed or replaced while its handle is open.
         Some(ERROR_PRIVILEGE_NOT_HELD) => by_path(&path.join(name), target, to_folder),
         Some(ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED) => {
             Err(explained(error, "this file system, or wine, holds no symbolic links"))
@@ -92,8 +92,8 @@ pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Res
     }
 }
 
-/// Whether a link in `folder`, which is at `path`, leads to a folder: looked at through handles, and through no link. An absolute
-/// target is not looked at: opening `\\server\share` logs on there, and an archive could name any server.
+/// Whether a link in `folder`, which is at `path`, leads to a folder: looked at through handles, and through no link.
+/// An absolute target is not looked at: opening `\\server\share` logs on there, and an archive could name any server.
 fn leads_to_folder(folder: &OwnedHandle, path: &Path, target: &Path) -> bool {
     let target = with_backslashes(target);
     let mut rest = target.components().peekable();

@@ -17,14 +17,14 @@ use windows_sys::Win32::Storage::FileSystem::{
 use super::{information, regular_file};
 use crate::sys::{PathPlace, Place};
 
-/// A path on its volume, without the volume, which takes more calls to find out. A file has one such name whatever path it was
-/// opened by: relative, through a link or a drive's other letter, or with a short name (8.3) on the way.
+/// A path on its volume, without the volume, which takes more calls to find out. A file has one such name whatever path
+/// it was opened by: relative, through a link or a drive's other letter, or with a short name (8.3) on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name(Vec<u16>);
 
 impl Name {
-    /// Whether this is what `folder` names, or inside it. Names are compared as the system compares them, without regard to
-    /// case: two that differ in it alone make somebody wait for one more close, which does no harm.
+    /// Whether this is what `folder` names, or inside it. Names are compared as the system compares them, without
+    /// regard to case: two names that differ in case alone cost one more wait for a close, which does no harm.
     pub(crate) fn is_at_or_below(&self, folder: &Name) -> bool {
         /// What ends a component: the last one begins the name of a stream.
         const ENDS: [u16; 3] = [b'\\' as u16, b'/' as u16, b':' as u16];
@@ -60,11 +60,11 @@ pub(crate) fn nameless_place(file: impl AsHandle) -> Option<Place> {
     Some(Place { identity: regular_file(file)?, mount: 0, name: None })
 }
 
-/// What is at `path`, itself or, with `follow`, what a link there leads to. `None` if that cannot be told, because it does not
-/// exist, for instance.
+/// What is at `path`, itself or, with `follow`, what a link there leads to. `None` if that cannot be told, because it
+/// does not exist, for instance.
 pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {
     let link = if follow { 0 } else { FILE_FLAG_OPEN_REPARSE_POINT };
-    // Without access to what is inside, which nobody can refuse who has it open.
+    // Without access to the content: no other handle's sharing mode can refuse that.
     let file = OpenOptions::new().access_mode(0).custom_flags(FILE_FLAG_BACKUP_SEMANTICS | link).open(path);
     // What the caller is about to do with the path says why not.
     let file = file.ok()?;
@@ -77,14 +77,15 @@ pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {
     })
 }
 
-/// Whether [`name_of`] asks nobody but this computer.
+/// Whether [`name_of`] asks no other computer.
 pub(crate) const NAMES_ARE_QUICK: bool = false;
 
 /// The path of an open file, on its volume.
 pub(crate) fn name_of(file: impl AsHandle) -> Option<Name> {
     let file = file.as_handle();
     let name = query(file, FileNameInfo)?;
-    // Short names stay as they were given. Asking for long ones may take a server a while, so only if there may be some.
+    // Short names stay as they were given. Asking for long ones may take a server a while, so only if there may be
+    // some.
     if name.0.contains(&u16::from(b'~')) { query(file, FileNormalizedNameInfo).or(Some(name)) } else { Some(name) }
 }
 
@@ -96,8 +97,8 @@ fn query(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> Option<N
 
     fn ask(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS, buffer: &mut [u32]) -> io::Result<Name> {
         let (handle, size) = (file.as_raw_handle(), size_of_val(buffer) as u32);
-        // SAFETY: the handle is open while it is borrowed; the system writes at most `size` bytes to the buffer, which is
-        // as aligned as a FILE_NAME_INFO must be.
+        // SAFETY: the handle is open while it is borrowed; the system writes at most `size` bytes to the buffer, which
+        // is as aligned as a FILE_NAME_INFO must be.
         if unsafe { GetFileInformationByHandleEx(handle, class, buffer.as_mut_ptr().cast(), size) } == 0 {
             return Err(io::Error::last_os_error());
         }

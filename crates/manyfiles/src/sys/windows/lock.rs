@@ -9,8 +9,8 @@ use std::path::Path;
 use windows_sys::Win32::Foundation::ERROR_SHARING_VIOLATION;
 use windows_sys::Win32::Storage::FileSystem::{FILE_SHARE_DELETE, FILE_SHARE_READ};
 
-/// Opens a file to read and write, or makes it (then it must not be there). While it is open, others may read it, and may
-/// not open it to write.
+/// Opens a file to read and write, or makes it (then it must not be there). While it is open, others may read it, and
+/// may not open it to write.
 pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create_new(create).share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE);
@@ -23,7 +23,8 @@ pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File>
     }
 }
 
-/// Nothing to give back: no other process has a copy of the handle, and who may open the file depends on that alone.
+/// Nothing to give back: no other process has a copy of the handle, and the handle alone keeps others from opening the
+/// file.
 pub(crate) fn unlock(_file: &File) {}
 
 /// Whether a lock may be held through this handle, which its close would release. Windows does not say.

@@ -6,9 +6,9 @@ use std::os::windows::fs::FileExt;
 
 /// Some bytes of a file, read when it was made.
 ///
-/// Not a view of a mapped section, though that would save a copy. While a view lives the file can be neither cut short nor
-/// removed by anybody; where it can be (on a server), touching a page that is gone raises a structured exception, for which
-/// neither the kernel's writes nor Rust promise an error in place of a crash.
+/// Not a view of a mapped section, though that would save a copy. While a view lives the file can be neither cut short
+/// nor removed by anybody; where it can be (on a server), touching a page that is gone raises a structured exception,
+/// for which neither the kernel's writes nor Rust promise an error in place of a crash.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: u64,

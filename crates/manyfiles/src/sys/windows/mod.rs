@@ -1,5 +1,5 @@
-//! Windows: 10 and later is what it is made for. Where a file system, an older Windows or a server does not know a call, the
-//! one before it is used.
+//! Windows: 10 and later is what it is made for. Where a file system, an older Windows or a server does not know a
+//! call, the one before it is used.
 
 mod clock;
 mod control;

@@ -70,8 +70,8 @@ pub(super) enum Links {
     Refuse,
 }
 
-/// How something is opened. What has the name is opened itself, if it is a link. Others may read, write, rename and remove it
-/// meanwhile.
+/// How something is opened. What has the name is opened itself, if it is a link. Others may read, write, rename and
+/// remove it meanwhile.
 pub(super) struct Open {
     pub(super) access: FILE_ACCESS_RIGHTS,
     /// Of what is created.
@@ -97,8 +97,8 @@ impl Open {
         };
         let mut handle: HANDLE = std::ptr::null_mut();
         let mut outcome = IO_STATUS_BLOCK::default();
-        // SAFETY: `handle` and `outcome` are written; `object`, and the name that it points to, are read and live until the
-        // call returns, and nothing writes to the name; no extended attributes are passed.
+        // SAFETY: `handle` and `outcome` are written; `object`, and the name that it points to, are read and live until
+        // the call returns, and nothing writes to the name; no extended attributes are passed.
         let status = unsafe {
             NtCreateFile(
                 &mut handle,
@@ -152,7 +152,8 @@ pub(super) fn granted_access(file: &std::fs::File) -> io::Result<u32> {
     };
     let mut outcome = IO_STATUS_BLOCK::default();
     let mut information = FILE_ACCESS_INFORMATION::default();
-    // SAFETY: `outcome` and `information` are written, the latter has the layout that goes with its class, and the size is its.
+    // SAFETY: `outcome` and `information` are written, the latter has the layout that goes with its class, and the size
+    // is its.
     let status = unsafe {
         NtQueryInformationFile(
             file.as_raw_handle(),
@@ -165,8 +166,8 @@ pub(super) fn granted_access(file: &std::fs::File) -> io::Result<u32> {
     if status < 0 { Err(Status(status).into()) } else { Ok(information.AccessFlags) }
 }
 
-/// Gives `file` the name `name` in `folder`: `class` says whether as its only one or as one more. The structures for both, and
-/// for both of their generations, are the same.
+/// Gives `file` the name `name` in `folder`: `class` says whether as its only one or as one more. The structures for
+/// both, and for both of their generations, are the same.
 pub(super) fn set_name(
     file: &OwnedHandle,
     class: FILE_INFORMATION_CLASS,
@@ -191,14 +192,14 @@ pub(super) fn set_name(
     unsafe { set_information(file, class, buffer.as_slice()) }
 }
 
-/// Tries again for up to a second while another program has the file open in a way that forbids what `work` does, or a removed
-/// file of that name is not closed yet: virus scanners and indexers do so for a moment with every new file.
+/// Tries again for up to a second while another program has the file open in a way that forbids what `work` does, or a
+/// removed file of that name is not closed yet: virus scanners and indexers do so for a moment with every new file.
 pub(super) fn while_in_use<T>(work: impl FnMut() -> Result<T, Status>) -> Result<T, Status> {
     while_in_use_or_denied(|| false, work)
 }
 
-/// The same where the system says "access denied" of a file that is open, too. `may_be_open` tells whether there is no other
-/// reason for that.
+/// The same where the system says "access denied" of a file that is open, too. `may_be_open` tells whether there is no
+/// other reason for that.
 pub(super) fn while_in_use_or_denied<T>(
     may_be_open: impl Fn() -> bool,
     mut work: impl FnMut() -> Result<T, Status>,

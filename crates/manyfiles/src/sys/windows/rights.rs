@@ -1,4 +1,4 @@
-//! Who may do what: modes, owners, lists.
+//! Permissions: modes, owners, access control lists.
 
 use std::fs::File;
 use std::io;
@@ -29,8 +29,8 @@ pub(super) fn forbids_writing(mode: Permissions) -> bool {
     mode & 0o222 == 0
 }
 
-/// A file that nobody may write is read-only. There is no more to Unix permissions here: what users may do with a file is what
-/// its folder hands down.
+/// A mode without any right to write means a read-only file. There is no more to Unix permissions here: what users may
+/// do with a file is what its folder hands down.
 pub(crate) fn set_permissions(file: &Handle, mode: Permissions) -> io::Result<()> {
     set_read_only(file, forbids_writing(mode)).map(drop)
 }

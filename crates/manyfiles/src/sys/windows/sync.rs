@@ -23,7 +23,8 @@ pub(crate) fn sync_handle(file: &Handle) -> io::Result<()> {
 }
 
 impl Dir {
-    /// Makes the names in it durable, where the file system has a call for that and lets us: see [`super::sync_folder`].
+    /// Makes the names in it durable, where the file system has a call for that and lets us: see
+    /// [`super::sync_folder`].
     pub(crate) fn sync(&self) -> io::Result<()> {
         match self.to_writable().and_then(|folder| sync_handle(&folder)) {
             Err(error) if is_without_folder_sync(&error) => Ok(()),
@@ -60,9 +61,9 @@ pub(crate) fn sync_all(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Flushes a folder's handle, which NTFS and ReFS take for a request to make its names durable. Where a folder cannot be
-/// opened for that (no right to write in it, FAT) or flushed, its names are the file system's own affair. A program that reads the
-/// folder may keep others from opening it for a moment.
+/// Flushes a folder's handle, which NTFS and ReFS take for a request to make its names durable. Where a folder cannot
+/// be opened for that (no right to write in it, FAT) or flushed, its names are the file system's own affair. A program
+/// that reads the folder may keep others from opening it for a moment.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let opened = super::while_in_use(&[path], || {
         File::options().write(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
@@ -96,7 +97,7 @@ pub(crate) fn can_sync_file_system(_file: &File) -> bool {
     false
 }
 
-/// No file system is synced as a whole, so nobody asks.
+/// Never called: no file system is synced as a whole here.
 pub(crate) fn unwritten(_file: &File) -> u64 {
     0
 }

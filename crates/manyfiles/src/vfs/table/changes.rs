@@ -9,9 +9,9 @@ use crate::vfs::index::{Slot, State};
 use crate::vfs::within::Within;
 
 impl Table {
-    /// Changes what a name leads to, while no handle is kept for the file that it leads to before, and nobody here opens one by this
-    /// name. What was written to that file before, by any of its names, is in it when `work` begins. Of what is kept below the
-    /// name, what nobody has in hand is closed before.
+    /// Changes what a name leads to, while no handle is kept for the file that it leads to before, and no thread opens
+    /// one by this name. What was written to that file before, by any of its names, is in it when `work` begins. Of
+    /// what is kept below the name, handles that no thread uses are closed before.
     pub(in crate::vfs) fn exclusively<T>(&self, key: &FileKey, work: impl FnOnce() -> T) -> T {
         loop {
             let (slot, _) = self.write_index().slot(key);

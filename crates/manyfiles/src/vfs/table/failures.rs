@@ -1,4 +1,4 @@
-//! Why files are not complete, kept until somebody has been told.
+//! Why files are not complete, kept until a call has returned it.
 
 use std::io;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ impl Table {
         maybe.into_iter().find(|failure| failure.names.is_empty() || failure.names.iter().any(leads_there))
     }
 
-    /// Whether a failure that is kept for this name is that of another file: others have moved it or replaced it, and somebody
-    /// has been told.
+    /// Whether a failure that is kept for this name is that of another file: others have moved it or replaced it, and
+    /// somebody has been told.
     pub(super) fn is_of_another(&self, failure: &Failure, key: &FileKey) -> bool {
         failure.is_of_another(self.identify(key))
     }
@@ -87,7 +87,8 @@ impl Table {
         error
     }
 
-    /// The file has no handle any more: its slot leaves the index, in the same moment in which a failure is there to be found.
+    /// The file has no handle any more: its slot leaves the index, in the same moment in which a failure is there to be
+    /// found.
     pub(super) fn forget(&self, slot: &Slot, mut state: FileGuard<'_, State>, failure: Option<(Error, bool)>) {
         slot.can_be_evicted.store(false, Relaxed);
         let mut index = self.write_index();
@@ -108,7 +109,7 @@ impl Table {
         }
         let backend = self.backend(key);
         let is_link = change == Change::Unnamed && backend.is_link(&key.path);
-        // Where nobody can say whether there are other names, nothing is forgotten.
+        // If the system cannot say whether there are other names, nothing is forgotten.
         let has_others = || backend.names(&key.path).map_or(true, |names| names > 1);
         let outlives = is_link || change != Change::Emptied && has_others();
         let found = self.identify(key);
@@ -118,7 +119,8 @@ impl Table {
         Wrong { failures, outlives }
     }
 
-    /// What was wrong with files that are gone now is nobody's loss. `wrong`: with the one that had this name.
+    /// Forgets the failures of files that are gone: no file is incomplete for them any more. `wrong`: the failure of
+    /// the file that had this name.
     pub(in crate::vfs) fn forget_failures(&self, gone: &FileKey, wrong: &Wrong) {
         for failure in &wrong.failures {
             let mut index = self.write_index();

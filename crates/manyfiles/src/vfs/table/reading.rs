@@ -12,8 +12,8 @@ use crate::vfs::sync::now;
 use crate::{Operation, Result};
 
 impl Table {
-    /// What reads the file that the name leads to now, once nothing is buffered for it. `None` if the backend reads by path. `keep`:
-    /// the same file is likely to be read again.
+    /// What reads the file that the name leads to now, once nothing is buffered for it. `None` if the backend reads by
+    /// path. `keep`: the same file is likely to be read again.
     pub(in crate::vfs) fn reader(&self, key: &FileKey, keep: bool) -> Result<Option<Arc<Reader>>> {
         // By the name it is known; what is buffered for a file that has moved may be what makes the name lead anywhere.
         let bound = self.read().get(key);

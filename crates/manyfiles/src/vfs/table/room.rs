@@ -16,8 +16,8 @@ impl Table {
         opened.map_err(|cause| self.error(key, Operation::Open, cause))
     }
 
-    /// Opens something. If the process has no room for another handle, kept ones are closed, one by one, those that nobody has in
-    /// hand.
+    /// Opens something. If the process has no room for another handle, kept ones are closed, one by one, those that no
+    /// thread has in hand.
     pub(in crate::vfs) fn with_room<T>(&self, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
         loop {
             match open() {
@@ -26,7 +26,7 @@ impl Table {
                         continue;
                     }
                     let Some(victim) = self.read().victim(true) else { return Err(error) };
-                    // Its lock may be somebody's by now, who waits for ours: no more than a try.
+                    // Another thread may hold this file's lock and wait for ours. So only try.
                     if let Some(state) = victim.try_lock() {
                         drop(self.evict(&victim, state));
                     }
@@ -36,8 +36,8 @@ impl Table {
         }
     }
 
-    /// A permit for another handle: a free one, that of a file that is only read, or that of the handle used longest ago, which is
-    /// closed for it. The caller has no file's lock.
+    /// A permit for another handle: a free one, that of a file that is only read, or that of the handle used longest
+    /// ago, which is closed for it. The caller has no file's lock.
     pub(super) fn permit(&self, key: &FileKey) -> Result<Permit> {
         loop {
             let mut permits = self.limit.lock();

@@ -15,8 +15,8 @@ use crate::vfs::within::Within;
 use crate::{Operation, Result};
 
 impl Table {
-    /// The fast way: takes bytes that have only to be copied, for a file that is known by this URI, unless somebody else has it
-    /// in hand.
+    /// The fast way: takes bytes that have only to be copied, for a file that is known by this URI, unless another
+    /// thread has it in hand.
     #[inline]
     pub(in crate::vfs) fn push(&self, uri: &OsStr, bytes: &[u8]) -> bool {
         let index = self.read();
@@ -65,7 +65,7 @@ impl Table {
                     of_another = Some(failure);
                     continue;
                 }
-                // The usual case of a file that has no handle, without a slot that nobody needs yet.
+                // The usual case of a file that has no handle, without a slot, which is not needed yet.
                 if permit.is_none() && index.get(key).is_none() {
                     drop(index);
                     permit = Some(self.permit(key)?);
@@ -125,8 +125,8 @@ impl Table {
         }
     }
 
-    /// Opens the file of a slot that is locked, and [`Away`](State::Away). Gives the permit back if the file is another slot's.
-    /// After an error the slot is out of the index.
+    /// Opens the file of a slot that is locked, and [`Away`](State::Away). Gives the permit back if the file is another
+    /// slot's. After an error the slot is out of the index.
     pub(super) fn open_slot(&self, slot: &Slot, mut permit: Permit) -> Result<Result<KeptHandle, Permit>> {
         let key = &slot.key;
         let opened = if self.read().too_many_failures() {
@@ -166,7 +166,8 @@ impl Table {
         Ok(Ok(KeptHandle::new(output, &uri::shown(&self.backends, key), permit, &self.budget)))
     }
 
-    /// Hands what is buffered for a file to the operating system, or whatever is behind the backend, and keeps the handle.
+    /// Hands what is buffered for a file to the operating system, or whatever is behind the backend, and keeps the
+    /// handle.
     pub(in crate::vfs) fn write_out(&self, key: &FileKey) -> Result<()> {
         let (slots, identity) = self.slots_of(key);
         for slot in &slots {
@@ -185,7 +186,8 @@ impl Table {
             if name.backend != folder.backend {
                 continue;
             }
-            // A file may be in the folder by a name that nobody has used here. Its failure is told to whoever names it.
+            // A file may be in the folder by a name that was not used here. The call that uses that name reports its
+            // failure.
             let written = self.if_open(&slot, KeptHandle::write_out);
             if first.is_ok() && within.has_child(&name) {
                 first = written.and_then(|_| self.check(&name, None));
@@ -194,8 +196,8 @@ impl Table {
         first
     }
 
-    /// Makes durable, by kept handles, what was written by this name, and the file that the name leads to now. False if that file,
-    /// or this name of it, is still to be synced by its path.
+    /// Makes durable, by kept handles, what was written by this name, and the file that the name leads to now. False if
+    /// that file, or this name of it, is still to be synced by its path.
     pub(in crate::vfs) fn sync(&self, key: &FileKey) -> Result<bool> {
         let backend = self.backend(key);
         let mut done = None;
@@ -207,7 +209,8 @@ impl Table {
                 State::Open(kept) if kept.owes() && !kept.is_found(backend) => drop(self.evict(&slot, state)),
                 State::Open(kept) => match kept.sync() {
                     Err(error) => return Err(self.give_up(&slot, state, error)),
-                    // Looked at only now: what had the name when this call began is no more wrong than what has it later.
+                    // Looked at only now: what had the name when this call began is no more wrong than what has it
+                    // later.
                     Ok(named) => match kept.is_at(name, key, backend, self.now()) {
                         true => done = Some((Arc::clone(&slot), named && slot.key == *key)),
                         false => drop(self.evict(&slot, state)),

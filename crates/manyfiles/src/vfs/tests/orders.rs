@@ -13,7 +13,7 @@ use crate::vfs::file_key::FileKey;
 use crate::vfs::table::Table;
 use crate::vfs::{Backend, Choices, Metadata, Output};
 
-/// Files and the handles that are open: looked at by nobody while a call runs, so its lock is no part of the model.
+/// Files and the handles that are open: not looked at while a call runs, so its lock is no part of the model.
 #[derive(Default)]
 struct Disk {
     files: BTreeMap<PathBuf, Vec<u8>>,

@@ -21,8 +21,8 @@ impl Vfs {
         Ok(names.into_iter().map(entry).collect())
     }
 
-    /// Everything that is in a folder, however deep, folders before what is in them and otherwise in the order of the names. A link
-    /// to a folder is listed and not gone through.
+    /// Everything that is in a folder, however deep, folders before what is in them and otherwise in the order of the
+    /// names. A link to a folder is listed and not gone through.
     pub fn list_all(&self, uri: impl AsRef<OsStr>) -> Result<Vec<Entry>> {
         let mut all = Vec::new();
         // A path that is deep takes no stack.
@@ -54,8 +54,9 @@ impl Vfs {
         created.map_err(|cause| self.error(&key, Operation::CreateFolder, cause))
     }
 
-    /// Removes a file, or a folder with all that is in it, as far as that goes: the first error ends it. A link is removed, not what
-    /// it leads to. What another program puts into the folder meanwhile may be removed with it, or make this fail.
+    /// Removes a file, or a folder with all that is in it, as far as that goes: the first error ends it. A link is
+    /// removed, not what it leads to. What another program puts into the folder meanwhile may be removed with it, or
+    /// make this fail.
     pub fn remove_all(&self, uri: impl AsRef<OsStr>) -> Result<()> {
         let uri = uri.as_ref();
         let is_folder = !self.is_link(Operation::Remove, uri)? && self.metadata(uri)?.is_folder;

@@ -9,9 +9,9 @@ use crate::vfs::table::Change;
 use crate::{Operation, Result};
 
 impl Vfs {
-    /// Copies a file's content, what is buffered included. What was at `to` is replaced, by the new content or, if the copying
-    /// fails, by a part of it. Within one local file system by the system's own means, permissions included. Says how many bytes
-    /// that were.
+    /// Copies a file's content, what is buffered included. What was at `to` is replaced, by the new content or, if the
+    /// copying fails, by a part of it. Within one local file system by the system's own means, permissions included.
+    /// Says how many bytes that were.
     ///
     /// # Errors
     /// `InvalidInput` if both names lead to the same file.
@@ -47,11 +47,12 @@ impl Vfs {
         copied.map_err(|cause| self.error(&to, Operation::Write, cause))
     }
 
-    /// Removes a file, or an empty folder: one in which somebody writes is not empty, and the operating system says so.
+    /// Removes a file, or an empty folder: one with a file that is being written is not empty, and the operating system
+    /// says so.
     ///
-    /// Idle handles that are kept for it, or for files in it, are closed before, so that they make no difference; a writer
-    /// that is in use, or somebody's own, is left alone. What was wrong with a removed file is forgotten, unless
-    /// it has other names: then they tell it.
+    /// Idle handles that are kept for it, or for files in it, are closed before, so that they make no difference; a
+    /// writer that is in use, or that a caller owns, is left alone. What was wrong with a removed file is forgotten,
+    /// unless it has other names: then they tell it.
     pub fn remove(&self, uri: impl AsRef<OsStr>) -> Result<()> {
         let key = self.key(Operation::Remove, uri.as_ref())?;
         let removed = self.table.exclusively(&key, || {
@@ -65,12 +66,12 @@ impl Vfs {
         removed.map_err(|cause| self.error(&key, Operation::Remove, cause))
     }
 
-    /// Gives a file or folder another name, in the same backend. A file that has it is replaced, in one step where the system can.
-    /// Idle kept handles are closed before, as with [`remove`](Vfs::remove).
+    /// Gives a file or folder another name, in the same backend. A file that has it is replaced, in one step where the
+    /// system can. Idle kept handles are closed before, as with [`remove`](Vfs::remove).
     ///
     /// # Errors
-    /// [`CrossesDevices`](io::ErrorKind::CrossesDevices) between two backends or file systems; the failure of a file that is not
-    /// complete, in a folder too.
+    /// [`CrossesDevices`](io::ErrorKind::CrossesDevices) between two backends or file systems; the failure of a file
+    /// that is not complete, in a folder too.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<()> {
         let from = self.key(Operation::Rename, from.as_ref())?;
         let to = self.key(Operation::Rename, to.as_ref())?;
@@ -90,7 +91,7 @@ impl Vfs {
             }
             Ok(())
         };
-        // Two who rename a to b and b to a must not wait for each other.
+        // Two threads that rename a to b and b to a must not wait for each other.
         let (first, second) = if from <= to { (&from, &to) } else { (&to, &from) };
         if first == second {
             return self.table.exclusively(first, rename);

@@ -37,12 +37,12 @@ impl Vfs {
         read.map_err(|cause| self.error(&key, Operation::Read, cause))
     }
 
-    /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was: less than asked for only at
-    /// the end.
+    /// Reads from `offset` on until `buffer` is full or the file ends, and says how much that was: less than asked for
+    /// only at the end.
     ///
-    /// The file stays open for the next such call, for up to a second; each one looks whether the name still leads to the same
-    /// file. On a network file system what other machines write to a file is seen a second later at most, beside what the system
-    /// itself keeps.
+    /// The file stays open for the next such call, for up to a second; each one looks whether the name still leads to
+    /// the same file. On a network file system what other machines write to a file is seen a second later at most,
+    /// beside what the system itself keeps.
     pub fn read_at(&self, uri: impl AsRef<OsStr>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let key = self.key(Operation::Read, uri.as_ref())?;
         if let Some(reader) = self.table.reader(&key, true)? {
@@ -77,7 +77,8 @@ impl Vfs {
         self.look_up(&self.written_out(Operation::Metadata, uri.as_ref())?)
     }
 
-    /// Whether there is a file or folder. A path that leads through a file, or a folder that may not be looked into, is an error.
+    /// Whether there is a file or folder. A path that leads through a file, or a folder that may not be looked into, is
+    /// an error.
     pub fn exists(&self, uri: impl AsRef<OsStr>) -> Result<bool> {
         match self.look_up(&self.key(Operation::Metadata, uri.as_ref())?) {
             Ok(_) => Ok(true),

@@ -9,8 +9,8 @@ use crate::writer::{Written, error, not_a_file};
 use crate::{Operation, Result};
 
 impl FileWriter {
-    /// Writes what is buffered, syncs if the policy says so, and closes. When this returns `Ok` every byte is *written*, and
-    /// nothing that the operating system could tell was left untold.
+    /// Writes what is buffered, syncs if the policy says so, and closes. When this returns `Ok` every byte is
+    /// *written*, and nothing that the operating system could tell was left untold.
     pub fn close(mut self) -> Result<Written> {
         self.close_now()
     }
@@ -32,7 +32,7 @@ impl FileWriter {
         }
     }
 
-    /// Closes unless that was done, and returns an error that nobody has been told.
+    /// Closes unless that was done, and returns an error that no call has returned yet.
     pub(crate) fn close_untold(&mut self) -> Option<crate::Error> {
         if self.core.is_gone() {
             return None;
@@ -41,8 +41,8 @@ impl FileWriter {
         self.close_now().err().filter(|_| !told)
     }
 
-    /// The file, when all that was taken is *written*; synced, if the policy says so at the end. The handle's own position means
-    /// nothing. Whoever has it closes it.
+    /// The file, when all that was taken is *written*; synced, if the policy says so at the end. The handle's own
+    /// position means nothing. The caller closes the file.
     ///
     /// # Errors
     /// of writing and syncing: the file is closed then. `Unsupported` in a writer [over something that is no

@@ -7,14 +7,15 @@ use crate::writer::check_offset;
 use crate::{Operation, Result, sys};
 
 impl FileWriter {
-    /// Takes all of `bytes`, for `offset`, and leaves the position of the next [`write_all`](FileWriter::write_all) as it is.
+    /// Takes all of `bytes`, for `offset`, and leaves the position of the next [`write_all`](FileWriter::write_all) as
+    /// it is.
     ///
-    /// Pieces that follow one another are gathered in the buffer like records, whichever call they came by; a piece elsewhere
-    /// first sends the buffer on its way. A piece that lies in the buffer is replaced there.
+    /// Pieces that follow one another are gathered in the buffer like records, whichever call they came by; a piece
+    /// elsewhere first sends the buffer on its way. A piece that lies in the buffer is replaced there.
     ///
     /// # Errors
-    /// `Unsupported` in a file that is appended to, in a pipe, a terminal and the like; `InvalidInput` for an offset beyond
-    /// what a file can have (2^63 - 1).
+    /// `Unsupported` in a file that is appended to, in a pipe, a terminal and the like; `InvalidInput` for an offset
+    /// beyond what a file can have (2^63 - 1).
     pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<()> {
         self.check_places(Operation::Write)?;
         self.check(Operation::Write, check_offset(offset))?;
@@ -34,8 +35,8 @@ impl FileWriter {
         })
     }
 
-    /// Cuts the file to this length, or lengthens it by a hole, and leaves the position of the next write as it is. What is
-    /// buffered is written before.
+    /// Cuts the file to this length, or lengthens it by a hole, and leaves the position of the next write as it is.
+    /// What is buffered is written before.
     ///
     /// # Errors
     /// as [`write_at`](FileWriter::write_at).
@@ -48,12 +49,12 @@ impl FileWriter {
         })
     }
 
-    /// Reads back from `offset` on until `bytes` is full or the file ends, and says how much that was. What is buffered is written
-    /// before. The position of the next write stays as it is.
+    /// Reads back from `offset` on until `bytes` is full or the file ends, and says how much that was. What is buffered
+    /// is written before. The position of the next write stays as it is.
     ///
     /// # Errors
-    /// `Unsupported` as [`write_at`](FileWriter::write_at). A read that fails leaves the writer as it is; a failed write before
-    /// it does not.
+    /// `Unsupported` as [`write_at`](FileWriter::write_at). A read that fails leaves the writer as it is; a failed
+    /// write before it does not.
     pub fn read_at(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize> {
         self.check_places(Operation::Read)?;
         self.check(Operation::Read, check_offset(offset))?;
@@ -79,12 +80,12 @@ impl FileWriter {
         Ok(done)
     }
 
-    /// Moves to where the next write goes. Nothing is written by that, nor by moving back. Beyond the end it leaves a hole, if
-    /// something is written there.
+    /// Moves to where the next write goes. Nothing is written by that, nor by moving back. Beyond the end it leaves a
+    /// hole, if something is written there.
     ///
     /// # Errors
-    /// `Unsupported` and `InvalidInput` as with [`write_at`](FileWriter::write_at). [`SeekFrom::End`] flushes first, and fails
-    /// as that does.
+    /// `Unsupported` and `InvalidInput` as with [`write_at`](FileWriter::write_at). [`SeekFrom::End`] flushes first,
+    /// and fails as that does.
     pub fn seek(&mut self, to: SeekFrom) -> Result<u64> {
         self.check_places(Operation::Seek)?;
         let target = match to {
@@ -102,7 +103,8 @@ impl FileWriter {
         Ok(target)
     }
 
-    /// Where the next write goes, from the file's beginning; counted from where this writer began, in what has no offsets.
+    /// Where the next write goes, from the file's beginning; counted from where this writer began, in what has no
+    /// offsets.
     pub fn position(&self) -> u64 {
         self.elsewhere.unwrap_or(self.behind_buffer())
     }

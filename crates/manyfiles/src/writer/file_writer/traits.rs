@@ -5,7 +5,8 @@ use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use super::FileWriter;
 use crate::writer::io_error;
 
-/// Each error carries the whole [`Error`](crate::Error). Its kind is never `Interrupted`: callers would try for ever what stays failed.
+/// Each error carries the whole [`Error`](crate::Error). Its kind is never `Interrupted`: callers would try for ever
+/// what stays failed.
 impl Write for FileWriter {
     /// Takes all of `bytes`, or fails.
     #[inline]
