@@ -388,3 +388,52 @@ fn dropping_the_vfs_writes_and_closes_everything() {
     #[cfg(target_os = "linux")]
     assert_eq!(handles_in(temp.path()), 0);
 }
+
+// Windows moves no folder with an open file.
+#[cfg(not(windows))]
+#[test]
+fn a_folder_that_gets_the_name_again_does_not_take_away_what_is_wrong_with_its_files() {
+    // Another folder by that name, or the same one moved back: the failure has been told by no call yet.
+    for moved_back in [false, true] {
+        let temp = tempfile::tempdir().unwrap();
+        let (folder, away, other) = (temp.path().join("d"), temp.path().join("dd"), temp.path().join("e"));
+        let file = folder.join("q");
+        fs::create_dir(&folder).unwrap();
+        let vfs = Vfs::options().handles(1).build();
+        (0..3).for_each(|n| vfs.write(&file, format!("<{n}>").as_bytes()).unwrap());
+        fs::rename(&folder, &away).unwrap();
+        // Takes the one handle: what is buffered for the file has nowhere to go now.
+        vfs.write(temp.path().join("other"), b"x").unwrap();
+        if moved_back {
+            vfs.rename(&away, &folder).unwrap();
+        } else {
+            vfs.create_folder(&other).unwrap();
+            vfs.rename(&other, &folder).unwrap();
+        }
+        let error = vfs.write(&file, b"<4>").unwrap_err();
+        assert_eq!(error.path(), Some(&*file), "{error}");
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        let errors = vfs.wait().unwrap_err();
+        assert_eq!(errors.len(), 1, "{errors}");
+        vfs.finish().unwrap();
+    }
+}
+
+#[cfg(not(windows))]
+#[test]
+fn a_new_file_in_the_place_of_one_that_others_moved_away_does_not_take_away_what_is_wrong_with_that() {
+    let temp = tempfile::tempdir().unwrap();
+    let (folder, away) = (temp.path().join("d"), temp.path().join("dd"));
+    let file = folder.join("q");
+    fs::create_dir(&folder).unwrap();
+    let vfs = Vfs::options().handles(1).build();
+    (0..3).for_each(|n| vfs.write(&file, format!("<{n}>").as_bytes()).unwrap());
+    fs::rename(&folder, &away).unwrap();
+    vfs.write(temp.path().join("other"), b"x").unwrap();
+    vfs.create_folder(&folder).unwrap();
+    vfs.create_writer(&file).unwrap().close().unwrap();
+    vfs.write(&file, b"new").unwrap();
+    let errors = vfs.wait().unwrap_err();
+    assert_eq!(errors.len(), 1, "{errors}");
+    assert_eq!(fs::read(&file).unwrap(), b"new");
+}

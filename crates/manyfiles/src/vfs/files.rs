@@ -225,7 +225,11 @@ impl Backend for Files {
         sys::sync_all(&file).map_err(failed)?;
         sync_name(&file, path)?;
         // Some file systems tell only here what others' writes have met.
-        sys::close(file.into()).map_err(|cause| Error::new(Operation::Close, path, cause).into())
+        sys::close(file.into()).map_err(|cause| {
+            let error = Error::new(Operation::Close, path, cause);
+            doubt::note_at(path, &error);
+            error.into()
+        })
     }
 }
 

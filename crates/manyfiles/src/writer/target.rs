@@ -238,7 +238,8 @@ impl Target {
 
     /// Closes, and says how that went.
     pub(crate) fn close(self) -> Result<()> {
-        let Target { kind, path, .. } = self;
+        let Target { kind, path, absolute, .. } = self;
+        let is_file = matches!(kind, Kind::At(_) | Kind::Next(_));
         let closed = match kind {
             Kind::At(file) | Kind::Next(file) => sys::close(file.into()),
             Kind::Any(any) => {
@@ -247,7 +248,13 @@ impl Target {
             }
             Kind::Backend(output) => output.close(),
         };
-        closed.map_err(|cause| error(Operation::Close, path.as_deref(), cause))
+        closed.map_err(|cause| {
+            let error = error(Operation::Close, path.as_deref(), cause);
+            if let Some(path) = absolute.as_deref().or(path.as_deref()).filter(|_| is_file) {
+                doubt::note_at(path, &error);
+            }
+            error
+        })
     }
 
     /// Hands the file to `closer`, which closes it and keeps the error.
