@@ -49,6 +49,10 @@ impl Output for LocalFile {
         Some(self.identity)
     }
 
+    fn names(&self) -> Option<u64> {
+        self.target.names()
+    }
+
     fn close(self: Box<Self>) -> io::Result<()> {
         Ok(self.target.close()?)
     }

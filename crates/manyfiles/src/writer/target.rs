@@ -83,6 +83,15 @@ impl Target {
         }
     }
 
+    /// How many names the file has now. `None`: that cannot be told.
+    pub(crate) fn names(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::At(file) | Kind::Next(file) => sys::names_of(file).ok(),
+            Kind::Backend(output) => output.names(),
+            Kind::Any(_) => None,
+        }
+    }
+
     /// Whether bytes go to the place that is named, and not only behind one another.
     pub(super) fn has_places(&self) -> bool {
         matches!(self.kind, Kind::At(_))
