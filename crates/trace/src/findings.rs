@@ -4,7 +4,7 @@
 //! overlap: a close that is saved because the file stays open cannot be handed over as well.
 
 use crate::human::{bytes, count, counted, time};
-use crate::report::{BUFFER, Report};
+use crate::report::{BUFFER, Finding, Report};
 
 /// What handing a close over costs the thread that does it, at most (the figure behind `Policy::Adaptive`).
 const HAND_OVER: u64 = 10_000;
@@ -18,23 +18,6 @@ const A_BATCH: u64 = 16;
 const TREE: (u64, u64) = (3, 2);
 /// Files from which on a tree is worth its threads.
 const A_TREE: u64 = 64;
-
-/// Something that could be done better, or that was looked at and is well as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The part of manyfiles that does it.
-    pub part: &'static str,
-    /// What it is about, in a few words.
-    pub title: &'static str,
-    /// What was seen, and what follows: sentences.
-    pub told: Vec<String>,
-    /// The reckoning, if there is one: `12 ms − 3 × 10 µs = 11.97 ms`.
-    pub arithmetic: Option<String>,
-    /// What would be saved at least, in nanoseconds. `None`: nothing, or the trace can't tell.
-    pub saves_nanos: Option<u64>,
-    /// How many calls would not be made, where the trace can't tell how long they take.
-    pub saves_calls: Option<u64>,
-}
 
 /// All that apply to a trace, by what they save.
 pub(crate) fn all(report: &Report) -> Vec<Finding> {

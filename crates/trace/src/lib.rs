@@ -34,11 +34,13 @@ mod call;
 mod error;
 mod findings;
 mod format;
+mod handle;
 pub mod human;
 mod number;
 mod open_file;
 mod procmon;
 mod progress;
+mod recognise;
 pub mod render;
 pub mod report;
 mod unix;
@@ -51,10 +53,9 @@ use unix::Spelling;
 
 pub use call::Kind;
 pub use error::Error;
-pub use findings::Finding;
 pub use format::Format;
 pub use progress::Progress;
-pub use report::Report;
+pub use report::{Finding, Report};
 
 /// Reads a trace to its end and says what it tells.
 ///
@@ -65,11 +66,11 @@ pub use report::Report;
 /// [`Report::is_complete`].
 pub fn explain(source: &mut dyn Read, progress: &Progress) -> Result<Report, Error> {
     let mut buffer = Buffer::new(source, progress);
-    buffer.fill_to(format::HEAD)?;
+    buffer.fill_to(recognise::HEAD)?;
     if buffer.rest().is_empty() {
         return Err(Error::Empty);
     }
-    let (format, mark) = format::recognise(buffer.rest())?;
+    let (format, mark) = recognise::recognise(buffer.rest())?;
     buffer.take(mark);
     let mut analysis = Analysis::new();
     match format {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::analysis::Place;
+use crate::handle::FileHandles;
 
 /// A file that was opened and, as far as the trace says, not closed yet. Handles that were duplicated share it.
 pub(crate) struct OpenFile {
@@ -23,7 +23,7 @@ pub(crate) struct OpenFile {
     /// Who opened it, or shares descriptors with who did: who could have kept it open. 0: the trace doesn't tell.
     pub owner: u32,
     /// Where the analysis keeps what it counts by file and by folder.
-    pub place: Cell<Place>,
+    pub handles: Cell<FileHandles>,
     /// The time its open, writes and closes took.
     pub time: Cell<u64>,
     /// Bytes written since it was opened.
@@ -56,7 +56,7 @@ impl OpenFile {
             appends: false,
             was_empty: false,
             owner,
-            place: Cell::default(),
+            handles: Cell::default(),
             time: Cell::new(0),
             written: Cell::new(0),
             grew: Cell::new(false),

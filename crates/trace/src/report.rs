@@ -1,7 +1,6 @@
 //! [`Report`]: what a trace tells. Times are in nanoseconds, and sums are exact.
 
 use crate::call::Kind;
-use crate::findings::Finding;
 use crate::format::Format;
 
 /// What a `FileWriter` gathers before it writes: 256 KiB.
@@ -18,6 +17,29 @@ pub struct Sum {
     pub nanos: u64,
     /// Bytes that they read or wrote.
     pub bytes: u64,
+}
+
+impl Sum {
+    /// Calls count as well, so that a trace without times is ranked, too.
+    pub(crate) fn weight(&self) -> u64 {
+        self.nanos.saturating_add(self.calls)
+    }
+
+    pub(crate) fn plus(&mut self, other: &Sum) {
+        self.calls += other.calls;
+        self.failed += other.failed;
+        self.nanos = self.nanos.saturating_add(other.nanos);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+
+    pub(crate) fn minus(&self, other: &Sum) -> Sum {
+        Sum {
+            calls: self.calls.saturating_sub(other.calls),
+            failed: self.failed.saturating_sub(other.failed),
+            nanos: self.nanos.saturating_sub(other.nanos),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
 }
 
 /// All that was found in a trace.
@@ -313,6 +335,23 @@ pub struct Made {
     pub nanos: u64,
     /// How many of them the thread made that made most.
     pub by_one_thread: u64,
+}
+
+/// Something that could be done better, or that was looked at and is well as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The part of manyfiles that does it.
+    pub part: &'static str,
+    /// What it is about, in a few words.
+    pub title: &'static str,
+    /// What was seen, and what follows: sentences.
+    pub told: Vec<String>,
+    /// The reckoning, if there is one: `12 ms − 3 × 10 µs = 11.97 ms`.
+    pub arithmetic: Option<String>,
+    /// What would be saved at least, in nanoseconds. `None`: nothing, or the trace can't tell.
+    pub saves_nanos: Option<u64>,
+    /// How many calls would not be made, where the trace can't tell how long they take.
+    pub saves_calls: Option<u64>,
 }
 
 impl Report {

@@ -1,7 +1,7 @@
 //! Files that were opened before.
 
-use super::File;
 use super::ranking::Ranking;
+use super::sums::File;
 use crate::open_file::OpenFile;
 use crate::report::{Again as Found, OpenedAgain};
 

@@ -6,11 +6,13 @@ mod made;
 mod operations;
 mod ranking;
 mod runs;
+mod sums;
 mod syncs;
 mod timeline;
 
 use crate::call::{Call, Effect, Kind, ThreadId};
 use crate::format::Format;
+use crate::handle::{FileHandles, Handle};
 use crate::open_file::OpenFile;
 use crate::report::{self, Damage, Report, Sum};
 
@@ -18,8 +20,9 @@ use again::Again;
 use closes::Closes;
 use made::Made;
 use operations::Operations;
-use ranking::{Handle, Ranking, Weighed};
+use ranking::Ranking;
 use runs::Runs;
+use sums::{File, Folder, Thread};
 use syncs::Syncs;
 use timeline::Timelines;
 
@@ -31,13 +34,6 @@ const MOST_THREADS: usize = 1 << 14;
 
 /// Rows of a report's tables.
 const ROWS: usize = 100;
-
-/// Where a file's sums are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    file: Handle,
-    folder: Handle,
-}
 
 /// What is known so far.
 pub(crate) struct Analysis {
@@ -62,80 +58,6 @@ pub(crate) struct Analysis {
     syncs: Syncs,
     made: Made,
     folders_were_there: Sum,
-}
-
-#[derive(Default)]
-struct Thread {
-    sum: Sum,
-    file_time: u64,
-    program: Box<[u8]>,
-    files_made: u64,
-}
-
-#[derive(Default)]
-pub(crate) struct File {
-    sum: Sum,
-    by_kind: [u64; Kind::Wait as usize],
-    opens: u64,
-    synced: bool,
-    /// Who closed it last after having had it open for writing, and how long that close took.
-    last_writer: u32,
-    last_close: u64,
-}
-
-#[derive(Default)]
-struct Folder {
-    sum: Sum,
-}
-
-impl Weighed for Thread {
-    fn weight(&self) -> u64 {
-        self.sum.weight()
-    }
-}
-
-impl Weighed for File {
-    fn weight(&self) -> u64 {
-        self.sum.weight()
-    }
-}
-
-impl Weighed for Folder {
-    fn weight(&self) -> u64 {
-        self.sum.weight()
-    }
-}
-
-impl Sum {
-    /// Calls count as well, so that a trace without times is ranked, too.
-    fn weight(&self) -> u64 {
-        self.nanos.saturating_add(self.calls)
-    }
-
-    fn add(&mut self, call: &Call<'_>) {
-        self.calls += 1;
-        self.failed += u64::from(call.failed);
-        self.nanos = self.nanos.saturating_add(call.duration.unwrap_or(0));
-        if let Effect::Read(bytes) | Effect::Wrote { bytes, .. } = call.effect {
-            self.bytes = self.bytes.saturating_add(bytes);
-        }
-    }
-
-    pub(crate) fn plus(&mut self, other: &Sum) {
-        self.calls += other.calls;
-        self.failed += other.failed;
-        self.nanos = self.nanos.saturating_add(other.nanos);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-    }
-
-    fn minus(&self, other: &Sum) -> Sum {
-        Sum {
-            calls: self.calls.saturating_sub(other.calls),
-            failed: self.failed.saturating_sub(other.failed),
-            nanos: self.nanos.saturating_sub(other.nanos),
-            bytes: self.bytes.saturating_sub(other.bytes),
-        }
-    }
 }
 
 impl Analysis {
@@ -244,29 +166,29 @@ impl Analysis {
             self.without_name.add(call);
             return;
         };
-        let place = self.place(call.file, path);
-        if let Some(file) = self.files.get(place.file) {
+        let handles = self.handles(call.file, path);
+        if let Some(file) = self.files.get(handles.file) {
             file.sum.add(call);
             let time = &mut file.by_kind[call.kind as usize];
             *time = time.saturating_add(call.duration.unwrap_or(0));
         }
-        if let Some(folder) = self.folders.get(place.folder) {
+        if let Some(folder) = self.folders.get(handles.folder) {
             folder.sum.add(call);
         }
     }
 
-    fn place(&mut self, file: Option<&OpenFile>, path: &[u8]) -> Place {
+    fn handles(&mut self, file: Option<&OpenFile>, path: &[u8]) -> FileHandles {
         if let Some(file) = file {
-            let place = file.place.get();
-            if self.files.get(place.file).is_some() && self.folders.get(place.folder).is_some() {
-                return place;
+            let handles = file.handles.get();
+            if self.files.get(handles.file).is_some() && self.folders.get(handles.folder).is_some() {
+                return handles;
             }
         }
-        let place = Place { file: self.files.of(path), folder: self.folders.of(folder_of(path)) };
+        let handles = FileHandles { file: self.files.of(path), folder: self.folders.of(folder_of(path)) };
         if let Some(file) = file {
-            file.place.set(place);
+            file.handles.set(handles);
         }
-        place
+        handles
     }
 
     /// What might be done better.
@@ -280,7 +202,7 @@ impl Analysis {
             Effect::None => {}
             Effect::Opened => {
                 file.time.set(time);
-                if let Some(known) = self.files.get(file.place.get().file) {
+                if let Some(known) = self.files.get(file.handles.get().file) {
                     self.again.opened(file, known, time);
                 }
                 if self.made.opened(file)
@@ -296,7 +218,7 @@ impl Analysis {
             }
             Effect::Synced => {
                 self.runs.end(file);
-                let known = self.files.get(file.place.get().file);
+                let known = self.files.get(file.handles.get().file);
                 let before =
                     file.synced.replace(true) | known.is_some_and(|known| std::mem::replace(&mut known.synced, true));
                 self.syncs.synced(call, before);
@@ -306,7 +228,7 @@ impl Analysis {
                 self.runs.end(file);
                 self.closes.closed(call, file);
                 self.made.closed(file);
-                if let Some(known) = self.files.get(file.place.get().file) {
+                if let Some(known) = self.files.get(file.handles.get().file) {
                     self.again.closed(file, known, time);
                 }
             }

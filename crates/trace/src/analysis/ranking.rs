@@ -3,11 +3,23 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
+use crate::handle::Handle;
 use crate::report::{Sum, Top};
 
 /// What says which of two things matters more.
 pub(super) trait Weighed {
     fn weight(&self) -> u64;
+}
+
+/// What has calls and time, and matters by these.
+pub(super) trait Summed {
+    fn sum(&self) -> &Sum;
+}
+
+impl<V: Summed> Weighed for V {
+    fn weight(&self) -> u64 {
+        self.sum().weight()
+    }
 }
 
 /// Counts each thing by itself, up to a number of things. When there are more, the lighter half is let go, and the greatest weight
@@ -27,20 +39,6 @@ struct Slot<V> {
     key: Box<[u8]>,
     hash: u64,
     value: V,
-}
-
-/// Finds a thing again without looking it up, until things are let go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Handle {
-    epoch: u32,
-    slot: u32,
-}
-
-impl Default for Handle {
-    /// Of nothing.
-    fn default() -> Handle {
-        Handle { epoch: u32::MAX, slot: u32::MAX }
-    }
 }
 
 impl<V: Weighed + Default> Ranking<V> {
@@ -138,29 +136,6 @@ impl<V: Weighed + Default> Ranking<V> {
             missed_nanos: missed,
             rows: slots.into_iter().map(|slot| row(&slot.key, slot.value)).collect(),
         }
-    }
-}
-
-/// What has calls and time.
-pub(super) trait Summed {
-    fn sum(&self) -> &Sum;
-}
-
-impl Summed for super::Thread {
-    fn sum(&self) -> &Sum {
-        &self.sum
-    }
-}
-
-impl Summed for super::File {
-    fn sum(&self) -> &Sum {
-        &self.sum
-    }
-}
-
-impl Summed for super::Folder {
-    fn sum(&self) -> &Sum {
-        &self.sum
     }
 }
 

@@ -9,7 +9,7 @@
 use memchr::{memchr, memmem, memrchr};
 
 use super::args::{Args, Style};
-use super::{End, Event, Record, Stamp};
+use super::record::{End, Event, Record, Stamp};
 use crate::number::{self, Decimal, MILLISECOND};
 
 /// The line, or `None` if it is none of `perf trace`'s.

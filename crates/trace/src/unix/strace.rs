@@ -9,7 +9,7 @@
 use memchr::{memchr, memmem, memrchr};
 
 use super::args::{Args, Style};
-use super::{End, Event, Record, Stamp};
+use super::record::{End, Event, Record, Stamp};
 use crate::number::{self, Decimal, SECOND};
 
 /// No thread of Linux has a greater number. What does is a time.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::super::Stamp;
+use super::super::record::Stamp;
 use crate::number::SECOND;
 
 /// Turns the stamps of lines into nanoseconds since the first.

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::super::Spelling;
 use super::super::args::{Args, Fd, unescaped};
+use super::super::spelling::Spelling;
 
-use super::{Descriptor, Done, MOST_DESCRIPTORS, Process, Subject, System};
+use super::done::{Done, Subject};
+use super::{Descriptor, MOST_DESCRIPTORS, Process, System};
 use crate::call::Effect;
 use crate::open_file::OpenFile;
 

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::super::End;
 use super::super::args::Args;
+use super::super::record::End;
 use super::super::syscall::Shape;
 use super::{Descriptor, MOST_THREADS, Map, Process, System, Thread, UNNAMED};
 use crate::analysis::Analysis;

@@ -1,0 +1,35 @@
+//! [`Done`]: what a call did.
+
+use std::rc::Rc;
+
+use crate::call::Effect;
+use crate::open_file::OpenFile;
+
+/// What a call was about, and did.
+pub(super) struct Done {
+    pub effect: Effect,
+    pub file: Option<Rc<OpenFile>>,
+    pub path: Subject,
+}
+
+impl Done {
+    pub const NOTHING: Done = Done { effect: Effect::None, file: None, path: Subject::None };
+}
+
+/// Where its path is.
+#[derive(Clone, Copy)]
+pub(super) enum Subject {
+    /// With the open file, if there is one.
+    None,
+    /// In `System::path`.
+    Assembled,
+}
+
+impl Subject {
+    pub fn of(self, path: &[u8]) -> Option<&[u8]> {
+        match self {
+            Subject::None => None,
+            Subject::Assembled => Some(path),
+        }
+    }
+}
