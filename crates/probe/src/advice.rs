@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Place, Series, Step};
+use manyfiles_measure::Place;
+
+use crate::series::Series;
+use crate::step::Step;
 
 /// Something that is slow here.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +154,7 @@ pub(crate) fn short(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Samples;
+    use manyfiles_measure::Samples;
 
     fn series(step: Step, threads: usize, files: u64, per_file: u64, calls: &[(&'static str, u64)]) -> Series {
         let samples = |micros| Samples::new(vec![Duration::from_micros(micros); files as usize]).unwrap();

@@ -12,7 +12,11 @@ use manyfiles::close::{Closer, Policy};
 use manyfiles::sync::SyncBatch;
 use manyfiles::{Error, Operation, Result};
 
-use crate::{Failure, Observer, Samples, Series};
+use manyfiles_measure::{Failure, Samples};
+
+use crate::observer::Observer;
+use crate::series::Series;
+use crate::step::Step;
 
 /// As many as `Closer` uses at most.
 const MANY: usize = 64;
@@ -37,55 +41,6 @@ const SHARE: u64 = 8;
 
 /// So many bytes have to be free, for as few files as say anything.
 pub const LEAST_SPACE: u64 = LEAST as u64 * CONTENT.len() as u64 * STEPS_THAT_MAKE_FILES * SHARE;
-
-/// What is done to each file of 4 KiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Created, written, closed.
-    New,
-    /// Opened with truncation, written again, closed.
-    Truncated,
-    /// Opened as it is, written over, cut to length, closed.
-    InPlace,
-    /// Opened, appended to, closed.
-    Appended,
-    /// Given another name in its folder.
-    Renamed,
-    /// Created, written, synced, closed.
-    Synced,
-    /// Created, written and closed, and synced with all others at the end, by [`SyncBatch`].
-    Batch,
-    /// Removed.
-    Removed,
-}
-
-impl Step {
-    /// As tables show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Step::New => "new file",
-            Step::Truncated => "overwritten, truncated first",
-            Step::InPlace => "overwritten in place",
-            Step::Appended => "appended to",
-            Step::Renamed => "renamed",
-            Step::Synced => "new file, synced",
-            Step::Batch => "new files, synced as a batch",
-            Step::Removed => "removed",
-        }
-    }
-
-    /// Its calls, in their order.
-    fn operations(self) -> &'static [&'static str] {
-        match self {
-            Step::New | Step::Truncated | Step::Appended => &["open", "write", "close"],
-            Step::InPlace => &["open", "write", "cut to length", "close"],
-            Step::Renamed => &["rename"],
-            Step::Synced => &["open", "write", "sync", "close"],
-            Step::Batch => &[],
-            Step::Removed => &["remove"],
-        }
-    }
-}
 
 /// The steps, with their threads, and their share of the time in hundredths. The files of the first are the later ones' too.
 const STEPS: [(Step, usize, u32); 10] = [
