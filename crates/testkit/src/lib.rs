@@ -19,6 +19,7 @@ mod corpus;
 mod device;
 #[cfg(target_os = "linux")]
 mod disk;
+mod kind;
 #[cfg(target_os = "linux")]
 mod limit;
 pub mod model;
@@ -39,6 +40,7 @@ pub use corpus::Corpus;
 pub use device::Device;
 #[cfg(target_os = "linux")]
 pub use disk::{Disk, DiskOptions};
+pub use kind::Kind;
 #[cfg(target_os = "linux")]
 pub use limit::nofile_limit;
 #[cfg(target_os = "linux")]
@@ -54,4 +56,4 @@ pub use slow::{Op, SlowMount, SlowOptions};
 pub use sys::{make_fifo, set_link_time};
 #[cfg(windows)]
 pub use sys::{protect_from_close, send_ctrl_break};
-pub use tree::{Compare, Differences, Entry, Kind, Tree};
+pub use tree::{Compare, Differences, Entry, Tree};

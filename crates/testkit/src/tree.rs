@@ -9,29 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
+use crate::kind::Kind;
 use crate::sys;
-
-/// What kind of entry a path is, with what makes it that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A file: its length and a hash of its bytes.
-    File {
-        /// Bytes.
-        len: u64,
-        /// XXH3, 128 bits.
-        hash: u128,
-    },
-    /// A folder.
-    Folder,
-    /// A symbolic link and what it says.
-    Symlink(PathBuf),
-    /// A named pipe.
-    Fifo,
-    /// A character or block device.
-    Device,
-    /// A socket.
-    Socket,
-}
 
 /// One path of a [`Tree`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,19 +147,6 @@ impl fmt::Display for Differences {
         match self.0.len().saturating_sub(SHOWN) {
             0 => Ok(()),
             more => writeln!(f, "  and {more} more"),
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Kind::File { len, hash } => write!(f, "file of {len} bytes, hash {:08x}", *hash as u32),
-            Kind::Folder => f.write_str("folder"),
-            Kind::Symlink(target) => write!(f, "symbolic link to {}", target.display()),
-            Kind::Fifo => f.write_str("FIFO"),
-            Kind::Device => f.write_str("device"),
-            Kind::Socket => f.write_str("socket"),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::content::{Content, PAGE};
-use super::{Call, Disk, Fault, NameChange, Stop};
+use super::names::NameChange;
+use super::{Call, Disk, Fault, Stop};
 
 /// Tells a file of a disk from the others, whatever its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::Random;
+use super::random::Random;
 
 /// What a disk writes as a whole or not at all.
 const SECTOR: usize = 512;

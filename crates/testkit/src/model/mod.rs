@@ -15,35 +15,22 @@
 //!   not write its folders takes nothing more.)
 //! - A kill stops between two pages of a long write, and leaves all else as programs see it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use content::Content;
-
 mod calls;
 mod content;
+mod names;
+mod random;
 
 pub use calls::{FileId, HandleAge};
+pub use random::Random;
 
-/// A generator of numbers that a seed gives again: Knuth's MMIX, upper bits.
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    /// A number below `limit`.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((u128::from(self.0 >> 16 << 16) * u128::from(limit)) >> 64) as u64
-    }
-
-    /// True once in so many times.
-    pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
+use content::Content;
+use names::{NameChange, with_those_before};
 
 /// A kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,39 +149,6 @@ struct Left {
 impl Left {
     fn remains(&self) -> Remains {
         self.names.iter().map(|(name, id)| (name.clone(), self.bytes[id].clone())).collect()
-    }
-}
-
-impl Default for Random {
-    fn default() -> Random {
-        Random(1)
-    }
-}
-
-#[derive(Clone)]
-enum NameChange {
-    Made(PathBuf, usize),
-    Renamed(PathBuf, PathBuf, usize),
-    Removed(PathBuf),
-}
-
-impl NameChange {
-    fn paths(&self) -> Vec<&Path> {
-        match self {
-            NameChange::Made(path, _) | NameChange::Removed(path) => vec![path],
-            NameChange::Renamed(from, to, _) => vec![from, to],
-        }
-    }
-
-    fn make(&self, names: &mut BTreeMap<PathBuf, usize>) {
-        match self {
-            NameChange::Made(path, id) => drop(names.insert(path.clone(), *id)),
-            NameChange::Renamed(from, to, id) => {
-                names.remove(from);
-                names.insert(to.clone(), *id);
-            }
-            NameChange::Removed(path) => drop(names.remove(path)),
-        }
     }
 }
 
@@ -399,16 +353,4 @@ impl Inner {
             }
         }
     }
-}
-
-/// Changes of one name reach the disk in their order: with those that are chosen come the ones before of the same names.
-fn with_those_before(changes: &[NameChange], mut chosen: Vec<bool>) -> Vec<bool> {
-    let mut names: BTreeSet<&Path> = BTreeSet::new();
-    for (change, is_chosen) in changes.iter().zip(&mut chosen).rev() {
-        *is_chosen |= change.paths().iter().any(|path| names.contains(path));
-        if *is_chosen {
-            names.extend(change.paths());
-        }
-    }
-    chosen
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Kind;
+use crate::kind::Kind;
 
 /// What [`Tree`](crate::Tree) wants to know about a path, its content aside.
 pub(crate) struct Facts {

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use super::{Facts, link_target};
-use crate::Kind;
+use crate::kind::Kind;
 
 pub(crate) fn facts(path: &Path, meta: &Metadata) -> io::Result<Facts> {
     let kind = match meta.file_type() {

@@ -12,7 +12,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, GenerateConsoleCtrlEvent};
 
 use super::{Facts, link_target};
-use crate::Kind;
+use crate::kind::Kind;
 
 /// Permissions are those that a Unix system would show: only the read-only attribute makes a difference.
 pub(crate) fn facts(path: &Path, meta: &Metadata) -> io::Result<Facts> {
