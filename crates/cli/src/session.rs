@@ -8,10 +8,12 @@ use manyfiles::tree::{self, Durability, OnConflict, TreeWriter};
 
 use crate::args::{Conflict, Options};
 use crate::human::one_line;
-use crate::job::{CannotBegin, Job, Read, Source, Words};
+use crate::job::Job;
+use crate::read::{Read, Source};
 use crate::report::{self, Outcome, hints};
 use crate::stop::Stop;
 use crate::terminal::{Failures, Question, Screen, Waiting, Watch};
+use crate::words::{CannotBegin, Words};
 
 /// A job from its first entry to its last close.
 pub struct Session {

@@ -9,11 +9,14 @@ use manyfiles_archive::{Entry, Input, InputProgress, Kind as ArchiveKind, Limits
 use crate::args;
 use crate::dry_run::{self, Is, Plan};
 use crate::filter::Filter;
-use crate::job::{CannotBegin, Job, Read, Source, Words};
+use crate::job::Job;
+use crate::read::{Read, Source};
 use crate::session::Session;
 use crate::stop::{Interruptible, Stop};
 use crate::sys;
 use crate::terminal::{AboutEntry, InputRead};
+use crate::words::{CannotBegin, Words};
+use crate::work::Work;
 
 pub const WORDS: Words = Words { command: "unpack", done: "unpacked", sources: "archives" };
 
@@ -115,7 +118,9 @@ impl Job for Unpack {
     fn about(&self) -> AboutEntry {
         Box::new(|_| None) // an entry that was read is known to the tree alone
     }
+}
 
+impl Work for Unpack {
     fn write(&self, session: &Session) -> Read {
         let unpacker = self.unpacker(session.namer());
         let mut with_attributes = 0;

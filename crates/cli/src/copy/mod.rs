@@ -23,10 +23,13 @@ use manyfiles::{Error, Operation};
 use crate::args::{self, Conflict};
 use crate::dry_run::{Entry, Is, Kind, Plan};
 use crate::filter::Filter;
-use crate::job::{CannotBegin, Job, Read, Source, Words};
+use crate::job::Job;
+use crate::read::{Read, Source};
 use crate::session::Session;
 use crate::sys;
 use crate::terminal::{About, AboutEntry, InputRead};
+use crate::words::{CannotBegin, Words};
+use crate::work::Work;
 use hand_over::HandOver;
 use hard_links::HardLinks;
 use select::{Budget, Selection, Visit};
@@ -140,7 +143,9 @@ impl Job for Copy {
             sources.filter_map(|source| source.symlink_metadata().ok()).map(|of| About::of(&of)).next()
         })
     }
+}
 
+impl Work for Copy {
     fn write(&self, session: &Session) -> Read {
         let namer = session.namer();
         let mut hand_over = HandOver::new(session, &self.args.options);

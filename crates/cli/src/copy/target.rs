@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf};
 
-use crate::job::CannotBegin;
 use crate::sys::{self, FileId};
+use crate::words::CannotBegin;
 
 /// The destination and the place of each source in it.
 pub struct Target {

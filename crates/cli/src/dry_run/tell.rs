@@ -9,12 +9,14 @@ use super::Plan;
 use super::plan::{Action, Kind, Line};
 use crate::args::Options;
 use crate::human::{bytes, counted, entries, one_line};
-use crate::job::{Job, Read};
+use crate::job::Job;
+use crate::read::Read;
 use crate::report::{INCOMPLETE, UNREADABLE, json_path, json_sources, nothing_matches, print_json};
 use crate::terminal::Screen;
+use crate::work::Work;
 
 /// Plans the job and tells the plan.
-pub fn dry_run(job: &dyn Job, options: &Options) -> ExitCode {
+pub fn dry_run(job: &dyn Work, options: &Options) -> ExitCode {
     let mut tally = Tally::default();
     let mut listing = Listing { out: BufWriter::new(io::stdout()), closed: false };
     let mut json = options.json.then(Vec::new);

@@ -15,11 +15,11 @@ use serde_json::{Map, Value};
 
 use crate::args;
 use crate::human::count;
-use crate::job::{CannotBegin, Words};
 use crate::report::{INCOMPLETE, UNREADABLE, json_path, print_json, print_stdout, tell_cannot_begin};
 use crate::stop::Stop;
 use crate::sys;
 use crate::terminal::Screen;
+use crate::words::{CannotBegin, Words};
 
 use page::Page;
 use source::Source;

@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::job::CannotBegin;
 use crate::sys;
+use crate::words::CannotBegin;
 
 /// A file that can be written to, which is found out before the trace is read. If the page is never written, a file that was
 /// there is as it was, and one that was not there is not.

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::job::CannotBegin;
 use crate::stop::{Interruptible, Stop};
 use crate::sys;
+use crate::words::CannotBegin;
 
 /// A trace that could be opened.
 pub struct Source {

@@ -6,9 +6,9 @@ use manyfiles::appender::{Position, Records};
 
 use super::place::log_at;
 use super::printer::Printer;
-use super::{cannot_open, tell_left_out};
+use super::tell::{cannot_open, tell_left_out};
 use crate::args::Cat;
-use crate::job::CannotBegin;
+use crate::words::CannotBegin;
 
 pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
     let log = log_at(&args.log);

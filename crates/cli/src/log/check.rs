@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::findings;
 use crate::args::Check;
-use crate::job::Words;
 use crate::report::{INCOMPLETE, json_path, print_json, print_stdout, tell_cannot_begin};
+use crate::words::Words;
 
 const WORDS: Words = Words { command: "log check", done: "checked", sources: "log" };
 

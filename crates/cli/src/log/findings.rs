@@ -8,13 +8,13 @@ use manyfiles::Error;
 use manyfiles::appender::{Damage, FileEnd, FileReport, Report, check_with};
 use serde_json::{Map, Value, json};
 
-use super::cannot_open;
 use super::place::log_at;
+use super::tell::cannot_open;
 use crate::args::Progress;
 use crate::human::{about, bytes, count, counted};
-use crate::job::CannotBegin;
 use crate::report::json_path;
 use crate::terminal::{Display, Screen, time_left};
+use crate::words::CannotBegin;
 
 /// Reads all of the log, and shows meanwhile how far that is. Fails if there is nothing to be read: no file of it is
 /// one of a log.

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use super::findings::{self, damaged, name, stretches};
 use super::place::log_at;
 use crate::args::Repair;
-use crate::job::{CannotBegin, Words};
 use crate::report::{INCOMPLETE, json_path, print_json, tell_cannot_begin};
 use crate::terminal::Screen;
+use crate::words::{CannotBegin, Words};
 
 const WORDS: Words = Words { command: "log repair", done: "repaired", sources: "log" };
 

@@ -9,11 +9,11 @@ use manyfiles::appender::{Follow, Position, Records};
 
 use super::place::log_at;
 use super::printer::Printer;
-use super::{cannot_open, tell_left_out};
+use super::tell::{cannot_open, tell_left_out};
 use crate::args::Tail;
-use crate::job::CannotBegin;
 use crate::stop::Stop;
 use crate::sys;
+use crate::words::CannotBegin;
 
 pub fn tail(args: &Tail) -> Result<ExitCode, CannotBegin> {
     let stop = if args.follow { listen()? } else { Stop::default() };

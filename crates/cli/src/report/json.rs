@@ -7,8 +7,9 @@ use manyfiles::Error;
 use manyfiles::tree::{Refusal, Times};
 use serde_json::{Map, Value, json};
 
-use super::{Outcome, UNREADABLE};
-use crate::job::{Source, Words};
+use super::outcome::{Outcome, UNREADABLE};
+use crate::read::Source;
+use crate::words::Words;
 
 pub fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     let report = &outcome.report;

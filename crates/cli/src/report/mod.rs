@@ -2,43 +2,22 @@
 
 pub mod hints;
 mod json;
+mod outcome;
 mod summary;
 mod usage;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use manyfiles::tree::Report;
 use serde_json::Value;
 
 use crate::args::Options;
-use crate::job::{CannotBegin, Read, Words};
+use crate::read::Read;
 use crate::terminal::Screen;
+use crate::words::{CannotBegin, Words};
 
 pub use json::{path as json_path, sources as json_sources};
-
-/// Exit status: some entries failed or were refused.
-pub const INCOMPLETE: u8 = 1;
-/// Exit status: wrong usage, or an input that cannot be read, or not to its end.
-pub const UNREADABLE: u8 = 2;
-
-/// A job that is over.
-pub struct Outcome {
-    pub words: Words,
-    /// The folder that everything is below.
-    pub root: PathBuf,
-    pub read: Read,
-    pub report: Report,
-    pub elapsed: Duration,
-    /// How much of that passed until questions were answered.
-    pub asked: Duration,
-    /// The signal that stopped it before its end.
-    pub signal: Option<i32>,
-    /// Whether every failure has been named, and none only counted.
-    pub each_is_named: bool,
-}
+pub use outcome::{INCOMPLETE, Outcome, UNREADABLE};
 
 impl Outcome {
     /// Prints the summary, or the JSON object, or both, and gives the exit status.
@@ -49,15 +28,6 @@ impl Outcome {
         }
         let code = self.exit_code();
         if options.json { print_json(&json::outcome(self, code), code) } else { code.into() }
-    }
-
-    fn exit_code(&self) -> u8 {
-        match self.signal {
-            Some(signal) => 128 + signal as u8,
-            None if self.read.is_cut_short() => UNREADABLE,
-            None if !self.report.is_complete() || !self.read.wrong_patterns().is_empty() => INCOMPLETE,
-            None => 0,
-        }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Outcome, hints};
+use super::hints;
+use super::outcome::Outcome;
 use crate::args::Options;
 use crate::human::{bytes, count, counted, duration, entries, per_second};
 use crate::sys::{SIGHUP, SIGPIPE, SIGTERM};

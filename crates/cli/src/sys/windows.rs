@@ -12,8 +12,8 @@ use manyfiles::tree::Node;
 use winapi_util::{Handle, file};
 
 use super::{FileId, SIGINT, Traced};
-use crate::job::CannotBegin;
 use crate::stop::Stop;
+use crate::words::CannotBegin;
 
 /// Calls `on_signal` with each Ctrl-C, Ctrl-Break and request to end from now on, on a thread of its own; Windows tells them
 /// apart for nobody else, so all are Ctrl-C. If it says no, the process ends at once.

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::job::CannotBegin;
 use crate::stop::Stop;
 use crate::sys::{SIGHUP, SIGTERM, Traced};
+use crate::words::CannotBegin;
 
 /// Runs the command under `strace`. Its standard streams are this process's.
 pub fn trace(command: &[OsString], stop: &Stop) -> Result<Traced, CannotBegin> {
