@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 pub(crate) struct Cancel(pub Option<Canceller>);
 
 impl Cancel {
-    pub fn check(&self) -> Result<(), ErrorKind> {
+    pub(crate) fn check(&self) -> Result<(), ErrorKind> {
         match &self.0 {
             Some(canceller) if canceller.is_cancelled() => Err(ErrorKind::Cancelled),
             _ => Ok(()),

@@ -36,12 +36,12 @@ impl fmt::Debug for Gate {
 
 impl Gate {
     /// Whether the entry at `path` is wanted. Asked once for each entry: the program's `select` may count its calls.
-    pub fn selects(&self, path: &Path) -> bool {
+    pub(crate) fn selects(&self, path: &Path) -> bool {
         self.select.as_ref().is_none_or(|select| select(as_matched(path)))
     }
 
     /// The entry as it is to be written, or `None` if stripping leaves no name of it.
-    pub fn reduce<'a>(&self, mut entry: Entry<'a>) -> Option<Entry<'a>> {
+    pub(crate) fn reduce<'a>(&self, mut entry: Entry<'a>) -> Option<Entry<'a>> {
         if self.strip > 0 {
             entry.path = strip(entry.path, self.strip);
             if names_nothing(entry.path) {

@@ -14,13 +14,13 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub fn of(file: &File) -> io::Result<Stamp> {
+    pub(crate) fn of(file: &File) -> io::Result<Stamp> {
         let metadata = file.metadata()?;
         Ok(Stamp { len: metadata.len(), modified: metadata.modified()? })
     }
 
     /// An error if another process has changed the file.
-    pub fn check(&self, file: &File) -> Result<(), ErrorKind> {
+    pub(crate) fn check(&self, file: &File) -> Result<(), ErrorKind> {
         let now = Stamp::of(file).map_err(ErrorKind::Read)?;
         if now != *self {
             return Err(ErrorKind::Changed(io::Error::other("its length or time is not what it was")));

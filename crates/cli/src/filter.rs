@@ -8,7 +8,7 @@ use globset::{Candidate, GlobSet, GlobSetBuilder};
 use crate::args::Pattern;
 
 /// The patterns, ready to match entries.
-pub struct Filter {
+pub(crate) struct Filter {
     /// `None`: everything is included.
     include: Option<Include>,
     exclude: Option<Patterns>,
@@ -16,7 +16,7 @@ pub struct Filter {
 
 /// Where an entry is, as patterns see it.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub(crate) struct Place<'a> {
     /// The name of the folder that it is copied with: patterns of names match that, too.
     with: Option<&'a Path>,
     /// Its path in the archive, or below the source.
@@ -41,7 +41,7 @@ struct Patterns {
 
 impl Filter {
     /// Fails only if all patterns together are too large to compile.
-    pub fn new(include: &[Pattern], exclude: &[Pattern]) -> Result<Filter, String> {
+    pub(crate) fn new(include: &[Pattern], exclude: &[Pattern]) -> Result<Filter, String> {
         let include = Patterns::compile(include, "--include")?.map(|patterns| Include {
             patterns,
             texts: include.iter().map(|pattern| pattern.text().into()).collect(),
@@ -52,24 +52,24 @@ impl Filter {
     }
 
     /// Whether every path is written, so that nobody needs to ask.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.include.is_none() && self.exclude.is_none()
     }
 
     /// Whether the entry is written.
-    pub fn selects<'a>(&self, entry: impl Into<Place<'a>>) -> bool {
+    pub(crate) fn selects<'a>(&self, entry: impl Into<Place<'a>>) -> bool {
         let entry = entry.into();
         // In this order: a pattern that matches what is left out is no typing error.
         self.include.as_ref().is_none_or(|include| include.matches(entry)) && !self.excludes(entry)
     }
 
     /// Whether the entry, and all that is below it if it is a folder, is left out.
-    pub fn excludes<'a>(&self, entry: impl Into<Place<'a>>) -> bool {
+    pub(crate) fn excludes<'a>(&self, entry: impl Into<Place<'a>>) -> bool {
         self.exclude.as_ref().is_some_and(|exclude| exclude.matches(entry.into()))
     }
 
     /// The patterns of `--include` that nothing matched until now, as they were given.
-    pub fn unmatched(&self) -> Vec<String> {
+    pub(crate) fn unmatched(&self) -> Vec<String> {
         let Some(include) = &self.include else { return Vec::new() };
         let unmatched = include.texts.iter().zip(&include.matched).filter(|(_, matched)| !matched.load(Relaxed));
         unmatched.map(|(text, _)| text.clone()).collect()
@@ -78,7 +78,7 @@ impl Filter {
 
 impl<'a> Place<'a> {
     /// `path` below the folder `with`, which is copied under that name; or below one that only its content is copied of.
-    pub fn below(with: Option<&'a Path>, path: &'a Path) -> Place<'a> {
+    pub(crate) fn below(with: Option<&'a Path>, path: &'a Path) -> Place<'a> {
         Place { with, path }
     }
 

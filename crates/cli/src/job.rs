@@ -6,7 +6,7 @@ use crate::terminal::{AboutEntry, InputRead};
 use crate::words::Words;
 
 /// A job whose arguments have been checked, so that it can begin.
-pub trait Job {
+pub(crate) trait Job {
     /// What it is called.
     fn words(&self) -> Words;
 

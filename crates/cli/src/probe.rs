@@ -12,7 +12,7 @@ use crate::report::{self, INCOMPLETE, UNREADABLE};
 use crate::stop::Stop;
 use crate::terminal::Screen;
 
-pub fn run(args: &Probe) -> ExitCode {
+pub(crate) fn run(args: &Probe) -> ExitCode {
     let screen = Screen::default();
     let tell = |lines: &[String], code| measuring::tell("probe", &screen, args.json, lines, code);
     let mut outputs = Outputs::default();

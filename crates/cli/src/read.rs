@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// What a job found while it read.
 #[derive(Clone, Debug, Default)]
-pub struct Read {
+pub(crate) struct Read {
     pub sources: Vec<Source>,
     /// The patterns of `--include` that nothing matched.
     pub unmatched: Vec<String>,
@@ -18,19 +18,19 @@ pub struct Read {
 
 impl Read {
     /// Whether a source could not be read, or not to its end.
-    pub fn is_cut_short(&self) -> bool {
+    pub(crate) fn is_cut_short(&self) -> bool {
         self.sources.iter().any(|source| source.error.is_some())
     }
 
     /// The patterns that something is wrong with: what was not read to its end might have had what they match.
-    pub fn wrong_patterns(&self) -> &[String] {
+    pub(crate) fn wrong_patterns(&self) -> &[String] {
         if self.is_cut_short() { &[] } else { &self.unmatched }
     }
 }
 
 /// An archive, a file or a folder that was to be read.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub(crate) struct Source {
     /// As it was given.
     pub path: PathBuf,
     /// Why it could not be read, or not to its end.
@@ -41,7 +41,7 @@ pub struct Source {
 
 impl Source {
     /// One that was read to its end.
-    pub fn whole(path: &Path) -> Source {
+    pub(crate) fn whole(path: &Path) -> Source {
         Source { path: path.to_path_buf(), error: None, warning: None }
     }
 }

@@ -18,10 +18,10 @@ use crate::terminal::{AboutEntry, InputRead};
 use crate::words::{CannotBegin, Words};
 use crate::work::Work;
 
-pub const WORDS: Words = Words { command: "unpack", done: "unpacked", sources: "archives" };
+pub(crate) const WORDS: Words = Words { command: "unpack", done: "unpacked", sources: "archives" };
 
 /// Archives that are there and can be opened, and how they are to be unpacked.
-pub struct Unpack {
+pub(crate) struct Unpack {
     archives: Vec<Archive>,
     filter: Arc<Filter>,
     progress: InputProgress,
@@ -36,7 +36,7 @@ struct Archive {
 
 impl Unpack {
     /// Checks all arguments, and touches nothing.
-    pub fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
+    pub(crate) fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
         let (mut archives, mut wrong) = (Vec::new(), Vec::new());
         for (number, path) in args.archives.iter().enumerate() {

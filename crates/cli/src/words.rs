@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a job is called in sentences and in the report.
 #[derive(Clone, Copy, Debug)]
-pub struct Words {
+pub(crate) struct Words {
     /// The subcommand.
     pub command: &'static str,
     /// "*unpacked* 83,731 entries".
@@ -15,10 +15,10 @@ pub struct Words {
 
 /// Why a job cannot begin, a line each.
 #[derive(Clone, Debug)]
-pub struct CannotBegin(pub Vec<String>);
+pub(crate) struct CannotBegin(pub Vec<String>);
 
 impl CannotBegin {
-    pub fn because(message: impl fmt::Display) -> CannotBegin {
+    pub(crate) fn because(message: impl fmt::Display) -> CannotBegin {
         CannotBegin(vec![message.to_string()])
     }
 }

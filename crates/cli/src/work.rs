@@ -6,7 +6,7 @@ use crate::read::Read;
 use crate::session::Session;
 
 /// A job that can be done.
-pub trait Work: Job {
+pub(crate) trait Work: Job {
     /// Reads all inputs and hands their entries to the session's tree.
     fn write(&self, session: &Session) -> Read;
 

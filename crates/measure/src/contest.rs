@@ -1,5 +1,6 @@
 //! Several entrants do the same work in interleaved rounds, so that a busy machine hurts all alike.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -63,6 +64,17 @@ pub struct Entrant<'a> {
     pub run: Run<'a>,
 }
 
+impl fmt::Debug for Entrant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Entrant { name, target, rounds_at_most, check: _, run: _ } = self;
+        f.debug_struct("Entrant")
+            .field("name", name)
+            .field("target", target)
+            .field("rounds_at_most", rounds_at_most)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Entrant<'a> {
     /// One that takes part in every round.
     pub fn new(name: impl Into<String>, target: Target, check: &'a Check<'a>, run: Run<'a>) -> Entrant<'a> {
@@ -122,6 +134,18 @@ pub struct Contest<'a> {
     pub place: &'a dyn Site,
     /// Who.
     pub entrants: Vec<Entrant<'a>>,
+}
+
+impl fmt::Debug for Contest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Contest { group, what, place, entrants } = self;
+        f.debug_struct("Contest")
+            .field("group", group)
+            .field("what", what)
+            .field("place", &place.name())
+            .field("entrants", entrants)
+            .finish()
+    }
 }
 
 /// What came of a contest.

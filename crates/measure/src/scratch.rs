@@ -13,6 +13,7 @@ use tempfile::TempDir;
 const THREADS: usize = 64;
 
 /// A folder of one's own. Dropping it removes it too, but tells nobody if that fails.
+#[derive(Debug)]
 pub struct Scratch(TempDir);
 
 impl Scratch {

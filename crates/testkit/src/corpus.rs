@@ -20,6 +20,13 @@ pub struct Corpus {
     seed: u64,
 }
 
+impl fmt::Debug for Corpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Corpus { files, name, seed } = self;
+        f.debug_struct("Corpus").field("name", name).field("seed", seed).field("files", &files.len()).finish()
+    }
+}
+
 impl Corpus {
     /// 2,300 files of about 1.5 KB in one folder: a font's source, a page cache, a mail folder.
     pub fn w1(seed: u64) -> Corpus {

@@ -46,7 +46,7 @@ pub(crate) struct Run {
 }
 
 impl OpenFile {
-    pub fn new(path: Option<&[u8]>, owner: u32) -> OpenFile {
+    pub(crate) fn new(path: Option<&[u8]>, owner: u32) -> OpenFile {
         OpenFile {
             regular: path.is_some_and(is_on_a_disk),
             path: path.map(Box::from),
@@ -67,11 +67,11 @@ impl OpenFile {
     }
 
     /// A pipe, a socket or the like.
-    pub fn channel(owner: u32) -> OpenFile {
+    pub(crate) fn channel(owner: u32) -> OpenFile {
         OpenFile { is_channel: true, ..OpenFile::new(None, owner) }
     }
 
-    pub fn path(&self) -> Option<&[u8]> {
+    pub(crate) fn path(&self) -> Option<&[u8]> {
         self.path.as_deref()
     }
 }

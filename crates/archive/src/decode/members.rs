@@ -49,7 +49,7 @@ enum Next {
 }
 
 impl Members {
-    pub fn new(compression: Compression, input: Input) -> io::Result<Members> {
+    pub(super) fn new(compression: Compression, input: Input) -> io::Result<Members> {
         Ok(Members { compression, current: start(compression, input)? })
     }
 

@@ -14,16 +14,16 @@ pub(crate) struct ZstdFrame {
 }
 
 impl ZstdFrame {
-    pub fn new(input: Input) -> io::Result<ZstdFrame> {
+    pub(super) fn new(input: Input) -> io::Result<ZstdFrame> {
         Ok(ZstdFrame::after(Decoder::new()?, input))
     }
 
     /// The next frame, with the decoder of one that has ended: its memory is used again.
-    pub fn after(decoder: Decoder<'static>, input: Input) -> ZstdFrame {
+    pub(super) fn after(decoder: Decoder<'static>, input: Input) -> ZstdFrame {
         ZstdFrame { input, decoder, ended: false }
     }
 
-    pub fn into_parts(self) -> (Input, Decoder<'static>) {
+    pub(super) fn into_parts(self) -> (Input, Decoder<'static>) {
         (self.input, self.decoder)
     }
 }

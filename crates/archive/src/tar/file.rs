@@ -36,7 +36,7 @@ pub(crate) struct FileSource {
 }
 
 impl FileSource {
-    pub fn new(file: File, path: &Path, progress: InputProgress) -> io::Result<FileSource> {
+    pub(crate) fn new(file: File, path: &Path, progress: InputProgress) -> io::Result<FileSource> {
         let stamp = Stamp::of(&file)?;
         let mapped = file.try_clone().ok().and_then(|file| MappedFile::new(file, path).ok());
         Ok(FileSource {

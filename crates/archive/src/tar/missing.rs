@@ -28,14 +28,14 @@ pub(super) struct Missing {
 
 impl Missing {
     /// The entry at `path` is not handed over.
-    pub fn add(&mut self, path: &Path, why: Why) {
+    pub(super) fn add(&mut self, path: &Path, why: Why) {
         if self.entries.len() < MOST {
             self.entries.insert(self.key(path), why);
         }
     }
 
     /// An entry at `path` is handed over, which may have had one before that was not.
-    pub fn remove(&mut self, path: &Path) {
+    pub(super) fn remove(&mut self, path: &Path) {
         if !self.entries.is_empty() {
             self.entries.remove(&self.key(path));
         }
@@ -43,7 +43,7 @@ impl Missing {
 
     /// Refuses a hard link whose target cannot be there. `target` is what the archive says, `entry` as it would be
     /// written after stripping `strip` components.
-    pub fn check_link(&self, target: &Path, strip: usize, entry: &mut Entry<'_>) {
+    pub(super) fn check_link(&self, target: &Path, strip: usize, entry: &mut Entry<'_>) {
         let Kind::HardLink(existing) = entry.kind else { return };
         let shown = target.display();
         let cause = if target.as_os_str().is_empty() {

@@ -43,7 +43,7 @@ pub(crate) type Malformed = &'static str;
 
 impl Pax {
     /// Adds what `records` say, the later over the earlier.
-    pub fn merge(&mut self, mut records: &[u8]) -> Result<(), Malformed> {
+    pub(super) fn merge(&mut self, mut records: &[u8]) -> Result<(), Malformed> {
         while !records.is_empty() {
             // Some writers pad with zeros.
             if records.iter().all(|&byte| byte == 0) {
@@ -102,7 +102,7 @@ impl Pax {
     }
 
     /// Says of `self` what a global header says, where the entry's own says nothing.
-    pub fn or(&mut self, global: &Pax) {
+    pub(super) fn or(&mut self, global: &Pax) {
         let Pax { path, link_path, size, modified, user, group, .. } = global;
         fn inherit<T: Clone>(own: &mut Option<T>, global: &Option<T>) {
             if own.is_none() {

@@ -39,7 +39,7 @@ pub(crate) struct ContentMap {
 
 impl ContentMap {
     /// Takes the next block of the list; gives the pieces back after the last one.
-    pub fn add(&mut self, block: &Block) -> Result<Option<Vec<Piece>>, &'static str> {
+    pub(super) fn add(&mut self, block: &Block) -> Result<Option<Vec<Piece>>, &'static str> {
         for &byte in block {
             if byte != b'\n' {
                 if self.line.len() == 20 {

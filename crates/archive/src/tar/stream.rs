@@ -24,12 +24,12 @@ pub(crate) struct StreamSource {
 }
 
 impl StreamSource {
-    pub fn new(blocks: Blocks, limits: Option<Limits>, cancel: Cancel) -> StreamSource {
+    pub(crate) fn new(blocks: Blocks, limits: Option<Limits>, cancel: Cancel) -> StreamSource {
         StreamSource { blocks, block: Vec::new(), at: 0, position: 0, received: 0, limits, cancel }
     }
 
     /// Whether bytes behind the compressed data were ignored. Known at the end.
-    pub fn trailing_garbage(&self) -> bool {
+    pub(crate) fn trailing_garbage(&self) -> bool {
         self.blocks.trailing_garbage()
     }
 

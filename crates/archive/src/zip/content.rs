@@ -45,12 +45,12 @@ fn undecoded(error: io::Error) -> io::Error {
 }
 
 impl<'a> Decoder<'a> {
-    pub fn new(file: &'a File, len: u64) -> Decoder<'a> {
+    pub(super) fn new(file: &'a File, len: u64) -> Decoder<'a> {
         Decoder { file, len, packed: Vec::new(), inflate: Decompress::new(false) }
     }
 
     /// The content of an entry that is [`SMALL`], checked.
-    pub fn whole(&mut self, record: &Record<'_>) -> io::Result<Vec<u8>> {
+    pub(super) fn whole(&mut self, record: &Record<'_>) -> io::Result<Vec<u8>> {
         let guess = LOCAL + record.raw_name.len() + USUAL_EXTRA + record.packed as usize;
         self.read_packed(record.start, guess)?;
         let header = local_header_len(&self.packed)?;
@@ -94,7 +94,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The content of any entry, piece by piece into `write`. Checked at the end only.
-    pub fn pieces<E: From<io::Error>>(
+    pub(super) fn pieces<E: From<io::Error>>(
         &self,
         record: &Record<'_>,
         mut write: impl FnMut(&[u8]) -> Result<(), E>,

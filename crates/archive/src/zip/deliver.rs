@@ -29,7 +29,7 @@ pub(super) enum Decoded {
 
 impl Decoded {
     /// How much memory it keeps.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Decoded::Bytes(bytes) => bytes.len(),
             Decoded::Nothing | Decoded::Failed(_) => 0,

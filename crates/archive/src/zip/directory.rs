@@ -21,7 +21,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    pub fn read(file: &File, end: &End) -> Result<Directory, ErrorKind> {
+    pub(super) fn read(file: &File, end: &End) -> Result<Directory, ErrorKind> {
         let damaged = |at: usize, cause: &str| ErrorKind::damaged(Position::Archive(end.start + at as u64), cause);
         if end.size > LARGEST {
             return Err(damaged(0, "its directory is larger than 1 GiB"));
@@ -47,11 +47,11 @@ impl Directory {
         Ok(Directory { bytes, starts, shift: end.shift, damage })
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    pub fn record(&self, index: usize) -> Record<'_> {
+    pub(super) fn record(&self, index: usize) -> Record<'_> {
         Record::parse(&self.bytes[self.starts[index] as usize..], self.shift)
     }
 }
@@ -120,11 +120,11 @@ impl<'a> Record<'a> {
         }
     }
 
-    pub fn extra(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
+    pub(super) fn extra(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
         extra_fields(self.extra)
     }
 
-    pub fn is_encrypted(&self) -> bool {
+    pub(super) fn is_encrypted(&self) -> bool {
         self.flags & 1 != 0
     }
 }

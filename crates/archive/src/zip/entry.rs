@@ -33,7 +33,7 @@ const SYMLINK: u32 = 0o120_000;
 
 impl<'a> Record<'a> {
     /// The name, as the bytes that a path on this system has.
-    pub fn name(&self) -> Cow<'a, [u8]> {
+    pub(super) fn name(&self) -> Cow<'a, [u8]> {
         let mut name = self.encoded_name();
         if WINDOWS.contains(&self.host) && !name.contains(&b'/') && name.contains(&b'\\') {
             // Some programs on Windows write their own separator.
@@ -68,7 +68,7 @@ impl<'a> Record<'a> {
     }
 
     /// The entry. A symbolic link's target is in its content: give it, or an empty path.
-    pub fn entry<'b>(&self, name: &'b [u8], target: &'b Path) -> Entry<'b> {
+    pub(super) fn entry<'b>(&self, name: &'b [u8], target: &'b Path) -> Entry<'b> {
         let mode = self.unix_mode();
         let has_content = self.size > 0 || name == b"-";
         let kind = match mode.map_or(0, |mode| mode & TYPE) {

@@ -4,17 +4,17 @@ use std::fmt;
 use std::str::FromStr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count(pub u64);
+pub(crate) struct Count(pub u64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u64);
+pub(crate) struct Size(pub u64);
 
 impl Count {
-    pub const NONE: Count = Count(u64::MAX);
+    pub(crate) const NONE: Count = Count(u64::MAX);
 }
 
 impl Size {
-    pub const NONE: Size = Size(u64::MAX);
+    pub(crate) const NONE: Size = Size(u64::MAX);
 }
 
 impl FromStr for Count {

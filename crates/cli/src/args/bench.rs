@@ -17,7 +17,7 @@ use super::Progress;
 /// and 8 KiB; 1,000, 5,000 and 10,000 small writes to one path; 500 durable files; 400 durable records from 8 threads.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES_AND_EXIT)]
-pub struct Bench {
+pub(crate) struct Bench {
     /// Folder to measure in: what counts is the file system that it is on
     #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,

@@ -21,7 +21,7 @@ use super::Progress;
     after_help = EXAMPLES,
     after_long_help = EXAMPLES_AND_EXIT
 )]
-pub struct Explain {
+pub(crate) struct Explain {
     /// The trace; '-' is standard input
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath, required_unless_present = "command", conflicts_with = "command")]
     pub trace: Option<PathBuf>,

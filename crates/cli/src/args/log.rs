@@ -13,13 +13,13 @@ use super::Progress;
 /// the log is rotated.
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub struct Log {
+pub(crate) struct Log {
     #[command(subcommand)]
     pub command: LogCommand,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum LogCommand {
+pub(crate) enum LogCommand {
     Cat(Cat),
     Tail(Tail),
     Check(Check),
@@ -35,7 +35,7 @@ pub enum LogCommand {
 /// Damage is told on standard error, and everything that can be read is printed.
 #[derive(Args, Debug)]
 #[command(after_help = CAT_EXAMPLES, after_long_help = CAT_EXAMPLES_AND_EXIT)]
-pub struct Cat {
+pub(crate) struct Cat {
     /// The log, or one of its files
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
@@ -63,7 +63,7 @@ pub struct Cat {
 /// from the log. Programs that append are not slowed down.
 #[derive(Args, Debug)]
 #[command(after_help = TAIL_EXAMPLES, after_long_help = TAIL_EXAMPLES_AND_EXIT)]
-pub struct Tail {
+pub(crate) struct Tail {
     /// The log, or one of its files
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
@@ -93,7 +93,7 @@ pub struct Tail {
 /// crash left of records that no sync had covered yet. It is shown, and is nothing wrong.
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_EXAMPLES, after_long_help = CHECK_EXAMPLES_AND_EXIT)]
-pub struct Check {
+pub(crate) struct Check {
     /// The log, or one of its files
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
@@ -128,7 +128,7 @@ pub struct Check {
 /// as a file that is missing between others, is told.
 #[derive(Args, Debug)]
 #[command(after_help = REPAIR_EXAMPLES, after_long_help = REPAIR_EXAMPLES_AND_EXIT)]
-pub struct Repair {
+pub(crate) struct Repair {
     /// The log, or one of its files
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
@@ -156,7 +156,7 @@ pub struct Repair {
 
 /// How records are printed.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct Form {
+pub(crate) struct Form {
     /// Print a JSON object for each record, one a line
     ///
     /// Its keys: position, next (give it to --from to read on behind this record), and text, or base64 where the bytes

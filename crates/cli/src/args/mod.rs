@@ -14,23 +14,23 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use manyfiles_archive::Limits;
 
-pub use amount::{Count, Size};
-pub use bench::Bench;
-pub use explain::Explain;
-pub use glob::Pattern;
-pub use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
-pub use options::{Conflict, Options, Progress};
+pub(crate) use amount::{Count, Size};
+pub(crate) use bench::Bench;
+pub(crate) use explain::Explain;
+pub(crate) use glob::Pattern;
+pub(crate) use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
+pub(crate) use options::{Conflict, Options, Progress};
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
 #[derive(Parser, Debug)]
 #[command(name = "manyfiles", version, subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(crate) enum Command {
     #[command(visible_aliases = ["x", "extract"])]
     Unpack(Unpack),
     #[command(visible_alias = "cp")]
@@ -50,7 +50,7 @@ pub enum Command {
 /// that did not arrive is named on standard error.
 #[derive(Args, Debug)]
 #[command(after_help = UNPACK_EXAMPLES, after_long_help = UNPACK_EXAMPLES_AND_EXIT)]
-pub struct Unpack {
+pub(crate) struct Unpack {
     /// Archives to unpack, one after the other; '-' is a tar, compressed or not, on standard input
     #[arg(value_name = "ARCHIVE", required = true, value_hint = ValueHint::FilePath)]
     pub archives: Vec<PathBuf>,
@@ -93,7 +93,7 @@ pub struct Unpack {
     after_help = COPY_EXAMPLES,
     after_long_help = COPY_EXAMPLES_AND_EXIT
 )]
-pub struct Copy {
+pub(crate) struct Copy {
     /// Files and folders to copy, and last where to: a folder, or the name of the copy. All are checked before the first is copied
     // One list: of two, the first ends at an option between them.
     #[arg(value_name = "SRC|DST", required = true, value_hint = ValueHint::AnyPath)]
@@ -122,7 +122,7 @@ pub struct Copy {
 /// never more than 100 MB.
 #[derive(Args, Debug)]
 #[command(after_help = PROBE_EXAMPLES)]
-pub struct Probe {
+pub(crate) struct Probe {
     /// Folder to measure in: what counts is the file system that it is on
     #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
@@ -160,7 +160,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Print a script that completes this command's options in a shell.
 #[derive(Args, Debug)]
 #[command(after_help = COMPLETIONS_EXAMPLES)]
-pub struct Completions {
+pub(crate) struct Completions {
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }
@@ -168,7 +168,7 @@ pub struct Completions {
 /// Print the manual page (roff), with all subcommands.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  manyfiles man | man -l -")]
-pub struct Man {}
+pub(crate) struct Man {}
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,7 +5,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use super::Pattern;
 
 #[derive(Args, Clone, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// Threads that write while the file system is fast (0: one per core, at least two)
     ///
     /// Where its calls wait (a network file system), more threads join by themselves, except with 1.
@@ -97,7 +97,7 @@ pub struct Options {
 
 /// What to do with a file whose name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Conflict {
+pub(crate) enum Conflict {
     /// Leave what is there; the entry counts as failed
     Error,
     /// Leave what is there
@@ -115,7 +115,7 @@ pub enum Conflict {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// If standard error is a terminal, and the work takes more than half a second
     Auto,
     /// Also where standard error is no terminal: a line every second

@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::sys;
 
 /// Turns entries into calls of the tree.
-pub struct HandOver<'a> {
+pub(super) struct HandOver<'a> {
     session: &'a Session,
     options: &'a Options,
     links: HardLinks,
@@ -28,7 +28,7 @@ pub struct HandOver<'a> {
 }
 
 impl<'a> HandOver<'a> {
-    pub fn new(session: &'a Session, options: &'a Options) -> HandOver<'a> {
+    pub(super) fn new(session: &'a Session, options: &'a Options) -> HandOver<'a> {
         HandOver {
             session,
             options,
@@ -41,7 +41,7 @@ impl<'a> HandOver<'a> {
     }
 
     /// Hands one entry over. What the tree says to it is in the tree's report.
-    pub fn entry(&mut self, found: &Found) {
+    pub(super) fn entry(&mut self, found: &Found) {
         if sys::is_socket(&found.metadata) {
             return self.sockets.push(found.source.clone());
         }
@@ -143,6 +143,6 @@ impl<'a> HandOver<'a> {
 }
 
 /// The refusal of something that is neither file, folder nor link.
-pub fn unwanted(found: &Found) -> Error {
+pub(super) fn unwanted(found: &Found) -> Error {
     Error::refused(Operation::CreateNode, &found.source, Refusal::UnwantedKind)
 }

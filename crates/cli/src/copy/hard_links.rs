@@ -15,7 +15,7 @@ use crate::sys::{self, FileId};
 /// A name of each file that has further ones. Forgets a file when all its names have been seen, so that memory grows only with
 /// files that have names outside of what is copied.
 #[derive(Default)]
-pub struct HardLinks {
+pub(super) struct HardLinks {
     names: HashMap<FileId, (PathBuf, u64)>,
 }
 
@@ -23,7 +23,7 @@ impl HardLinks {
     /// A path below the root under which the same file was found before, the last of several: if one fails, those after it are
     /// links to the one that took its place. `stands` says whether the path of `found` will be that file when all is written: where
     /// something else keeps the name, it will not.
-    pub fn earlier_name(&mut self, found: &Found, stands: impl FnOnce(&Found) -> bool) -> Option<PathBuf> {
+    pub(super) fn earlier_name(&mut self, found: &Found, stands: impl FnOnce(&Found) -> bool) -> Option<PathBuf> {
         if found.metadata.is_dir() {
             return None;
         }
@@ -56,7 +56,7 @@ impl HardLinks {
 }
 
 /// Whether an entry that is written has its name in the end, or a link to it finds it, by what is there before.
-pub fn stands(found: &Found, root: &Path, on_conflict: Option<Conflict>) -> bool {
+pub(super) fn stands(found: &Found, root: &Path, on_conflict: Option<Conflict>) -> bool {
     let Ok(there) = fs::symlink_metadata(root.join(&found.path)) else { return true };
     if there.is_dir() {
         return on_conflict == Some(Conflict::Rename); // a folder gives way to nothing

@@ -36,10 +36,10 @@ use select::{Budget, Selection, Visit};
 use target::Target;
 use walk::Found;
 
-pub const WORDS: Words = Words { command: "copy", done: "copied", sources: "sources" };
+pub(crate) const WORDS: Words = Words { command: "copy", done: "copied", sources: "sources" };
 
 /// Sources whose place is known and free of contradictions.
-pub struct Copy {
+pub(crate) struct Copy {
     target: Target,
     filter: Filter,
     /// Entries found so far.
@@ -49,7 +49,7 @@ pub struct Copy {
 
 impl Copy {
     /// Checks all arguments, and touches nothing.
-    pub fn check(args: args::Copy) -> Result<Copy, CannotBegin> {
+    pub(crate) fn check(args: args::Copy) -> Result<Copy, CannotBegin> {
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
         let (destination, sources) = match args.paths.split_last() {
             Some((destination, sources)) if !sources.is_empty() => (destination, sources),

@@ -15,10 +15,10 @@ use crate::filter::{Filter, Place};
 use crate::human::{bytes, entries};
 
 /// What an entry or an error of the walk is shown to.
-pub type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<()> + 'a;
+pub(super) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<()> + 'a;
 
 /// Shows what is selected, with the folders that it needs.
-pub struct Selection<'a> {
+pub(super) struct Selection<'a> {
     pub args: &'a args::Copy,
     pub target: &'a Target,
     pub filter: &'a Filter,
@@ -32,7 +32,7 @@ pub struct Selection<'a> {
 
 impl Selection<'_> {
     /// Takes what the walk found, and says whether it is to look into it.
-    pub fn found(&mut self, placed: &Placed, found: &Found) -> ControlFlow<(), bool> {
+    pub(super) fn found(&mut self, placed: &Placed, found: &Found) -> ControlFlow<(), bool> {
         let place = place(placed, found);
         if !self.filter.selects(place) {
             return ControlFlow::Continue(!self.filter.excludes(place));
@@ -104,7 +104,7 @@ fn place<'a>(placed: &'a Placed, found: &'a Found) -> Place<'a> {
 }
 
 /// How much may still be copied.
-pub struct Budget {
+pub(super) struct Budget {
     pub entries: u64,
     pub bytes: u64,
 }

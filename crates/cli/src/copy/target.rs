@@ -8,7 +8,7 @@ use crate::sys::{self, FileId};
 use crate::words::CannotBegin;
 
 /// The destination and the place of each source in it.
-pub struct Target {
+pub(super) struct Target {
     /// The folder that everything is written below.
     pub root: PathBuf,
     /// Which folder that is, if it is there already.
@@ -17,7 +17,7 @@ pub struct Target {
 }
 
 /// A source and its place.
-pub struct Placed {
+pub(super) struct Placed {
     /// As it was given.
     pub source: PathBuf,
     /// Below the root; `.`: the source becomes the root, or its content goes right into it.
@@ -36,7 +36,7 @@ enum There {
 impl Target {
     /// Places all sources. Every contradiction is named, not only the first. Only the destination itself may be missing, unless
     /// folders above it are to be made.
-    pub fn of(sources: &[PathBuf], destination: &Path, make_parents: bool) -> Result<Target, CannotBegin> {
+    pub(super) fn of(sources: &[PathBuf], destination: &Path, make_parents: bool) -> Result<Target, CannotBegin> {
         let there = look(destination)?;
         if sources.len() > 1 && !matches!(there, There::Folder) {
             let to = destination.display();
@@ -104,7 +104,7 @@ fn same_places(placed: &[Placed], destination: &Path) -> Vec<String> {
 
 impl Target {
     /// Whether entries of different sources may come to have one path.
-    pub fn may_meet(&self) -> bool {
+    pub(super) fn may_meet(&self) -> bool {
         let mut paths: Vec<_> = self.sources.iter().map(|placed| &placed.path).collect();
         paths.sort();
         paths.windows(2).any(|pair| pair[0] == pair[1] || pair[0] == Path::new("."))
@@ -149,7 +149,7 @@ fn place(source: &Path, destination: &Path, there: &There) -> Result<(PathBuf, P
 }
 
 /// `below` below `path`, `.` being `path` itself.
-pub fn join(path: &Path, below: &Path) -> PathBuf {
+pub(super) fn join(path: &Path, below: &Path) -> PathBuf {
     match (path == Path::new("."), below == Path::new(".")) {
         (_, true) => path.to_path_buf(),
         (true, false) => below.to_path_buf(),

@@ -17,7 +17,7 @@ use crate::sys::{self, FileId};
 
 /// Something that is to be copied.
 #[derive(Clone)]
-pub struct Found {
+pub(super) struct Found {
     /// Where it is, as messages say it: below the source as it was given.
     pub source: PathBuf,
     /// The same from the root of the file system, as it is opened.
@@ -64,11 +64,11 @@ fn set_below(path: &mut PathBuf, folder: &Path, name: &OsStr) {
 }
 
 /// Is shown what was found, or why it was not.
-pub type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), bool> + 'a;
+pub(super) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), bool> + 'a;
 
 /// Shows everything in `placed`, folders before what is in them. The visitor says whether to go on, and whether to look
 /// into the folder it was shown. `root` is the destination, which is not copied into itself.
-pub fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> ControlFlow<()> {
+pub(super) fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> ControlFlow<()> {
     let metadata = match fs::symlink_metadata(&placed.source) {
         Ok(metadata) => metadata,
         Err(error) => {

@@ -8,5 +8,5 @@
 mod plan;
 mod tell;
 
-pub use plan::{Entry, Is, Kind, Plan};
-pub use tell::dry_run;
+pub(crate) use plan::{Entry, Is, Kind, Plan};
+pub(crate) use tell::dry_run;

@@ -15,7 +15,7 @@ use crate::terminal::Question;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     File,
     Folder,
     Symlink,
@@ -26,7 +26,7 @@ pub enum Kind {
 
 /// An entry, with what decides where its name is taken.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     pub path: &'a Path,
     pub is: Is<'a>,
     pub bytes: u64,
@@ -35,7 +35,7 @@ pub struct Entry<'a> {
 
 /// What an entry is, and what of.
 #[derive(Clone, Copy, Debug)]
-pub enum Is<'a> {
+pub(crate) enum Is<'a> {
     File,
     Folder,
     /// With what it says.
@@ -50,7 +50,7 @@ pub enum Is<'a> {
 }
 
 impl Is<'_> {
-    pub fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         match self {
             Is::File => Kind::File,
             Is::Folder => Kind::Folder,
@@ -63,7 +63,7 @@ impl Is<'_> {
 
 /// What would be done with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     Create,
     /// A folder that is there already.
     Keep,
@@ -81,7 +81,7 @@ pub enum Action {
 }
 
 impl Action {
-    pub const ALL: [Action; 11] = [
+    pub(crate) const ALL: [Action; 11] = [
         Action::Create,
         Action::Keep,
         Action::Skip,
@@ -96,18 +96,18 @@ impl Action {
     ];
 
     /// Whether the entry would count as failed.
-    pub fn is_failure(self) -> bool {
+    pub(crate) fn is_failure(self) -> bool {
         matches!(self, Action::Conflict | Action::Refuse | Action::Fail)
     }
 
     /// Whether something would be written.
-    pub fn writes(self) -> bool {
+    pub(crate) fn writes(self) -> bool {
         !self.is_failure() && !matches!(self, Action::Keep | Action::Skip)
     }
 }
 
 /// An entry and what would become of it.
-pub struct Line {
+pub(crate) struct Line {
     pub action: Action,
     pub path: PathBuf,
     /// Unknown for what could not be read.
@@ -117,7 +117,7 @@ pub struct Line {
 }
 
 /// Entries as a tree would take them, and where to tell what would become of them.
-pub struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     root: PathBuf,
     on_conflict: Option<Conflict>,
     would_ask: bool,
@@ -133,7 +133,7 @@ pub struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// A plan for the entries of `job`, which tells each line when it is known.
-    pub fn new(job: &dyn Job, options: &Options, tell: &'a mut dyn FnMut(Line)) -> Plan<'a> {
+    pub(crate) fn new(job: &dyn Job, options: &Options, tell: &'a mut dyn FnMut(Line)) -> Plan<'a> {
         Plan {
             root: job.root().to_path_buf(),
             on_conflict: options.on_conflict,
@@ -147,7 +147,7 @@ impl<'a> Plan<'a> {
     }
 
     /// An entry that would be handed over.
-    pub fn entry(&mut self, entry: Entry<'_>) {
+    pub(crate) fn entry(&mut self, entry: Entry<'_>) {
         let Entry { path, is, bytes, .. } = entry;
         let (action, why) = match check(path) {
             Ok(path) => {
@@ -180,12 +180,12 @@ impl<'a> Plan<'a> {
     }
 
     /// An entry that would be left out.
-    pub fn skip(&mut self, path: &Path, kind: Kind, why: &str) {
+    pub(crate) fn skip(&mut self, path: &Path, kind: Kind, why: &str) {
         self.line(Action::Skip, path, kind, 0, Some(why.into()));
     }
 
     /// An entry that would fail.
-    pub fn fail(&mut self, path: &Path, kind: Kind, why: &Error) {
+    pub(crate) fn fail(&mut self, path: &Path, kind: Kind, why: &Error) {
         self.line(Action::Fail, path, kind, 0, Some(why.to_string()));
     }
 
@@ -196,7 +196,7 @@ impl<'a> Plan<'a> {
     }
 
     /// An entry that would be refused, or cannot be read.
-    pub fn failure(&mut self, error: &Error) {
+    pub(crate) fn failure(&mut self, error: &Error) {
         let path = error.path().unwrap_or(Path::new("")).to_path_buf();
         let (action, why) = match error.refusal() {
             Some(refusal) => (Action::Refuse, reason(refusal)),

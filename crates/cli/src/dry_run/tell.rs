@@ -16,7 +16,7 @@ use crate::terminal::Screen;
 use crate::work::Work;
 
 /// Plans the job and tells the plan.
-pub fn dry_run(job: &dyn Work, options: &Options) -> ExitCode {
+pub(crate) fn dry_run(job: &dyn Work, options: &Options) -> ExitCode {
     let mut tally = Tally::default();
     let mut listing = Listing { out: BufWriter::new(io::stdout()), closed: false };
     let mut json = options.json.then(Vec::new);

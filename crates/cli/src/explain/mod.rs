@@ -27,7 +27,7 @@ use source::Source;
 const WORDS: Words = Words { command: "explain", done: "explained", sources: "trace" };
 
 /// Does all of it.
-pub fn explain(args: args::Explain) -> ExitCode {
+pub(crate) fn explain(args: args::Explain) -> ExitCode {
     match begin(&args) {
         Ok(code) => code,
         Err(why) => tell_cannot_begin(WORDS, &why, args.json),

@@ -10,7 +10,7 @@ use super::tell::{cannot_open, tell_left_out};
 use crate::args::Cat;
 use crate::words::CannotBegin;
 
-pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
+pub(super) fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
     let log = log_at(&args.log);
     let opened = match args.from {
         Some(from) => Records::open_at(&log, Position(from)),

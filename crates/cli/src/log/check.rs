@@ -11,7 +11,7 @@ use crate::words::Words;
 
 const WORDS: Words = Words { command: "log check", done: "checked", sources: "log" };
 
-pub fn run(args: &Check) -> ExitCode {
+pub(super) fn run(args: &Check) -> ExitCode {
     let report = match findings::find(&args.log, args.progress) {
         Ok(report) => report,
         Err(why) => return tell_cannot_begin(WORDS, &why, args.json),

@@ -19,7 +19,7 @@ use crate::words::Words;
 
 const WORDS: Words = Words { command: "log", done: "read", sources: "log" };
 
-pub fn run(args: &Log) -> ExitCode {
+pub(crate) fn run(args: &Log) -> ExitCode {
     let done = match &args.command {
         LogCommand::Cat(args) => cat::cat(args),
         LogCommand::Tail(args) => tail::tail(args),

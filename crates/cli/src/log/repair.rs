@@ -25,7 +25,7 @@ struct Mended {
     misfit: Option<Misfit>,
 }
 
-pub fn run(args: &Repair) -> ExitCode {
+pub(super) fn run(args: &Repair) -> ExitCode {
     match repair(args) {
         Ok((mended, report)) => tell(args, &mended, &report),
         Err(why) => tell_cannot_begin(WORDS, &why, args.json),

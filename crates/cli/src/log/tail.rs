@@ -15,7 +15,7 @@ use crate::stop::Stop;
 use crate::sys;
 use crate::words::CannotBegin;
 
-pub fn tail(args: &Tail) -> Result<ExitCode, CannotBegin> {
+pub(super) fn tail(args: &Tail) -> Result<ExitCode, CannotBegin> {
     let stop = if args.follow { listen()? } else { Stop::default() };
     let log = log_at(&args.log);
     let opened = match args.from {

@@ -10,7 +10,7 @@ use crate::human::counted;
 use crate::words::CannotBegin;
 
 /// Why a log cannot be opened, and what to do.
-pub fn cannot_open(log: &Path, error: &Error) -> CannotBegin {
+pub(super) fn cannot_open(log: &Path, error: &Error) -> CannotBegin {
     let mut lines = vec![error.to_string()];
     let is_of_system = error.raw_os_error().is_some();
     if log.is_dir() {
@@ -31,7 +31,7 @@ pub fn cannot_open(log: &Path, error: &Error) -> CannotBegin {
 }
 
 /// Says what is not among the records that were read, though no error told of it.
-pub fn tell_left_out(printer: &Printer, records: &Records) {
+pub(super) fn tell_left_out(printer: &Printer, records: &Records) {
     let (torn, aside) = (records.torn_bytes(), records.set_aside_bytes());
     if torn > 0 {
         let torn = counted(torn, "byte", "bytes");

@@ -8,7 +8,7 @@ use manyfiles::{Error, Operation};
 use crate::args::Options;
 
 /// What could help with these failures.
-pub fn for_failures(failures: &[Error], options: &Options) -> Vec<&'static str> {
+pub(crate) fn for_failures(failures: &[Error], options: &Options) -> Vec<&'static str> {
     let any = |of: &dyn Fn(&Error) -> bool| failures.iter().any(of);
     let mut hints = Vec::new();
     if any(&|error| error.kind() == ErrorKind::AlreadyExists) && options.on_conflict.is_none() {
@@ -38,7 +38,7 @@ pub fn for_failures(failures: &[Error], options: &Options) -> Vec<&'static str> 
 }
 
 /// What could help when the folder that everything goes into cannot be opened.
-pub fn for_root(error: &Error) -> Option<String> {
+pub(crate) fn for_root(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
             Some("the destination has to be a folder, or not to be there yet".into())

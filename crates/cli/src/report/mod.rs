@@ -1,6 +1,6 @@
 //! What came of a job, and how it is told: a summary for people, one JSON object for programs, an exit status for both.
 
-pub mod hints;
+pub(crate) mod hints;
 mod json;
 mod outcome;
 mod summary;
@@ -16,12 +16,12 @@ use crate::read::Read;
 use crate::terminal::Screen;
 use crate::words::{CannotBegin, Words};
 
-pub use json::{path as json_path, sources as json_sources};
-pub use outcome::{INCOMPLETE, Outcome, UNREADABLE};
+pub(crate) use json::{path as json_path, sources as json_sources};
+pub(crate) use outcome::{INCOMPLETE, Outcome, UNREADABLE};
 
 impl Outcome {
     /// Prints the summary, or the JSON object, or both, and gives the exit status.
-    pub fn tell(&self, options: &Options) -> ExitCode {
+    pub(crate) fn tell(&self, options: &Options) -> ExitCode {
         let screen = Screen::default();
         if !options.quiet {
             screen.say_all(summary::lines(self, options));
@@ -32,12 +32,12 @@ impl Outcome {
 }
 
 /// A line for each pattern that nothing matched.
-pub fn nothing_matches(read: &Read) -> impl Iterator<Item = String> {
+pub(crate) fn nothing_matches(read: &Read) -> impl Iterator<Item = String> {
     read.wrong_patterns().iter().map(|pattern| format!("--include {pattern}: nothing matches this pattern"))
 }
 
 /// Says why a job could not begin.
-pub fn tell_cannot_begin(words: Words, why: &CannotBegin, json: bool) -> ExitCode {
+pub(crate) fn tell_cannot_begin(words: Words, why: &CannotBegin, json: bool) -> ExitCode {
     Screen::default().say_all(&why.0);
     match json {
         true => print_json(&json::cannot_begin(Some(words), &why.0), UNREADABLE),
@@ -46,7 +46,7 @@ pub fn tell_cannot_begin(words: Words, why: &CannotBegin, json: bool) -> ExitCod
 }
 
 /// Says what is wrong with the command line, or prints the help that was asked for.
-pub fn tell_usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn tell_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return printed(error.print(), 0);
     }
@@ -65,18 +65,18 @@ pub fn tell_usage(error: &clap::Error) -> ExitCode {
 }
 
 /// Prints the object to standard output. `code` is the exit status if that works.
-pub fn print_json(object: &Value, code: u8) -> ExitCode {
+pub(crate) fn print_json(object: &Value, code: u8) -> ExitCode {
     print_stdout(format!("{object:#}\n").as_bytes(), code)
 }
 
 /// Prints to standard output. `code` is the exit status if that works, or if the reader has seen enough.
-pub fn print_stdout(bytes: &[u8], code: u8) -> ExitCode {
+pub(crate) fn print_stdout(bytes: &[u8], code: u8) -> ExitCode {
     let mut stdout = io::stdout().lock();
     printed(stdout.write_all(bytes), code)
 }
 
 /// What became of printing to standard output: `code`, unless something was lost that somebody waits for.
-pub fn printed(printing: io::Result<()>, code: u8) -> ExitCode {
+pub(crate) fn printed(printing: io::Result<()>, code: u8) -> ExitCode {
     match printing.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Screen::default().say(format_args!("cannot write to standard output: {error}"));

@@ -9,12 +9,12 @@ use crate::read::Read;
 use crate::words::Words;
 
 /// Exit status: some entries failed or were refused.
-pub const INCOMPLETE: u8 = 1;
+pub(crate) const INCOMPLETE: u8 = 1;
 /// Exit status: wrong usage, or an input that cannot be read, or not to its end.
-pub const UNREADABLE: u8 = 2;
+pub(crate) const UNREADABLE: u8 = 2;
 
 /// A job that is over.
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub words: Words,
     /// The folder that everything is below.
     pub root: PathBuf,
@@ -31,7 +31,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The exit status.
-    pub fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self.signal {
             Some(signal) => 128 + signal as u8,
             None if self.read.is_cut_short() => UNREADABLE,

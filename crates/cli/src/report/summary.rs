@@ -10,7 +10,7 @@ use crate::human::{bytes, count, counted, duration, entries, per_second};
 use crate::sys::{SIGHUP, SIGPIPE, SIGTERM};
 
 /// The lines, without the program's name.
-pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
+pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
     let report = &outcome.report;
     let mut lines = vec![first(outcome)];
     match outcome.read.sources.iter().filter(|source| source.error.is_some()).count() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// What somebody who wrote this may have meant. `words` is the command line, without the program.
-pub fn hint(error: &clap::Error, words: &[OsString]) -> Option<String> {
+pub(super) fn hint(error: &clap::Error, words: &[OsString]) -> Option<String> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,

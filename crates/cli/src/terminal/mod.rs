@@ -10,9 +10,9 @@ mod screen;
 mod waiting;
 mod watch;
 
-pub use display::{Display, time_left};
-pub use failures::Failures;
-pub use question::{About, AboutEntry, Question};
-pub use screen::Screen;
-pub use waiting::Waiting;
-pub use watch::{InputRead, Watch};
+pub(crate) use display::{Display, time_left};
+pub(crate) use failures::Failures;
+pub(crate) use question::{About, AboutEntry, Question};
+pub(crate) use screen::Screen;
+pub(crate) use waiting::Waiting;
+pub(crate) use watch::{InputRead, Watch};

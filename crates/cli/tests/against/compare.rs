@@ -16,7 +16,7 @@ const SLACK: u64 = 64 << 10;
 
 /// What is compared.
 #[derive(Clone, Copy)]
-pub struct Scope {
+pub(crate) struct Scope {
     /// Which permission bits.
     pub bits: u32,
     /// Times of symbolic links.
@@ -24,12 +24,12 @@ pub struct Scope {
 }
 
 impl Scope {
-    pub const ALL: Scope = Scope { bits: 0o7777, link_times: true };
+    pub(crate) const ALL: Scope = Scope { bits: 0o7777, link_times: true };
 }
 
 /// What `found` has otherwise than `world`, leaving out what is at or below one of `open`, and modes and times of
 /// `folders`.
-pub fn differences<'a>(
+pub(crate) fn differences<'a>(
     world: &World,
     found: &Tree,
     scope: Scope,
@@ -85,10 +85,10 @@ fn without(tree: &Tree, left_out: &[&String]) -> Tree {
 }
 
 /// What must stay as it is where nothing is written: inode, time, and time of the last change of any kind.
-pub type Traces = BTreeMap<PathBuf, (u64, (i64, i64), (i64, i64))>;
+pub(crate) type Traces = BTreeMap<PathBuf, (u64, (i64, i64), (i64, i64))>;
 
 /// The traces of all below `root`. A folder's change time is left out: it gets its time and its mode again.
-pub fn traces(root: &Path) -> Traces {
+pub(crate) fn traces(root: &Path) -> Traces {
     let tree = Tree::read(root).unwrap();
     let trace = |path: PathBuf| {
         let of = fs::symlink_metadata(root.join(&path)).unwrap();
@@ -99,7 +99,7 @@ pub fn traces(root: &Path) -> Traces {
 }
 
 /// What has changed, a line each.
-pub fn changed(before: &Traces, after: &Traces) -> Vec<String> {
+pub(crate) fn changed(before: &Traces, after: &Traces) -> Vec<String> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let changed = names.into_iter().filter(|path| before.get(*path) != after.get(*path));
     changed.map(|path| format!("{}: changed by a second run", path.display())).collect()
@@ -107,14 +107,14 @@ pub fn changed(before: &Traces, after: &Traces) -> Vec<String> {
 
 /// Counts, to see that the comparison is one.
 #[derive(Clone, Debug, Default)]
-pub struct Compared {
+pub(crate) struct Compared {
     pub cases: usize,
     pub paths: usize,
     pub paths_left_out: usize,
 }
 
 impl Compared {
-    pub fn count<'a>(&mut self, world: &World, open: impl IntoIterator<Item = &'a String>) {
+    pub(crate) fn count<'a>(&mut self, world: &World, open: impl IntoIterator<Item = &'a String>) {
         let open: HashSet<_> = open.into_iter().collect();
         let left_out = world.names.keys().filter(|path| open.iter().any(|above| is_at_or_below(path, above))).count();
         self.cases += 1;

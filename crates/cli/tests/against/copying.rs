@@ -32,7 +32,7 @@ fn others_args(other: Other, policy: Policy) -> Option<Vec<&'static str>> {
 }
 
 /// What is wrong with the command, or with the model.
-pub fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
+pub(crate) fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
     let temp = scratch().unwrap();
     let folder = temp.path();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();

@@ -4,7 +4,7 @@ use super::case::Other;
 
 /// Where another program does something else, on purpose. What it concerns is not compared with that program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Differs {
+pub(crate) enum Differs {
     /// A folder is never replaced by something else, nor something else by a folder; so does cp. tar removes a folder
     /// that is empty, and a file that is where a folder is to be; rsync may end with an error of its protocol.
     FolderInTheWay,
@@ -50,7 +50,7 @@ pub enum Differs {
 
 impl Differs {
     /// Whether this program does it.
-    pub fn concerns(self, other: Other) -> bool {
+    pub(crate) fn concerns(self, other: Other) -> bool {
         match self {
             Differs::FolderInTheWay => other != Other::Cp,
             Differs::FifoInTheWay => true,

@@ -7,7 +7,7 @@ use super::differs::Differs;
 use super::world::{Node, What, World};
 
 /// The folder while entries come, and what cannot be said of it.
-pub struct Model {
+pub(crate) struct Model {
     pub world: World,
     setup: Setup,
     policy: Policy,
@@ -34,7 +34,7 @@ pub struct Model {
 }
 
 /// An entry that fails.
-pub struct Failure {
+pub(crate) struct Failure {
     pub what: String,
     /// It may as well count as skipped: its name is taken, and that is reason enough.
     pub perhaps_skipped: bool,
@@ -47,7 +47,7 @@ enum Choice {
 
 impl Model {
     /// The folder after the whole case.
-    pub fn of(case: &Case) -> Model {
+    pub(crate) fn of(case: &Case) -> Model {
         let mut model = Model::new(
             World::default(),
             Setup { nobody: false, umask: 0, exact: true, set_id: true },
@@ -65,11 +65,11 @@ impl Model {
     }
 
     /// The folder as the case finds it.
-    pub fn before(case: &Case) -> World {
+    pub(crate) fn before(case: &Case) -> World {
         Model::of(&Case { entries: Vec::new(), ..case.clone() }).world
     }
 
-    pub fn new(world: World, setup: Setup, policy: Policy, other: Other) -> Model {
+    pub(crate) fn new(world: World, setup: Setup, policy: Policy, other: Other) -> Model {
         Model {
             world,
             setup,
@@ -90,7 +90,7 @@ impl Model {
     }
 
     /// The folder after a copy of `source`.
-    pub fn of_copy(case: &Case, source: &World) -> Model {
+    pub(crate) fn of_copy(case: &Case, source: &World) -> Model {
         let before = Model::before(case);
         let mut model = Model::new(before.clone(), case.setup, case.policy, case.other);
         // Which of its names a file has got in the folder, to which the others are linked.
@@ -121,7 +121,7 @@ impl Model {
         model
     }
 
-    pub fn apply(&mut self, entry: &Entry) {
+    pub(crate) fn apply(&mut self, entry: &Entry) {
         self.left.extend(self.ours.iter().filter(|folder| !is_at_or_below(&entry.path, folder)).cloned());
         if let Err(why) = self.step(entry) {
             let lenient = !matches!(self.policy, Policy::Error | Policy::Overwrite | Policy::Replace);
@@ -415,11 +415,11 @@ impl Model {
 }
 
 /// The paths above `path`, the uppermost first.
-pub fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-pub fn is_at_or_below(path: &str, above: &str) -> bool {
+pub(crate) fn is_at_or_below(path: &str, above: &str) -> bool {
     above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::case::Setup;
 
 /// The user and the group of nobody.
-pub const NOBODY: u32 = 65534;
+pub(crate) const NOBODY: u32 = 65534;
 
 /// What a run came to.
-pub struct Ran {
+pub(crate) struct Ran {
     /// `None`: it was killed, because it took for ever or by a signal.
     pub code: Option<i32>,
     pub err: String,
@@ -20,7 +20,7 @@ pub struct Ran {
 }
 
 /// Runs `args` in `folder`.
-pub fn run<S: AsRef<OsStr>>(folder: &Path, setup: &Setup, args: &[S]) -> Ran {
+pub(crate) fn run<S: AsRef<OsStr>>(folder: &Path, setup: &Setup, args: &[S]) -> Ran {
     let args: Vec<_> = args.iter().map(|arg| arg.as_ref().to_str().unwrap()).collect();
     let umask = format!("umask {:03o}; exec \"$@\"", setup.umask);
     let mut line = vec!["sh", "-c", &umask, "sh"];
@@ -46,7 +46,7 @@ fn shown(setup: &Setup, args: &[&str]) -> String {
 }
 
 /// Whether nobody may run the command and see the scratch folder; else why not.
-pub fn nobody_can_run(program: &Path) -> Result<(), String> {
+pub(crate) fn nobody_can_run(program: &Path) -> Result<(), String> {
     let quiet = |args: &[&OsStr]| {
         std::process::Command::new("setpriv").args(args).stdout(Stdio::null()).stderr(Stdio::null()).status()
     };

@@ -29,7 +29,7 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
 
 /// Tries `count` cases. `problems` says what is wrong with one; an empty list if nothing is.
 #[track_caller]
-pub fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl FnMut(&Case) -> Vec<String>) {
+pub(crate) fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl FnMut(&Case) -> Vec<String>) {
     let mut told = String::new();
     let mut failed = Vec::new();
     for seed in seeds(count) {

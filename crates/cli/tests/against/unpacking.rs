@@ -55,7 +55,7 @@ fn scope(case: &Case) -> Scope {
 }
 
 /// What is wrong with the command, or with the model.
-pub fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
+pub(crate) fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
     let temp = scratch().unwrap();
     let folder = temp.path();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
@@ -118,12 +118,12 @@ fn run_ours(folder: &Path, case: &Case) -> Ran {
     run(folder, &case.setup, &args)
 }
 
-pub fn plant(world: &World, at: &Path, case: &Case) {
+pub(crate) fn plant(world: &World, at: &Path, case: &Case) {
     world.plant(at, case.setup.nobody.then_some(NOBODY));
 }
 
 /// 0 if all went well, 1 if something did not, anything else never.
-pub fn wrong_code(model: &Model, ran: &Ran) -> Option<String> {
+pub(crate) fn wrong_code(model: &Model, ran: &Ran) -> Option<String> {
     let certain = model.failures.iter().filter(|failure| !failure.perhaps_skipped).count();
     match ran.code {
         Some(0) if certain == 0 => None,

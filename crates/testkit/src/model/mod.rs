@@ -16,6 +16,7 @@
 //! - A kill stops between two pages of a long write, and leaves all else as programs see it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -85,8 +86,18 @@ pub type Remains = BTreeMap<PathBuf, Vec<u8>>;
 #[derive(Clone, Default)]
 pub struct Disk(Arc<Mutex<Inner>>);
 
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Disk");
+        if let Ok(inner) = self.0.try_lock() {
+            shown.field("names", &inner.names).field("steps", &inner.steps);
+        }
+        shown.finish_non_exhaustive()
+    }
+}
+
 /// Holds up syncs until it is opened.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Gate(Arc<(Mutex<(bool, u64)>, Condvar)>);
 
 impl Gate {

@@ -12,7 +12,7 @@ const ROWS: usize = 100;
 pub(super) struct Again(Found);
 
 impl Again {
-    pub fn opened(&mut self, file: &OpenFile, known: &mut File, time: u64) {
+    pub(super) fn opened(&mut self, file: &OpenFile, known: &mut File, time: u64) {
         known.opens += 1;
         if !file.regular || known.opens == 1 {
             return;
@@ -28,14 +28,14 @@ impl Again {
         }
     }
 
-    pub fn closed(&mut self, file: &OpenFile, known: &mut File, time: u64) {
+    pub(super) fn closed(&mut self, file: &OpenFile, known: &mut File, time: u64) {
         if file.for_writing {
             known.last_writer = file.owner;
             known.last_close = time;
         }
     }
 
-    pub fn finish(mut self, files: &Ranking<File>) -> Found {
+    pub(super) fn finish(mut self, files: &Ranking<File>) -> Found {
         self.0.exact = files.is_exact();
         let mut most: Vec<(u64, &[u8])> =
             files.entries().filter(|(_, file)| file.opens > 1).map(|(path, file)| (file.opens, path)).collect();

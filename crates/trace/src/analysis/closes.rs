@@ -9,7 +9,7 @@ pub(super) struct Closes(Found);
 
 impl Closes {
     /// Of pipes and the like, and of what may be one, nothing is told.
-    pub fn closed(&mut self, call: &Call<'_>, file: &OpenFile) {
+    pub(super) fn closed(&mut self, call: &Call<'_>, file: &OpenFile) {
         if file.is_channel || (file.path.is_none() && !file.opened) {
             return;
         }
@@ -21,7 +21,7 @@ impl Closes {
         add(class, call);
     }
 
-    pub fn finish(self) -> Found {
+    pub(super) fn finish(self) -> Found {
         self.0
     }
 }

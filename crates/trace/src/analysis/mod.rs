@@ -61,7 +61,7 @@ pub(crate) struct Analysis {
 }
 
 impl Analysis {
-    pub fn new() -> Analysis {
+    pub(crate) fn new() -> Analysis {
         Analysis {
             lines: 0,
             damage: Damage::default(),
@@ -88,17 +88,17 @@ impl Analysis {
     }
 
     /// One more line of the trace.
-    pub fn count_line(&mut self) {
+    pub(crate) fn count_line(&mut self) {
         self.lines += 1;
     }
 
     /// More lines, of a record that has several.
-    pub fn count_lines(&mut self, n: u64) {
+    pub(crate) fn count_lines(&mut self, n: u64) {
         self.lines += n;
     }
 
     /// The last line was not understood.
-    pub fn damaged(&mut self, line: &[u8]) {
+    pub(crate) fn damaged(&mut self, line: &[u8]) {
         self.damage.lines += 1;
         if self.damage.first.is_none() {
             let shown = String::from_utf8_lossy(&line[..line.len().min(200)]).into_owned();
@@ -107,29 +107,29 @@ impl Analysis {
     }
 
     /// Times have so many digits after the point of a second.
-    pub fn seen_digits(&mut self, digits: u8) {
+    pub(crate) fn seen_digits(&mut self, digits: u8) {
         self.digits = self.digits.max(digits.min(9));
     }
 
     /// A call had not returned when its thread, or the trace, ended.
-    pub fn never_returned(&mut self) {
+    pub(crate) fn never_returned(&mut self) {
         self.never_returned += 1;
     }
 
     /// What was counted for the thread without a number is this one's.
-    pub fn is_thread(&mut self, unnamed: ThreadId, thread: ThreadId) {
+    pub(crate) fn is_thread(&mut self, unnamed: ThreadId, thread: ThreadId) {
         debug_assert_eq!(unnamed, ThreadId::default());
         self.unnamed_thread = Some(thread);
     }
 
     /// A file that was still open when its last process, or the trace, ended.
-    pub fn left_open(&mut self, file: &OpenFile) {
+    pub(crate) fn left_open(&mut self, file: &OpenFile) {
         self.runs.end(file);
         self.made.closed(file);
     }
 
     /// A call.
-    pub fn call(&mut self, call: &Call<'_>) {
+    pub(crate) fn call(&mut self, call: &Call<'_>) {
         self.total.add(call);
         self.untimed += u64::from(call.duration.is_none());
         self.kinds[call.kind as usize].add(call);
@@ -237,7 +237,7 @@ impl Analysis {
     }
 
     /// All that was found.
-    pub fn finish(mut self, format: Format, bytes: u64) -> Report {
+    pub(crate) fn finish(mut self, format: Format, bytes: u64) -> Report {
         if let Some(thread) = self.unnamed_thread {
             self.name_the_unnamed(thread);
         }

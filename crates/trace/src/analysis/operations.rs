@@ -66,7 +66,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 impl Operations {
-    pub fn add(&mut self, call: &Call<'_>) {
+    pub(super) fn add(&mut self, call: &Call<'_>) {
         let at = match self.by_name.get(call.operation) {
             Some(&at) => at,
             None => self.insert(call),
@@ -94,7 +94,7 @@ impl Operations {
     }
 
     /// What tracing adds to a call, as far as the cheapest calls tell: their median, and what the cheapest tenth of them take.
-    pub fn tracing(&self) -> Option<(u64, u64)> {
+    pub(super) fn tracing(&self) -> Option<(u64, u64)> {
         let mut cheap = histogram();
         for entry in self.all.iter().filter(|entry| CHEAP.contains(&&*entry.name)) {
             cheap.add(&entry.elsewhere.histogram).expect("it grows as needed");
@@ -103,7 +103,7 @@ impl Operations {
     }
 
     /// What the cheapest tenth of writes take at most.
-    pub fn cheapest_write(&self) -> Option<u64> {
+    pub(super) fn cheapest_write(&self) -> Option<u64> {
         let mut writes = histogram();
         for entry in self.all.iter().filter(|entry| entry.kind == Kind::Write) {
             writes.add(&entry.on_files.histogram).expect("it grows as needed");
@@ -112,7 +112,7 @@ impl Operations {
     }
 
     /// By time, the most first; of equals by calls, then by name.
-    pub fn finish(self) -> Vec<Operation> {
+    pub(super) fn finish(self) -> Vec<Operation> {
         let mut all: Vec<Operation> = self
             .all
             .into_iter()

@@ -42,7 +42,7 @@ struct Slot<V> {
 }
 
 impl<V: Weighed + Default> Ranking<V> {
-    pub fn new(most: usize) -> Ranking<V> {
+    pub(super) fn new(most: usize) -> Ranking<V> {
         Ranking {
             table: HashTable::new(),
             slots: Vec::new(),
@@ -54,7 +54,7 @@ impl<V: Weighed + Default> Ranking<V> {
     }
 
     /// The thing with this key, which is there from now on.
-    pub fn of(&mut self, key: &[u8]) -> Handle {
+    pub(super) fn of(&mut self, key: &[u8]) -> Handle {
         let hash = self.hasher.hash_one(key);
         if let Some(&slot) = self.table.find(hash, |&slot| *self.slots[slot as usize].key == *key) {
             return Handle { epoch: self.epoch, slot };
@@ -68,7 +68,7 @@ impl<V: Weighed + Default> Ranking<V> {
         Handle { epoch: self.epoch, slot }
     }
 
-    pub fn get(&mut self, handle: Handle) -> Option<&mut V> {
+    pub(super) fn get(&mut self, handle: Handle) -> Option<&mut V> {
         match handle.epoch == self.epoch {
             true => self.slots.get_mut(handle.slot as usize).map(|slot| &mut slot.value),
             false => None,
@@ -76,7 +76,7 @@ impl<V: Weighed + Default> Ranking<V> {
     }
 
     /// Takes a thing out.
-    pub fn remove(&mut self, key: &[u8]) -> Option<V> {
+    pub(super) fn remove(&mut self, key: &[u8]) -> Option<V> {
         let at = self.slots.iter().position(|slot| *slot.key == *key)?;
         let removed = self.slots.swap_remove(at);
         self.index();
@@ -84,20 +84,20 @@ impl<V: Weighed + Default> Ranking<V> {
     }
 
     /// How many there are now.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    pub fn values(&self) -> impl Iterator<Item = &V> {
+    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
         self.slots.iter().map(|slot| &slot.value)
     }
 
-    pub fn entries(&self) -> impl Iterator<Item = (&[u8], &V)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&[u8], &V)> {
         self.slots.iter().map(|slot| (&*slot.key, &slot.value))
     }
 
     /// Whether every thing is there with all its weight.
-    pub fn is_exact(&self) -> bool {
+    pub(super) fn is_exact(&self) -> bool {
         self.missed == 0
     }
 
@@ -119,7 +119,7 @@ impl<V: Weighed + Default> Ranking<V> {
     }
 
     /// The heaviest, the heaviest first; of equals the first by name. The rest of `total` is with the others.
-    pub fn finish<R>(self, rows: usize, total: &Sum, row: impl Fn(&[u8], V) -> R) -> Top<R>
+    pub(super) fn finish<R>(self, rows: usize, total: &Sum, row: impl Fn(&[u8], V) -> R) -> Top<R>
     where
         V: Summed,
     {

@@ -13,16 +13,16 @@ impl<'a> Detail<'a> {
         memmem::find(self.0, name.as_bytes()).map(|at| &self.0[at + name.len()..])
     }
 
-    pub fn offset(self) -> Option<u64> {
+    pub(super) fn offset(self) -> Option<u64> {
         self.behind("Offset: ").and_then(number::grouped)
     }
 
-    pub fn length(self) -> Option<u64> {
+    pub(super) fn length(self) -> Option<u64> {
         self.behind("Length: ").and_then(number::grouped)
     }
 
     /// What the memory manager does of itself is no call of the program's.
-    pub fn is_paging(self) -> bool {
+    pub(super) fn is_paging(self) -> bool {
         self.behind("Paging I/O").is_some()
     }
 
@@ -36,24 +36,24 @@ impl<'a> Detail<'a> {
     }
 
     /// Opened to be written to.
-    pub fn for_writing(self) -> bool {
+    pub(super) fn for_writing(self) -> bool {
         ["Generic Write", "Generic Read/Write", "Write Data", "Append Data", "All Access"]
             .iter()
             .any(|&access| self.wants(access))
     }
 
     /// Opened to be appended to, and only that.
-    pub fn appends(self) -> bool {
+    pub(super) fn appends(self) -> bool {
         self.wants("Append Data") && !self.wants("Write Data") && !self.wants("Generic") && !self.wants("All Access")
     }
 
     /// The file was made, or emptied.
-    pub fn was_empty(self) -> bool {
+    pub(super) fn was_empty(self) -> bool {
         let result = self.behind("OpenResult: ").unwrap_or(b"");
         [&b"Created"[..], b"Overwritten", b"Superseded"].iter().any(|kind| result.starts_with(kind))
     }
 
-    pub fn is_folder(self) -> bool {
+    pub(super) fn is_folder(self) -> bool {
         let options = self.behind("Options: ").unwrap_or(b"");
         let options = &options[..memmem::find(options, b", Attributes:").unwrap_or(options.len())];
         options.starts_with(b"Directory") || memmem::find(options, b", Directory").is_some()

@@ -36,7 +36,7 @@ pub(super) struct System {
 
 impl System {
     /// Takes a row. Says whether it made sense.
-    pub fn row(&mut self, row: Row<'_>, analysis: &mut Analysis) -> bool {
+    pub(super) fn row(&mut self, row: Row<'_>, analysis: &mut Analysis) -> bool {
         let Some(operation) = row.get(Column::Operation).filter(|name| !name.is_empty()) else { return false };
         let Ok(duration) = duration(&row) else { return false };
         let number = |column| {
@@ -73,7 +73,7 @@ impl System {
     }
 
     /// After the last row.
-    pub fn finish(&mut self, analysis: &mut Analysis) {
+    pub(super) fn finish(&mut self, analysis: &mut Analysis) {
         for file in self.open.drain().flat_map(|(_, files)| files.into_values().flatten()) {
             analysis.left_open(&file);
         }

@@ -55,7 +55,7 @@ pub(super) struct End<'a> {
 
 impl<'a> End<'a> {
     /// The number returned. `None` if the call did not return.
-    pub fn value(&self) -> Option<i64> {
+    pub(super) fn value(&self) -> Option<i64> {
         let (negative, text) = match self.result.strip_prefix(b"-") {
             Some(text) => (true, text),
             None => (false, self.result),
@@ -70,12 +70,12 @@ impl<'a> End<'a> {
         Some(if negative { (value as i64).wrapping_neg() } else { value as i64 })
     }
 
-    pub fn failed(&self) -> bool {
+    pub(super) fn failed(&self) -> bool {
         self.result.starts_with(b"-")
     }
 
     /// The path that `-y` adds to a descriptor.
-    pub fn annotation(&self) -> Option<&'a [u8]> {
+    pub(super) fn annotation(&self) -> Option<&'a [u8]> {
         args::annotation(&self.result[self.result.iter().take_while(|byte| byte.is_ascii_digit()).count()..])
     }
 }

@@ -19,7 +19,7 @@ impl Spelling {
     }
 
     /// Whether the line is a call in this spelling.
-    pub fn recognises(self, line: &[u8]) -> bool {
+    pub(crate) fn recognises(self, line: &[u8]) -> bool {
         self.parse(line)
             .is_some_and(|record| !matches!(record.event, Event::Note | Event::Attached { .. } | Event::Summary))
     }

@@ -62,7 +62,7 @@ impl Syscalls {
     /// More names than there are calls are no names of calls.
     const MOST: usize = 2000;
 
-    pub fn get(&mut self, name: &[u8]) -> Syscall {
+    pub(super) fn get(&mut self, name: &[u8]) -> Syscall {
         if let Some(&known) = self.0.get(name) {
             return known;
         }

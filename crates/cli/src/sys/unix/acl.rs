@@ -11,14 +11,14 @@ use super::{mode, reach};
 
 /// Looks for access control lists where one could matter.
 #[derive(Default)]
-pub struct Acls {
+pub(crate) struct Acls {
     /// Devices whose file system has none.
     without: HashSet<u64>,
 }
 
 impl Acls {
     /// Permission bits, set-id and sticky bits included, with what the group really may do.
-    pub fn mode(&mut self, path: &Path, metadata: &Metadata) -> u32 {
+    pub(crate) fn mode(&mut self, path: &Path, metadata: &Metadata) -> u32 {
         let bits = mode(metadata);
         let (group, others) = (bits >> 3 & 7, bits & 7);
         // What everybody may do is no secret that the copy would give away; and to ask for each file takes time.

@@ -16,7 +16,7 @@ use crate::sys::{SIGHUP, SIGTERM, Traced};
 use crate::words::CannotBegin;
 
 /// Runs the command under `strace`. Its standard streams are this process's.
-pub fn trace(command: &[OsString], stop: &Stop) -> Result<Traced, CannotBegin> {
+pub(crate) fn trace(command: &[OsString], stop: &Stop) -> Result<Traced, CannotBegin> {
     strace_works()?;
     let trace = tempfile::tempfile()
         .map_err(|error| CannotBegin::because(format_args!("cannot make a temporary file for the trace: {error}")))?;

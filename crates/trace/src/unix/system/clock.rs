@@ -14,7 +14,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub fn read(&self, stamp: Stamp) -> Option<u64> {
+    pub(super) fn read(&self, stamp: Stamp) -> Option<u64> {
         const DAY: u64 = 86_400 * SECOND;
         let now = match stamp {
             Stamp::None => return None,

@@ -13,7 +13,7 @@ pub(super) struct Done {
 }
 
 impl Done {
-    pub const NOTHING: Done = Done { effect: Effect::None, file: None, path: Subject::None };
+    pub(super) const NOTHING: Done = Done { effect: Effect::None, file: None, path: Subject::None };
 }
 
 /// Where its path is.
@@ -26,7 +26,7 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    pub fn of(self, path: &[u8]) -> Option<&[u8]> {
+    pub(super) fn of(self, path: &[u8]) -> Option<&[u8]> {
         match self {
             Subject::None => None,
             Subject::Assembled => Some(path),

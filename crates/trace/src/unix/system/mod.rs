@@ -83,7 +83,7 @@ struct Pending {
 }
 
 impl System {
-    pub fn new(spelling: Spelling) -> System {
+    pub(super) fn new(spelling: Spelling) -> System {
         System {
             spelling,
             syscalls: Syscalls::default(),
@@ -101,7 +101,7 @@ impl System {
     }
 
     /// Takes a line. Says whether it was understood.
-    pub fn line(&mut self, line: &[u8], analysis: &mut Analysis) -> bool {
+    pub(super) fn line(&mut self, line: &[u8], analysis: &mut Analysis) -> bool {
         if self.summary {
             return true;
         }
@@ -148,7 +148,7 @@ impl System {
     }
 
     /// After the last line.
-    pub fn finish(&mut self, analysis: &mut Analysis) {
+    pub(super) fn finish(&mut self, analysis: &mut Analysis) {
         let pids: Vec<u32> = self.threads.keys().copied().collect();
         for pid in pids {
             self.forget(pid, analysis);
