@@ -51,9 +51,9 @@
 mod cancel;
 mod decode;
 mod entry;
+mod entry_filter;
 mod error;
 mod format;
-mod gate;
 mod limit;
 mod limits;
 mod number;

@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::gate::Gate;
+use crate::entry_filter::EntryFilter;
 use crate::limits::Limits;
 use crate::progress::InputProgress;
 
 /// How archives are to be unpacked: choices, to be followed by [`build`](Options::build).
 #[derive(Clone, Debug)]
 pub struct Options {
-    pub(crate) gate: Gate,
+    pub(crate) filter: EntryFilter,
     pub(crate) ignore_zeros: bool,
     pub(crate) limits: Limits,
     pub(crate) threads: usize,
@@ -22,7 +22,7 @@ impl Default for Options {
     /// Everything is unpacked but ownership, set-id bits, devices and FIFOs, within default [`Limits`].
     fn default() -> Self {
         Options {
-            gate: Gate::default(),
+            filter: EntryFilter::default(),
             ignore_zeros: false,
             limits: Limits::default(),
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
@@ -37,7 +37,7 @@ impl Options {
     /// mended. Default: 0.
     #[must_use]
     pub fn strip_components(mut self, count: usize) -> Self {
-        self.gate.strip = count;
+        self.filter.strip = count;
         self
     }
 
@@ -45,7 +45,7 @@ impl Options {
     /// without `./` before it and slashes behind it. May be called from several threads. Default: all.
     #[must_use]
     pub fn select(mut self, select: Arc<dyn Fn(&Path) -> bool + Send + Sync>) -> Self {
-        self.gate.select = Some(select);
+        self.filter.select = Some(select);
         self
     }
 
@@ -67,7 +67,7 @@ impl Options {
     /// Makes device nodes and FIFOs instead of refusing them. Default: no.
     #[must_use]
     pub fn special_files(mut self, special_files: bool) -> Self {
-        self.gate.special_files = special_files;
+        self.filter.special_files = special_files;
         self
     }
 
@@ -75,7 +75,7 @@ impl Options {
     /// Default: no.
     #[must_use]
     pub fn ownership(mut self, ownership: bool) -> Self {
-        self.gate.ownership = ownership;
+        self.filter.ownership = ownership;
         self
     }
 
@@ -92,7 +92,7 @@ impl Options {
     /// it only takes rights away.)
     #[must_use]
     pub fn set_id(mut self, set_id: bool) -> Self {
-        self.gate.set_id = set_id;
+        self.filter.set_id = set_id;
         self
     }
 

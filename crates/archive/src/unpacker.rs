@@ -183,7 +183,7 @@ impl Unpacker {
     ) -> (S, Result<Summary, ErrorKind>) {
         let mut meter = Meter::new(self.options.limits);
         let (source, read) =
-            tar::read(source, &self.options.gate, self.options.ignore_zeros, &mut meter, &mut target, cancel);
+            tar::read(source, &self.options.filter, self.options.ignore_zeros, &mut meter, &mut target, cancel);
         let summary = read.map(|trailing| summary(Format::Tar(compression), &meter, trailing));
         (source, summary.map_err(|kind| kind.after(meter.entries)))
     }
@@ -200,7 +200,7 @@ impl Unpacker {
             file: &file,
             stamp,
             limits: &self.options.limits,
-            gate: &self.options.gate,
+            filter: &self.options.filter,
             progress: &self.options.progress,
         };
         zip::read(&archive, self.options.threads, &mut meter, &mut target, cancel)

@@ -25,8 +25,8 @@ use manyfiles::tree::TreeWriter;
 
 use crate::cancel::Cancel;
 use crate::entry::Kind;
+use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Position, Result};
-use crate::gate::Gate;
 use crate::limits::{Limits, Meter, check_ratio};
 use crate::progress::InputProgress;
 use crate::stamp::Stamp;
@@ -42,7 +42,7 @@ pub(crate) struct Archive<'a> {
     pub file: &'a File,
     pub stamp: Stamp,
     pub limits: &'a Limits,
-    pub gate: &'a Gate,
+    pub filter: &'a EntryFilter,
     pub progress: &'a InputProgress,
 }
 
@@ -80,8 +80,8 @@ pub(crate) fn read(
             let mut decoder = Decoder::new(archive.file, archive.stamp.len);
             for &index in &jobs.wanted {
                 let record = directory.record(index as usize);
-                let decoded = deliver::decode(archive.gate, &record, &mut decoder, true);
-                deliver::with_entry(archive.gate, &record, decoded, |entry, _| {
+                let decoded = deliver::decode(archive.filter, &record, &mut decoder, true);
+                deliver::with_entry(archive.filter, &record, decoded, |entry, _| {
                     entry.check_paths();
                     visit(entry);
                 });
@@ -114,11 +114,11 @@ impl Jobs {
             let record = directory.record(index);
             let name = record.name();
             let entry = record.entry(&name, Path::new(""));
-            if !archive.gate.selects(entry.path) {
+            if !archive.filter.selects(entry.path) {
                 meter.left_out += 1;
                 continue;
             }
-            let Some(entry) = archive.gate.reduce(entry) else {
+            let Some(entry) = archive.filter.reduce(entry) else {
                 meter.stripped();
                 continue;
             };
@@ -135,15 +135,15 @@ impl Jobs {
         if !jobs.contested.is_empty() {
             for &index in &jobs.wanted {
                 let record = directory.record(index as usize);
-                let is_long = deliver::is_long_file(archive.gate, &record);
-                deliver::with_path(archive.gate, &record, |path| jobs.contested.entry(path, is_long));
+                let is_long = deliver::is_long_file(archive.filter, &record);
+                deliver::with_path(archive.filter, &record, |path| jobs.contested.entry(path, is_long));
             }
         }
         Ok(jobs)
     }
 
-    fn is_contested(&self, gate: &Gate, record: &Record<'_>) -> bool {
-        deliver::with_path(gate, record, |path| self.contested.is_contested(path)).unwrap_or(true)
+    fn is_contested(&self, filter: &EntryFilter, record: &Record<'_>) -> bool {
+        deliver::with_path(filter, record, |path| self.contested.is_contested(path)).unwrap_or(true)
     }
 }
 
@@ -156,7 +156,7 @@ fn unpack(
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
     let record = |place: usize| directory.record(jobs.wanted[place] as usize);
-    let hand_over = |place, decoded| deliver::hand_over(archive.gate, &record(place), decoded, tree);
+    let hand_over = |place, decoded| deliver::hand_over(archive.filter, &record(place), decoded, tree);
     let order = Order::new(&hand_over);
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
@@ -170,19 +170,19 @@ fn unpack(
             }
             let record = record(place);
             let delivered = cancel.check().and_then(|()| {
-                if !deliver::is_long_file(archive.gate, &record) {
-                    let decoded = deliver::decode(archive.gate, &record, &mut decoder, false);
+                if !deliver::is_long_file(archive.filter, &record) {
+                    let decoded = deliver::decode(archive.filter, &record, &mut decoder, false);
                     let bytes = decoded.len();
                     return Ok(order.ready(place, decoded, bytes));
                 }
-                let turn = if jobs.is_contested(archive.gate, &record) {
+                let turn = if jobs.is_contested(archive.filter, &record) {
                     let Some(turn) = order.turn(place) else { return Ok(false) };
                     Some(turn)
                 } else {
                     order.leave_out(place);
                     None
                 };
-                let streamed = deliver::stream(archive.gate, &record, &decoder, tree, cancel);
+                let streamed = deliver::stream(archive.filter, &record, &decoder, tree, cancel);
                 drop(turn);
                 streamed?;
                 Ok(order.go_on())

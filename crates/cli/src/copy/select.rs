@@ -11,7 +11,7 @@ use manyfiles::{Error, Operation};
 use super::target::{Placed, Target};
 use super::walk::Found;
 use crate::args;
-use crate::filter::{Filter, Place};
+use crate::filter::{EntryPath, Filter};
 use crate::human::{bytes, entries};
 
 /// What an entry or an error of the walk is shown to.
@@ -33,7 +33,7 @@ pub(super) struct Selection<'a> {
 impl Selection<'_> {
     /// Takes what the walk found, and says whether it is to look into it.
     pub(super) fn found(&mut self, placed: &Placed, found: &Found) -> ControlFlow<(), bool> {
-        let place = place(placed, found);
+        let place = entry_path(placed, found);
         if !self.filter.selects(place) {
             return ControlFlow::Continue(!self.filter.excludes(place));
         }
@@ -93,14 +93,14 @@ impl Selection<'_> {
 }
 
 /// Where patterns see it: a file that was given by itself has its name alone.
-fn place<'a>(placed: &'a Placed, found: &'a Found) -> Place<'a> {
+fn entry_path<'a>(placed: &'a Placed, found: &'a Found) -> EntryPath<'a> {
     if found.above.is_none()
         && !found.metadata.is_dir()
         && let Some(name) = found.source.file_name()
     {
-        return Place::from(Path::new(name));
+        return EntryPath::from(Path::new(name));
     }
-    Place::below(placed.name.as_deref(), &found.below)
+    EntryPath::below(placed.name.as_deref(), &found.below)
 }
 
 /// How much may still be copied.

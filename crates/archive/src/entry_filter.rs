@@ -13,7 +13,7 @@ use crate::sys::path;
 pub(crate) type Select = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 #[derive(Clone, Default)]
-pub(crate) struct Gate {
+pub(crate) struct EntryFilter {
     pub strip: usize,
     pub select: Option<Select>,
     pub special_files: bool,
@@ -21,10 +21,10 @@ pub(crate) struct Gate {
     pub set_id: bool,
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for EntryFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Gate { strip, select, special_files, ownership, set_id } = self;
-        f.debug_struct("Gate")
+        let EntryFilter { strip, select, special_files, ownership, set_id } = self;
+        f.debug_struct("EntryFilter")
             .field("strip", strip)
             .field("selects", &select.is_some())
             .field("special_files", special_files)
@@ -34,7 +34,7 @@ impl fmt::Debug for Gate {
     }
 }
 
-impl Gate {
+impl EntryFilter {
     /// Whether the entry at `path` is wanted. Asked once for each entry: the program's `select` may count its calls.
     pub(crate) fn selects(&self, path: &Path) -> bool {
         self.select.as_ref().is_none_or(|select| select(as_matched(path)))
