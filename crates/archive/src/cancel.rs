@@ -4,7 +4,7 @@ use manyfiles::tree::Canceller;
 
 use crate::error::{ErrorKind, Result};
 
-/// Notices that the user wants no more, wherever a loop may be long.
+/// Asked in each loop that may be long: an error if the reading is to end.
 #[derive(Clone, Default)]
 pub(crate) struct Cancel(pub Option<Canceller>);
 

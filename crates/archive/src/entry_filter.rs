@@ -103,7 +103,7 @@ fn strip(entry: &Path, count: usize) -> &Path {
     path(rest)
 }
 
-/// Whether there is no name in a path: `.` is the folder that is unpacked to, and nothing that an entry could be.
+/// Whether a path has no name in it. `.` is the folder to unpack into, so no entry can be that.
 fn names_nothing(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     !bytes.starts_with(b"/") && bytes.split(|&byte| byte == b'/').all(|name| matches!(name, b"" | b"."))

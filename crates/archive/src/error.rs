@@ -93,7 +93,7 @@ pub enum ErrorKind {
     NotAnArchive {
         /// What it looks like, if that is known.
         looks_like: Option<&'static str>,
-        /// What it is compressed with, if it is: then `looks_like` is about what is inside.
+        /// What it is compressed with, if it is. Then `looks_like` is about the decompressed content.
         compression: Option<Compression>,
     },
     /// It is a zip that comes as a stream.
@@ -138,7 +138,7 @@ impl ErrorKind {
         ErrorKind::Damaged { at, entries: 0, cause: cause.into() }
     }
 
-    /// What an entry is given up for when the archive, not the file system, is to blame.
+    /// The error with which an entry is given up when the archive, not the file system, is to blame.
     pub(crate) fn of_entry(&self) -> io::Error {
         let told = |cause: String| io::Error::new(io::ErrorKind::InvalidData, cause);
         match self {

@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Result};
 use crate::limit::Limit;
 
-/// What stops a bomb and not the Linux kernel (83,731 entries, 1.4 GB, compressed 10 times).
+/// Limits that stop a bomb, and let the Linux kernel's sources (83,731 entries, 1.4 GB, compressed 10 times) pass.
 ///
 /// Each archive is counted by itself. Entries that are left out (by a selection, or because stripping leaves no name)
 /// count as entries, not as bytes.
@@ -55,7 +55,7 @@ impl Default for Limits {
     }
 }
 
-/// Counts what one archive has come to.
+/// Counts the entries and bytes of one archive.
 #[derive(Debug)]
 pub(crate) struct Meter {
     limits: Limits,

@@ -25,8 +25,9 @@ use crate::zip;
 pub enum Input {
     /// A file, recognised by its content. A pipe or a device is read as a stream.
     File(PathBuf),
-    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, whose directory is at
-    /// the end. It is read on a thread of its own, which a stream that neither ends nor sends may outlive the call on.
+    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, because a zip's
+    /// directory is at its end. The stream is read on a thread of its own. A stream that neither ends nor sends keeps
+    /// that thread waiting after the call has returned.
     Stream(Box<dyn Read + Send>),
 }
 

@@ -139,14 +139,14 @@ fn what_follows_compressed_data_is_judged_by_one_rule_for_all() {
     });
 }
 
-/// Whatever came out is either what it should be, or named in the report.
+/// Each file that came out is right, or the report names it.
 fn assert_nothing_wrong(place: &Place, report: &manyfiles::tree::Report) {
     let tree = Tree::read(place.root()).unwrap();
     for (path, entry) in &tree.entries {
         if let Kind::File { .. } = entry.kind {
             let expected = tar().1.entries.get(path).map(|entry| &entry.kind);
             let named = report.failures.iter().any(|failure| failure.path() == Some(path));
-            assert!(expected == Some(&entry.kind) || named, "{path:?} is wrong, and nobody said so");
+            assert!(expected == Some(&entry.kind) || named, "{path:?} is wrong, and no error names it");
         }
     }
 }
@@ -171,7 +171,8 @@ fn cut_short_anywhere_what_came_before_stays_and_it_is_an_error() {
                 }
             }
             assert_nothing_wrong(&place, &report);
-            // Some compress in blocks larger than this tar: of those nothing can be had without the end.
+            // Some compressors use blocks that are larger than this tar: without the end of the block, nothing can be
+            // decoded.
             let has_small_blocks =
                 compressor.name != "bzip2" && (compressor.name != "lz4" || compressor.args.contains(&"-B4"));
             if end > len - len / 5 && has_small_blocks {

@@ -42,7 +42,7 @@ fn unpacked(archive: &[u8]) -> (Vec<String>, Vec<(String, Option<Refusal>)>) {
     outcome
 }
 
-/// Unpacks what is damaged; returns the files that are there all the same, and the error.
+/// Unpacks a damaged archive; returns the files that are there all the same, and the error.
 #[track_caller]
 fn damaged(archive: &[u8]) -> (Vec<String>, String) {
     let (_temp, path) = file_of(archive);
@@ -290,7 +290,7 @@ fn a_tar_without_an_end_is_whole_at_a_block_and_cut_short_elsewhere() {
     let tar = Tar::default().file("a", &[1; 700]).file("b", b"x").0;
     assert_eq!(unpacked(&tar).0, ["a", "b"]);
     assert_eq!(unpacked(&[&tar[..], &[0; 512]].concat()).0, ["a", "b"], "a lone block of zeros");
-    assert_eq!(unpacked(&tar[..1536]).0, ["a"], "between two entries nobody can tell");
+    assert_eq!(unpacked(&tar[..1536]).0, ["a"], "an end between two entries cannot be noticed");
     for (end, files) in [
         (513, &[][..]),
         (1100, &[]),

@@ -311,7 +311,7 @@ fn content_that_is_not_what_the_directory_says_is_an_error_of_the_entry() {
 fn two_entries_with_one_name_are_handed_over_in_order() {
     let mut zip = Zip::default();
     for n in 0..200u32 {
-        // What comes later is smaller, and would be done first if nobody waited.
+        // The later entry is smaller: it would be written first if it did not wait for the earlier one.
         zip = zip.stored(if n % 2 == 0 { "twice" } else { "./twice" }, &noise(200_000 - n as usize * 1000));
         zip = zip.stored(format!("other {n}"), b"x");
     }

@@ -35,7 +35,7 @@ pub enum Target {
     Faster(f64),
     /// This many times the entrant's time, at most.
     AtMost(f64),
-    /// So many are counted in each round, at most.
+    /// This many are counted in each round, at most.
     NoMoreThan(u64),
     /// How many times as fast, and nothing claimed.
     Shown,
@@ -50,7 +50,7 @@ impl Target {
     }
 }
 
-/// One of those compared.
+/// One of the compared programs.
 pub struct Entrant<'a> {
     /// As tables show it.
     pub name: String,
@@ -76,7 +76,7 @@ impl fmt::Debug for Entrant<'_> {
 }
 
 impl<'a> Entrant<'a> {
-    /// One that takes part in every round.
+    /// An entrant that takes part in every round.
     pub fn new(name: impl Into<String>, target: Target, check: &'a Check<'a>, run: Run<'a>) -> Entrant<'a> {
         Entrant { name: name.into(), target, rounds_at_most: None, check, run }
     }
@@ -132,7 +132,7 @@ pub struct Contest<'a> {
     pub what: String,
     /// Where.
     pub place: &'a dyn Site,
-    /// Who.
+    /// The entrants, in the order of the first round.
     pub entrants: Vec<Entrant<'a>>,
 }
 
@@ -183,8 +183,8 @@ impl Score {
     }
 }
 
-/// Lets everybody do the work in turn, `rounds` times and once before to warm up. Whoever began a round is last in the next
-/// one. Of a round that did not end nothing counts.
+/// All entrants do the work in turn, `rounds` times, and once before to warm up. The entrant that began a round is last
+/// in the next one. No run of an unfinished round counts.
 pub fn run(contest: Contest<'_>, rounds: usize, watch: &dyn Watch) -> Outcome {
     let Contest { group, what, place, mut entrants } = contest;
     let mut scores: Vec<Score> = entrants
@@ -210,8 +210,8 @@ fn play(round: usize, entrants: &mut [Entrant<'_>], scores: &mut [Score], place:
         if watch.is_over() {
             return false;
         }
-        let who = (turn + round) % entrants.len();
-        let (entrant, score) = (&mut entrants[who], &mut scores[who]);
+        let number = (turn + round) % entrants.len();
+        let (entrant, score) = (&mut entrants[number], &mut scores[number]);
         let warms_up = round == 0;
         if entrant.rounds_at_most.is_some_and(|most| warms_up || round > most) {
             continue;
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Ends a contest when so many runs have begun.
+    /// Ends a contest after this many runs.
     struct After(usize, RefCell<Vec<String>>);
 
     impl Watch for After {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_did_not_end_counts_for_nobody() {
+    fn a_round_that_did_not_end_does_not_count() {
         let check: Check<'_> = Box::new(|_| Ok(()));
         let outcome = run(contest(vec![fine(), fine()], &check), 9, &After(7, RefCell::default()));
         assert_eq!(outcome.rounds, 2);

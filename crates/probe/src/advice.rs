@@ -91,7 +91,7 @@ fn slow_open(new: &Series, many: &Series) -> Option<Advice> {
 }
 
 fn slow_overwrite(truncated: &Series, in_place: &Series) -> Option<Advice> {
-    // Means: what hurts are the few closes that wait for write-back.
+    // Means, not medians: the few closes that wait for write-back make the difference.
     let (long, short_) = (mean(truncated), mean(in_place));
     let factor = long.div_duration_f64(short_);
     (factor >= WORTH_IT && long - short_ >= Duration::from_micros(5)).then(|| Advice {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use manyfiles_probe::{Failure, Findings, Observer, Options, Step};
 
-/// Stops after so many looks.
+/// Stops after this many looks.
 struct StopAfter(AtomicUsize);
 
 impl StopAfter {
@@ -56,7 +56,7 @@ fn every_step_is_measured_and_nothing_is_left_behind() {
 
 #[test]
 fn stopped_at_any_moment_it_leaves_nothing_behind() {
-    // A busy machine, or wine, does less than a thousand things in that time.
+    // On a busy machine, or under wine, a run has less than a thousand looks in that time.
     for looks in [0, 1, 5, 100, 200] {
         let temp = tempfile::tempdir().unwrap();
         let stopped = SHORT.run(temp.path(), &StopAfter(AtomicUsize::new(looks)));

@@ -14,7 +14,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     };
     let delay = Duration::from_millis(delay.to_str().ok_or("not a number of milliseconds")?.parse()?);
     if let Err(why) = Need::Fuse.check() {
-        println!("skipped: a mount whose closes are slow: {why}");
+        println!("skipped: a mount with slow closes: {why}");
         return Ok(ExitCode::SUCCESS);
     }
     let mount = SlowMount::options().delay(Op::Close, delay).mount()?;

@@ -136,7 +136,8 @@ impl Device {
         fs::remove_file(self.filler())
     }
 
-    /// Cuts the power: what the device has just now is all there is, and is mounted again. Nothing may be open, and nobody at work.
+    /// Cuts the power: only the bytes that the device has now stay, and they are mounted again. No file may be open,
+    /// and no program may use the mount.
     pub fn cut_power(&self) -> io::Result<()> {
         let copy = self.backing.path().join("copy");
         run(Command::new("cp").args([&self.image(), &copy]))?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// What kind of entry a path is, with what makes it that one.
+/// What kind of entry a path is, with what tells two entries of that kind apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A file: its length and a hash of its bytes.

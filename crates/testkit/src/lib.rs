@@ -1,10 +1,10 @@
 //! What the project's tests and benchmarks stand on. Mounts and injected errors are there on Linux only, and mostly need root;
 //! trees, corpora and [`skip_unless!`] are there on every system.
 //!
-//! - [`SlowMount`]: a FUSE mount whose operations take as long, or fail, as the test says.
+//! - [`SlowMount`]: a FUSE mount. The test says how long its operations take, and which fail.
 //! - [`Preload`]: the same for system calls of one child process, by `LD_PRELOAD`; needs no privileges.
 //! - [`Disk`]: an ext4, XFS, btrfs or tmpfs of its own, of any size, full, read-only or with a quota.
-//! - [`model::Disk`]: a disk that is only imagined, which loses what a real one may lose when the power goes.
+//! - [`model::Disk`]: a model of a disk, which loses what a real disk may lose in a power cut.
 //! - [`Tree`]: what a folder holds, and a readable difference between two of them.
 //! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers.
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.

@@ -65,7 +65,7 @@ pub(crate) fn unmount(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// For errors in `drop`, where nobody can be given them.
+/// Prints an error of a `drop`, which cannot return it.
 pub(crate) fn report(result: io::Result<()>) {
     if let Err(e) = result {
         eprintln!("testkit: cannot clean up: {e}");

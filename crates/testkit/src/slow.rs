@@ -179,7 +179,7 @@ impl SlowOptions {
     }
 }
 
-/// A folder seen through FUSE, whose operations take as long as [`SlowOptions`] say, or fail. Delays of different threads
+/// A folder seen through FUSE. Its operations take as long as [`SlowOptions`] say, or fail. Delays of different threads
 /// overlap, as those of a server on the network do.
 #[derive(Debug)]
 pub struct SlowMount {

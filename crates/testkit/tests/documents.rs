@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The folders in this one, without those that builds and runs make.
+/// The folders in this one, but those that builds and test runs make.
 fn folders(of: &Path) -> Vec<PathBuf> {
     let is_made = |path: &Path| {
         let name = path.file_name().unwrap().to_str().unwrap();

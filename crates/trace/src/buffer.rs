@@ -80,7 +80,7 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Hands over each line, without its end. `None` stands for one that is too long to be one.
+    /// Hands over each line, without its end. `None` stands for a line that is longer than any line of a trace.
     pub(crate) fn lines(&mut self, mut line: impl FnMut(Option<&[u8]>)) -> io::Result<()> {
         let mut too_long = false;
         loop {

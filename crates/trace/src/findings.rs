@@ -1,7 +1,7 @@
 //! What would save time, and the arithmetic of it.
 //!
-//! Every saving is reckoned from what the trace shows, with constants that measurements set, so that it errs to the low side. Savings
-//! overlap: a close that is saved because the file stays open cannot be handed over as well.
+//! Every saving is computed from the trace's figures and from measured constants, and is an estimate to the low side.
+//! Savings overlap: a close that is saved because the file stays open cannot be handed over as well.
 
 use crate::human::{bytes, count, counted, time};
 use crate::report::{BUFFER, Finding, Report};
@@ -19,7 +19,7 @@ const TREE: (u64, u64) = (3, 2);
 /// Files from which on a tree is worth its threads.
 const A_TREE: u64 = 64;
 
-/// All that apply to a trace, by what they save.
+/// All findings that apply to a trace, the largest saving first.
 pub(crate) fn all(report: &Report) -> Vec<Finding> {
     let mut all: Vec<Finding> = [
         closes(report),
@@ -117,7 +117,7 @@ fn closes(report: &Report) -> Option<Finding> {
     Some(
         finding
             .saying(format!(
-                "Handed over, they no longer hold up who writes; up to {CLOSERS} of them wait at once, so all are closed soon after."
+                "Handed over, they no longer hold up the thread that writes; up to {CLOSERS} of them wait at once, so all are closed soon after."
             ))
             .saving(terms, saved),
     )
@@ -166,9 +166,10 @@ fn small_writes(report: &Report) -> Option<Finding> {
         return Some(Finding { saves_calls: Some(fewer), ..finding });
     };
     told += &format!("; they took {}.", time(writes.nanos));
-    // The cheapest with the cheapest: next to the median of calls that do nothing, the cheapest writes would seem free.
+    // The cheapest writes are compared with the cheapest calls: beside the median of calls that do nothing, the
+    // cheapest writes would seem free.
     let tracing = report.least_tracing.unwrap_or(0);
-    // Not more than they took: the cheapest tenth may be cheaper than these, never dearer on the whole.
+    // Never more than these writes took.
     let saved = fewer.saturating_mul(cheapest.saturating_sub(tracing)).min(writes.nanos);
     let finding = Finding::new(part, title, told).saying(merged);
     let each = match tracing {

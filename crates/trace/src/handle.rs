@@ -1,6 +1,6 @@
-//! [`Handle`]: what finds the sums of a file, a folder or a thread again without a look at its name.
+//! [`Handle`]: finds the sums of a file, a folder or a thread without a look-up by name.
 
-/// Finds a thing again without looking it up, until things are let go.
+/// Finds a thing without a look-up. Stale once the ranking has let things go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle {
     pub epoch: u32,

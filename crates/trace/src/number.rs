@@ -45,7 +45,7 @@ pub(crate) struct Decimal {
     pub digits: u8,
 }
 
-/// `12.000345` units of `per_unit` nanoseconds each; the point may be a comma. Gives what follows, too.
+/// `12.000345` units of `per_unit` nanoseconds each; the point may be a comma. Also gives the text behind the number.
 pub(crate) fn decimal(text: &[u8], per_unit: u64) -> Option<(Decimal, &[u8])> {
     let (units, rest) = digits(text)?;
     let nanos = units.checked_mul(per_unit)?;

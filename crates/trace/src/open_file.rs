@@ -8,7 +8,7 @@ use crate::handle::FileHandles;
 pub(crate) struct OpenFile {
     /// As the trace named it. `None`: a pipe, a socket, or opened before the trace began.
     pub path: Option<Box<[u8]>>,
-    /// Known to be no file, but a pipe, a socket or the like: who reads from it waits for others.
+    /// Known to be no file, but a pipe, a socket or the like: a read from it waits for another program.
     pub is_channel: bool,
     /// The trace has its open, so that it is known to be a file even without a name.
     pub opened: bool,
@@ -20,7 +20,8 @@ pub(crate) struct OpenFile {
     pub appends: bool,
     /// It was empty when it was opened.
     pub was_empty: bool,
-    /// Who opened it, or shares descriptors with who did: who could have kept it open. 0: the trace doesn't tell.
+    /// The process that opened the file, or one that shares descriptors with that process: it could have kept the file
+    /// open. 0: the trace doesn't tell.
     pub owner: u32,
     /// Where the analysis keeps what it counts by file and by folder.
     pub handles: Cell<FileHandles>,
@@ -33,11 +34,11 @@ pub(crate) struct OpenFile {
     /// Where the next write goes, counted from where the first did.
     pub position: Cell<u64>,
     pub synced: Cell<bool>,
-    /// The writes since the last that did not follow its forerunner.
+    /// The writes since the last one that did not begin where the write before it ended.
     pub run: Cell<Run>,
 }
 
-/// Small writes, each where the one before ended, with nothing between that a buffer would have had to be emptied for.
+/// Small writes, each beginning where the one before ended. No call between them would have emptied a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub calls: u64,

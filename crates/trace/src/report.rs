@@ -56,13 +56,14 @@ pub struct Report {
     pub damage: Damage,
     /// All calls that returned.
     pub total: Sum,
-    /// Those on files ([`Kind::is_file`]).
+    /// The calls on files ([`Kind::is_file`]).
     pub file_total: Sum,
-    /// Those of the latter that were on something without a name: pipes, and what was opened before the trace began.
+    /// The calls on files without a known name: pipes, and files that were opened before the trace began.
     pub without_name: Sum,
     /// Whether the trace says how long calls took. If not, all times are 0.
     pub timed: bool,
-    /// Calls without a time in a trace that has times: those that end a thread, and what perf saw only the end of.
+    /// Calls without a time in a trace that has times: calls that end a thread, and calls that began before perf
+    /// watched.
     pub untimed: u64,
     /// Calls that had not returned when their thread, or the trace, ended. Not among the others.
     pub never_returned: u64,
@@ -84,7 +85,7 @@ pub struct Report {
     pub threads: Top<Thread>,
     /// The files that took longest.
     pub files: Top<File>,
-    /// The folders whose files took longest, subfolders not included.
+    /// The folders with the files that took longest, subfolders not included.
     pub folders: Top<Folder>,
     /// From the first call's begin to the last one's end, if the trace says when.
     pub span: Option<u64>,
@@ -102,7 +103,7 @@ pub struct Report {
     pub made: Made,
     /// Attempts to make folders that were there.
     pub folders_were_there: Sum,
-    /// What would be saved, and how that is reckoned; what saves most first.
+    /// What would be saved, with the arithmetic; the largest saving first.
     pub findings: Vec<Finding>,
 }
 
@@ -181,7 +182,7 @@ pub struct Top<R> {
     pub rows: Vec<R>,
     /// What is in no row.
     pub others: Sum,
-    /// How many there were, if `exact`; else how many are left of those that were counted one by one.
+    /// How many there were, if `exact`. Else: how many were still counted one by one at the end.
     pub seen: u64,
     /// Whether each was counted by itself. If not, there were too many of them, and light ones were let go.
     pub exact: bool,
@@ -275,7 +276,7 @@ pub struct Again {
     pub opens: u64,
     /// How long they took.
     pub open_nanos: u64,
-    /// Those for writing, by who had opened it for writing before and closed it since.
+    /// Opens for writing by a process that had opened the same file for writing before, and had closed it since.
     pub kept_opens: u64,
     /// How long these took.
     pub kept_open_nanos: u64,

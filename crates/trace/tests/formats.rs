@@ -1,4 +1,4 @@
-//! Each format, from a small trace whose sums are known.
+//! Each format, from a small trace with known sums.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn strace_with_processes_pipes_and_calls_in_two_parts() {
     assert_eq!(file(&report, "/tmp/out/log \"1\""), (8, 1, (29 + 4 * 8 + 4000 + 3000 + 2100) * MICRO));
     // Relative to a folder that the child changed to, under two descriptors, twice.
     assert_eq!(file(&report, "/tmp/out/twice"), (7, 2, (20 + 2 + 8 + 1000 + 20 + 8 + 1000) * MICRO));
-    // Who reads from a pipe waits.
+    // A read from a pipe is a wait.
     assert_eq!(report.kinds[Kind::Read as usize].1.calls, 0);
     assert_eq!(report.kinds[Kind::Wait as usize].1.nanos, (3050 + 6 + 10) * MICRO);
     // The first descriptor of the file that was duplicated is closed before anything is written.

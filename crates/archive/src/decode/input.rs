@@ -16,7 +16,7 @@ pub(crate) struct State {
     pub used: AtomicU64,
     /// Whether reading the input failed, rather than decoding it.
     pub failed: AtomicBool,
-    /// Whether what follows the compressed data was ignored because it is nothing that could be decoded.
+    /// Whether bytes behind the compressed data were ignored, because they are no compressed data.
     pub trailing_garbage: AtomicBool,
 }
 

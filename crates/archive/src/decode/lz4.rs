@@ -1,5 +1,5 @@
-//! One LZ4 frame. The frame decoder cannot tell a frame that ended from one that is cut short between two blocks: this
-//! can.
+//! One LZ4 frame. The crate's frame decoder cannot tell a frame that ended from one that is cut short between two
+//! blocks; this type can.
 
 use std::io::{self, BufRead, Read};
 

@@ -62,7 +62,7 @@ impl Blocks {
                 Ok(()) => Message::End,
                 Err(error) => Message::Failed(error),
             };
-            // An error here says that the receiver has seen enough.
+            // An error here says that the receiver needs no more.
             drop(to.send(end));
         })?;
         Ok(Blocks { full, empty, state, ended: false })
@@ -122,7 +122,7 @@ impl Blocks {
 fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) -> io::Result<()> {
     let head = input.peek(HEAD)?.to_vec();
     let format = detect(&head);
-    // An error here says that the receiver has seen enough.
+    // An error here says that the receiver needs no more.
     drop(to.send(Message::Head(format, head)));
     let Some(Format::Tar(compression)) = format else { return Ok(()) };
     let state = Arc::clone(&input.state);
@@ -157,7 +157,7 @@ fn pump(
         };
         block.truncate(len);
         let wanted = len == 0 || to.send(Message::Block(Taken { block, input: state.used.load(Relaxed) })).is_ok();
-        // What was decoded before an error is handed over before it.
+        // Bytes that were decoded before an error are handed over before the error.
         if !filled? || !wanted {
             return Ok(());
         }

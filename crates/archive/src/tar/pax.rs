@@ -15,7 +15,7 @@ pub(crate) struct Pax {
     pub group: Option<u32>,
     /// Whether there are extended attributes or access control lists, which are not unpacked.
     pub has_attributes: bool,
-    /// GNU: whether the tar begins in the middle of a file whose beginning is in an earlier volume.
+    /// GNU: whether the tar begins in the middle of a file that begins in an earlier volume.
     pub continues_volume: bool,
     pub sparse: Sparse,
 }

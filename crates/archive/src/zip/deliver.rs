@@ -131,8 +131,8 @@ pub(super) fn hand_over(filter: &EntryFilter, record: &Record<'_>, decoded: Deco
     });
 }
 
-/// Writes a file whose content is [long](is_long) as it is decoded. Its place among other entries of its path is its
-/// end.
+/// Writes a file of [long](is_long) content while the content is decoded. The end of the writing decides the file's
+/// place among other entries of its path.
 pub(super) fn stream(
     filter: &EntryFilter,
     record: &Record<'_>,

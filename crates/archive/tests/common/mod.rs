@@ -124,7 +124,7 @@ pub(crate) fn program(name: &str, args: &[&str]) -> Command {
     command
 }
 
-/// A folder to unpack into, below one that shows what got out of it.
+/// A folder to unpack into. The folder above it shows whether anything was written outside.
 pub(crate) struct Place {
     temp: TempDir,
 }
@@ -158,8 +158,8 @@ impl Place {
         TreeWriter::options().exact_permissions(true).open(self.root()).unwrap()
     }
 
-    /// Unpacks in the archive's order, on one thread: so that it can be told which of two entries that exclude each other is
-    /// the one that fails.
+    /// Unpacks in the archive's order, on one thread: so that it is certain which of two entries that exclude each
+    /// other fails.
     pub(crate) fn unpack_in_order(&self, input: Input) -> (Result<Summary, Error>, Report) {
         let tree = TreeWriter::options().exact_permissions(true).threads(1).open(self.root()).unwrap();
         let result = Unpacker::options().threads(1).build().unpack(input, &tree);

@@ -135,10 +135,10 @@ impl Disk {
         content.syncing = Some((content.now.clone(), changes));
         let gate = inner.gate.clone();
         drop(inner);
-        // Others write meanwhile: that is not part of this sync.
+        // Other threads may write meanwhile. Their bytes are not part of this sync.
         gate.map_or_else(std::thread::yield_now, |gate| gate.pass());
         let mut inner = self.lock();
-        // Who is killed within a sync hears nothing of it.
+        // A process that is killed within a sync gets no result of it.
         let stopped = inner.step();
         let mut random = inner.random.clone();
         random.below(2);
@@ -178,7 +178,7 @@ impl Disk {
     /// A handle that is opened now.
     pub fn open_handle(&self, FileId(id): FileId) -> HandleAge {
         let content = &self.lock().files[id];
-        // What nobody was told of is told to the next who asks.
+        // A failure that no handle was told of is told to the next handle.
         HandleAge(if content.is_told { content.failures } else { content.failures.saturating_sub(1) })
     }
 
@@ -222,7 +222,7 @@ impl Disk {
         self.lock().files[id].serial
     }
 
-    /// A number that nobody else gets.
+    /// A number that is given away once only.
     pub fn unique(&self) -> u64 {
         let mut inner = self.lock();
         inner.unique += 1;

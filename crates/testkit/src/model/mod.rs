@@ -9,8 +9,8 @@
 //!   each name. Changes of one name come in their order. A rename is there as a whole or not at all, in two folders too.
 //! - A failed sync leaves pages that programs see and the disk does not have. No later sync tells of them. A page that
 //!   was new to the file then is not mended by being written again, only by being cut off, or by being read anew.
-//! - So does a failed write-back, of which nobody has been told: the next sync tells each handle that was open then, and
-//!   a later handle only if nobody was told before.
+//! - So does a failed write-back that has not been reported yet: the next sync reports it to each handle that was open
+//!   then, and to a later handle only if no handle was told before.
 //! - A failed sync of a folder loses nothing: the next one that succeeds has all of its names. (A file system that could
 //!   not write its folders takes nothing more.)
 //! - A kill stops between two pages of a long write, and leaves all else as programs see it.
@@ -190,7 +190,7 @@ impl Disk {
         self.lock().random = random;
     }
 
-    /// Stops everything so many steps from now.
+    /// Stops everything after `step` more steps.
     pub fn stop_at(&self, step: u64, stop: Stop) {
         let mut inner = self.lock();
         inner.stop_at = Some((inner.steps + step, stop));

@@ -1,6 +1,6 @@
 //! [`Random`]: what chance decides in the model, the same for the same seed.
 
-/// A generator of numbers that a seed gives again: Knuth's MMIX, upper bits.
+/// A generator of numbers, the same for the same seed: Knuth's MMIX, upper bits.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
@@ -11,7 +11,7 @@ impl Random {
         ((u128::from(self.0 >> 16 << 16) * u128::from(limit)) >> 64) as u64
     }
 
-    /// True once in so many times.
+    /// True once in `n` times, on average.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }

@@ -19,7 +19,8 @@ impl Again {
         }
         self.0.opens += 1;
         self.0.open_nanos = self.0.open_nanos.saturating_add(time);
-        // Only who had it open could have kept it open; and the library keeps what is written to.
+        // Only a process that had the file open could have kept it open, and the library keeps handles of written files
+        // only.
         if file.for_writing && known.last_writer == file.owner && file.owner != 0 {
             self.0.kept_opens += 1;
             self.0.kept_open_nanos = self.0.kept_open_nanos.saturating_add(time);

@@ -8,7 +8,7 @@ use crate::report::{CloseSum, Closes as Found};
 pub(super) struct Closes(Found);
 
 impl Closes {
-    /// Of pipes and the like, and of what may be one, nothing is told.
+    /// Closes of pipes and the like, and of handles that may be one, are left out.
     pub(super) fn closed(&mut self, call: &Call<'_>, file: &OpenFile) {
         if file.is_channel || (file.path.is_none() && !file.opened) {
             return;

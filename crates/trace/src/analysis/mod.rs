@@ -26,8 +26,8 @@ use sums::{File, Folder, Thread};
 use syncs::Syncs;
 use timeline::Timelines;
 
-/// So many files, folders and threads are counted one by one; a trace with more keeps those that cost most. Together they take
-/// less than 50 MB.
+/// The most files, folders and threads that are counted one by one. Of a trace with more, the ones with the most time
+/// are kept. Together these sums take less than 50 MB.
 const MOST_FILES: usize = 1 << 17;
 const MOST_FOLDERS: usize = 1 << 15;
 const MOST_THREADS: usize = 1 << 14;
@@ -106,7 +106,7 @@ impl Analysis {
         }
     }
 
-    /// Times have so many digits after the point of a second.
+    /// A time with `digits` digits after the point of a second was seen.
     pub(crate) fn seen_digits(&mut self, digits: u8) {
         self.digits = self.digits.max(digits.min(9));
     }
@@ -116,7 +116,7 @@ impl Analysis {
         self.never_returned += 1;
     }
 
-    /// What was counted for the thread without a number is this one's.
+    /// The thread without a number is `thread`: what was counted for it belongs to `thread`.
     pub(crate) fn is_thread(&mut self, unnamed: ThreadId, thread: ThreadId) {
         debug_assert_eq!(unnamed, ThreadId::default());
         self.unnamed_thread = Some(thread);
@@ -191,7 +191,7 @@ impl Analysis {
         handles
     }
 
-    /// What might be done better.
+    /// Keeps what the findings are made from.
     fn find(&mut self, call: &Call<'_>, thread: Handle) {
         if call.effect == Effect::FolderWasThere {
             self.folders_were_there.add(call);

@@ -10,7 +10,7 @@ use crate::report::{Latencies, OnFiles, Operation, Sum};
 const MOST: usize = 500;
 const OTHERS: &[u8] = b"(others)";
 
-/// Calls that do next to nothing: what they take under a tracer is what tracing takes.
+/// Calls that do next to nothing: under a tracer their time is the time of tracing.
 const CHEAP: [&[u8]; 8] = [b"getpid", b"gettid", b"getppid", b"getuid", b"geteuid", b"getgid", b"getegid", b"umask"];
 /// From so few of them nothing follows.
 const ENOUGH: u64 = 8;
@@ -76,7 +76,7 @@ impl Operations {
             true => entry.on_files.add(call),
             false => entry.elsewhere.add(call),
         }
-        // Whatever came first: what is done to files is what it is shown for.
+        // An operation is shown with the kind of its calls on files, whichever calls came first.
         if call.kind.is_file() && !entry.kind.is_file() && *entry.name != *OTHERS {
             entry.kind = call.kind;
         }
@@ -133,7 +133,7 @@ impl Operations {
 /// Longer calls are shown as an hour in the distribution; their sum is exact all the same.
 const HOUR: u64 = 3_600_000_000_000;
 
-/// The least of the times that the histogram holds for one with that one.
+/// The lowest time in the histogram's bucket of this time.
 fn quantile(histogram: &Histogram<u64>, q: f64) -> u64 {
     histogram.lowest_equivalent(histogram.value_at_quantile(q))
 }

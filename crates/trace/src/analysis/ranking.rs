@@ -6,12 +6,12 @@ use std::hash::BuildHasher;
 use crate::handle::Handle;
 use crate::report::{Sum, Top};
 
-/// What says which of two things matters more.
+/// A thing with a weight: the heavier thing matters more.
 pub(super) trait Weighed {
     fn weight(&self) -> u64;
 }
 
-/// What has calls and time, and matters by these.
+/// A thing with calls and time, which are its weight.
 pub(super) trait Summed {
     fn sum(&self) -> &Sum;
 }

@@ -18,7 +18,7 @@ pub(super) struct File {
     pub by_kind: [u64; Kind::Wait as usize],
     pub opens: u64,
     pub synced: bool,
-    /// Who closed it last after having had it open for writing, and how long that close took.
+    /// The process that last closed the file after it had been open for writing, and how long that close took.
     pub last_writer: u32,
     pub last_close: u64,
 }

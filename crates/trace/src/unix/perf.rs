@@ -36,12 +36,12 @@ pub(super) fn parse(line: &[u8]) -> Option<Record<'_>> {
         },
     };
     let rest = inner[close + 1..].strip_prefix(b":")?.trim_ascii_start();
-    let (program, pid, rest) = who(rest);
+    let (program, pid, rest) = program_and_pid(rest);
     event(rest.trim_ascii(), duration).map(|event| Record { pid, program, stamp, event })
 }
 
 /// `sh/26041 `, which is left out where there is but one thread. A program's name may hold anything.
-fn who(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
+fn program_and_pid(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
     if name(text).is_some() {
         return (b"", None, text);
     }

@@ -115,8 +115,8 @@ fn message(text: &[u8]) -> Option<Event<'_>> {
     })
 }
 
-/// The arguments of a call whose rest comes later: after other lines, or never. And the thread that a message in between, on
-/// standard error, says was attached: `clone(flags=SIGCHLDstrace: Process 26903 attached`.
+/// The arguments of a call that is continued later: after other lines, or never. And the thread that a message in
+/// between, on standard error, says was attached: `clone(flags=SIGCHLDstrace: Process 26903 attached`.
 fn unfinished(text: &[u8]) -> Option<(&[u8], Option<u32>)> {
     let text = text.trim_ascii_end();
     let cut = text.strip_suffix(b"<unfinished ...>").or_else(|| text.strip_suffix(b"<detached ...>"));

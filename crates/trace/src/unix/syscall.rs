@@ -54,7 +54,7 @@ pub(super) enum Shape {
     None,
 }
 
-/// The calls met so far. Looking one up is what every line of a trace does.
+/// The calls met so far. Every line of a trace looks one up.
 #[derive(Default)]
 pub(super) struct Syscalls(HashMap<Box<[u8]>, Syscall, DefaultHashBuilder>);
 

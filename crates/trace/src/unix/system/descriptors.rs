@@ -57,7 +57,7 @@ impl System {
         }
     }
 
-    /// The open file, whose descriptor is closed.
+    /// The open file. Its descriptor is closed.
     pub(super) fn take(&mut self, process: &Rc<Process>, fd: Fd<'_>) -> Option<Rc<OpenFile>> {
         let file = self.file(process, fd);
         if process.descriptors.borrow_mut().remove(&fd.number?).is_some() {

@@ -26,7 +26,7 @@ use done::{Done, Subject};
 
 type Map<K, V> = HashMap<K, V, DefaultHashBuilder>;
 
-/// The number of the one thread whose lines have none.
+/// The number that stands for the one thread without a number in its lines.
 const UNNAMED: u32 = 0;
 /// So many threads and descriptors are followed at once; a trace that seems to have more is damaged, or of a whole day.
 const MOST_THREADS: usize = 1 << 16;
@@ -48,7 +48,8 @@ pub(super) struct System {
     clock: Clock,
     processes: u32,
     descriptors: usize,
-    /// Arguments of a call whose two halves are joined, and a path that is being put together. Reused.
+    /// Buffers that are used again: the arguments of a call, joined from two halves; and a path, put together from
+    /// parts.
     joined: Vec<u8>,
     path: Vec<u8>,
     summary: bool,
@@ -60,7 +61,7 @@ struct Thread {
     pending: Option<Pending>,
 }
 
-/// What threads that share their descriptors share.
+/// The state of threads that share their descriptors.
 struct Process {
     id: u32,
     descriptors: RefCell<Map<i32, Descriptor>>,
@@ -117,7 +118,7 @@ impl System {
             Event::Note => {}
             Event::Summary => self.summary = true,
             Event::Attached { pid } => drop(self.announced.insert(pid)),
-            // A thread that was not seen, or that said itself that it ends, is gone already.
+            // A thread without calls, or one that has called `exit`, is forgotten already.
             Event::Exited => match pid {
                 Some(pid) => self.forget(pid, analysis),
                 None if self.threads.len() == 1 => {
@@ -226,7 +227,7 @@ impl System {
             Subject::None => file.as_deref().and_then(OpenFile::path),
             Subject::Assembled => Some(&self.path[..]),
         };
-        // Reading from a pipe is waiting for who writes to it.
+        // Reading from a pipe is waiting for the program that writes to it.
         let channel = file.as_deref().is_some_and(|file| file.is_channel);
         let kind = if channel && syscall.kind.is_file() { Kind::Wait } else { syscall.kind };
         analysis.call(&Call {

@@ -1,4 +1,4 @@
-//! Threads: which one a line is about, what it shares with whom, and when it is gone.
+//! Threads: which one a line is about, which threads share descriptors and a folder, and when a thread ends.
 
 use std::cell::RefCell;
 use std::rc::Rc;
