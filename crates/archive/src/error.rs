@@ -113,7 +113,8 @@ pub enum ErrorKind {
         cause: String,
     },
     /// It holds more than [`Limits`](crate::Limits) allow. Nothing that exceeds the limit was written.
-    #[error("the archive goes over the limit of {value} for the {limit} (after {}); if you trust it, raise the limit with {}",
+    #[error("the archive goes over the limit of {value} for the {limit} (after {}); if you trust it, raise the limit \
+     with {}",
         count(*entries), limit.option())]
     Limit {
         /// Which limit.
@@ -125,7 +126,8 @@ pub enum ErrorKind {
     },
     /// Another process changed it or cut it short meanwhile: what was written may be wrong.
     #[error(
-        "the archive was changed or cut short while it was being unpacked, so what was written may be wrong; unpack it again: {0}"
+        "the archive was changed or cut short while it was being unpacked, so what was written may be wrong; unpack \
+         it again: {0}"
     )]
     Changed(#[source] io::Error),
     /// The writing was cancelled.

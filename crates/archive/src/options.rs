@@ -32,8 +32,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Leaves the first `count` components of each path away, as tar's option of this name does. Entries that have no
-    /// more than that are left out. A path that is absolute, or has a `..` among these components, is refused, not
+    /// Leaves out the first `count` components of each path, as tar's option of this name does. An entry with only that
+    /// many components is left out. A path that is absolute, or has a `..` among these components, is refused, not
     /// mended. Default: 0.
     #[must_use]
     pub fn strip_components(mut self, count: usize) -> Self {
@@ -41,15 +41,15 @@ impl Options {
         self
     }
 
-    /// Unpacks only entries for whose path `select` says `true`. The path is the archive's, before stripping, but
-    /// without `./` before it and slashes behind it. May be called from several threads. Default: all.
+    /// Unpacks only entries with a path for which `select` says `true`. The path is the archive's, before stripping,
+    /// but without `./` before it and slashes behind it. May be called from several threads. Default: all.
     #[must_use]
     pub fn select(mut self, select: Arc<dyn Fn(&Path) -> bool + Send + Sync>) -> Self {
         self.filter.select = Some(select);
         self
     }
 
-    /// What stops a bomb. Default: [`Limits::default`].
+    /// The limits that stop a bomb. Default: [`Limits::default`].
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -80,8 +80,8 @@ impl Options {
     }
 
     /// Reads on behind the end of a tar if another one follows, however many zeros are between: tars that were joined,
-    /// as GNU tar's option of this name does. Default: no; then what follows is named in the
-    /// [`Summary`](crate::Summary).
+    /// as GNU tar's option of this name does. Default: no. Then the [`Summary`](crate::Summary) names the bytes that
+    /// follow.
     #[must_use]
     pub fn ignore_zeros(mut self, ignore_zeros: bool) -> Self {
         self.ignore_zeros = ignore_zeros;
@@ -96,7 +96,7 @@ impl Options {
         self
     }
 
-    /// Counts into `progress` what is read.
+    /// Counts the bytes that are read into `progress`.
     #[must_use]
     pub fn progress(mut self, progress: InputProgress) -> Self {
         self.progress = progress;

@@ -1,4 +1,4 @@
-//! Whether a file is still what it was: its length and its time.
+//! Whether a file has changed, by its length and its time.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::error::{ErrorKind, Result};
 
-/// What a file was like when it was opened.
+/// A file's length and time when it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub len: u64,

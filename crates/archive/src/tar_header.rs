@@ -8,7 +8,7 @@ pub(crate) const BLOCK: usize = 512;
 /// A block of zeros, of which two end an archive.
 pub(crate) type Block = [u8; BLOCK];
 
-/// The fields of a header. What is in them has not been checked.
+/// The fields of a header. Their content has not been checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Header<'a>(&'a Block);
 
@@ -105,7 +105,7 @@ pub(crate) fn text(field: &[u8]) -> &[u8] {
     &field[..field.iter().position(|&byte| byte == 0).unwrap_or(field.len())]
 }
 
-/// A number that the field must hold to mean one: a blank field is not 0, which would be no rights, or root's.
+/// A number, or `None` for a blank field: a blank mode or owner is not 0, which would be no rights, or root.
 fn given(field: &[u8]) -> Option<u32> {
     if field.iter().all(|byte| matches!(byte, b' ' | 0)) {
         return None;

@@ -198,9 +198,9 @@ fn a_flipped_bit_is_noticed_or_of_no_consequence() {
             let place = Place::new();
             let (result, report) = place.unpack(stream_of(damaged));
             println!("  byte {at} of {}: {:?}", archive.len(), result.as_ref().map_err(ToString::to_string));
-            // The old lz4 format has no checksum. The others have one at the end of a block or of all: when it is looked at, files
-            // may have been written that are wrong, so that the whole archive must be said to be damaged. But a bit may be of no
-            // consequence: one that leads to other bytes, which are the same.
+            // The old lz4 format has no checksum. The others have one at the end of a block or of all: when it is
+            // looked at, files may have been written that are wrong, so that the whole archive must be said to be
+            // damaged. But a bit may be of no consequence: one that leads to other bytes, which are the same.
             let has_checksum = !compressor.args.contains(&"-l");
             if result.is_ok() && has_checksum {
                 tar().1.assert_same(&Tree::read(place.root()).unwrap(), Compare::ALL);

@@ -11,8 +11,8 @@ use manyfiles::tree::Refusal;
 use manyfiles_archive::{ErrorKind, Input, Limit, Limits, Unpacker};
 use manyfiles_testkit::{Compare, Tree};
 
-/// Unpacks as a file and as a stream, which must be the same; returns the files, and what was refused or failed. Then unpacks
-/// with many threads, where another entry may be the one that fails, but nothing may get out of the root.
+/// Unpacks as a file and as a stream, which must be the same; returns the files, and what was refused or failed. Then
+/// unpacks with many threads, where another entry may be the one that fails, but nothing may get out of the root.
 #[track_caller]
 fn unpacked(archive: &[u8]) -> (Vec<String>, Vec<(String, Option<Refusal>)>) {
     let (_temp, path) = file_of(archive);

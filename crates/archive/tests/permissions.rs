@@ -1,4 +1,5 @@
-//! Permissions: what an archive gives is kept, what it does not give is what any program makes, and rights are not given away.
+//! Permissions: what an archive gives is kept, what it does not give is what any program makes, and rights are not
+//! given away.
 #![cfg(unix)] // modes are Unix's
 
 mod common;

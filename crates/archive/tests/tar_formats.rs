@@ -82,7 +82,8 @@ fn tars_of_other_tools_are_unpacked() {
         let mut command = Command::new("bsdtar");
         command.args(["--format", format, "-cf"]).arg(&archive).arg("-C").arg(sample.path()).arg("sample");
         run(&mut command, true);
-        // Not GNU tar: bsdtar names folders before what is in their neighbours, and GNU tar then sets their times too early.
+        // Not GNU tar: bsdtar names folders before what is in their neighbours, and GNU tar then sets their times too
+        // early.
         assert_unpacked_as_by("bsdtar", &archive);
     }
     for format in ["USTAR_FORMAT", "GNU_FORMAT", "PAX_FORMAT"] {

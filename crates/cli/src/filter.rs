@@ -33,7 +33,7 @@ struct Include {
 
 struct Patterns {
     all: GlobSet,
-    /// Of those that match names at any depth.
+    /// The patterns that match names at any depth.
     names: GlobSet,
     /// Their places in `all`.
     numbers: Vec<usize>,
@@ -51,7 +51,7 @@ impl Filter {
         Ok(Filter { include, exclude: Patterns::compile(exclude, "--exclude")? })
     }
 
-    /// Whether every path is written, so that nobody needs to ask.
+    /// Whether every path is written, so that paths need not be matched.
     pub(crate) fn is_open(&self) -> bool {
         self.include.is_none() && self.exclude.is_none()
     }
@@ -77,7 +77,8 @@ impl Filter {
 }
 
 impl<'a> EntryPath<'a> {
-    /// `path` below the folder `with`, which is copied under that name; or below one that only its content is copied of.
+    /// `path` below the folder `with`, which is copied under that name; or below one that only its content is copied
+    /// of.
     pub(crate) fn below(with: Option<&'a Path>, path: &'a Path) -> EntryPath<'a> {
         EntryPath { with, path }
     }

@@ -36,7 +36,7 @@ pub(crate) fn per_second(n: u64, time: Duration) -> u64 {
     (n as f64 / time.as_secs_f64().max(1e-6)) as u64
 }
 
-/// `2026-11-22 10:12:06`, in the time zone of whoever reads it. `None` for a time that no calendar has.
+/// `2026-11-22 10:12:06`, in the user's time zone. `None` for a time that no calendar has.
 pub(crate) fn date(time: SystemTime) -> Option<String> {
     let since_1970 = match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_secs()).ok()?,

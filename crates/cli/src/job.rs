@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::terminal::{AboutEntry, InputRead};
 use crate::words::Words;
 
-/// A job whose arguments have been checked, so that it can begin.
+/// A job with arguments that have been checked, so that it can begin.
 pub(crate) trait Job {
     /// What it is called.
     fn words(&self) -> Words;
@@ -16,7 +16,8 @@ pub(crate) trait Job {
     /// Whether permissions are kept as they are, whatever the umask, if no option says so.
     fn keeps_permissions(&self) -> bool;
 
-    /// Whether of several entries of one path the last is what remains, whatever is to be done with what was there before.
+    /// Whether the last of several entries of one path stays, whatever is done with a file that was there before the
+    /// run.
     fn last_wins(&self) -> bool;
 
     /// Tells how far the reading is, from any thread.

@@ -12,15 +12,15 @@ use crate::report::{self, UNREADABLE};
 use crate::stop::Stop;
 use crate::terminal::Screen;
 
-/// Files that results go to. Made before the measuring, so that a path that cannot be written fails first; those that got nothing
-/// are removed.
+/// Files that results go to. They are made before the measuring, so that a path that cannot be written fails first.
+/// Files that stay empty are removed.
 #[derive(Default)]
 pub(crate) struct Outputs(Vec<PathBuf>);
 
 impl Outputs {
     /// Makes the file.
     pub(crate) fn make(&mut self, path: &Path) -> Result<(), String> {
-        // Read before: what is there already is not ours to remove.
+        // Asked before the file is made: an old file must not be removed.
         let was_there = path.exists();
         File::create(path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
         if !was_there {
@@ -43,7 +43,7 @@ pub(crate) fn failed(stop: &Stop) -> u8 {
     stop.signal().map_or(UNREADABLE, |signal| 128 + signal as u8)
 }
 
-/// Says why nothing was measured, and what to do. `space` is the room that measuring needs, in bytes.
+/// The reason why nothing was measured, and what to do. `space` is the room that measuring needs, in bytes.
 pub(crate) fn lines(failure: &Failure, directory: &Path, space: u64) -> Vec<String> {
     match failure {
         Failure::Failed(error) => {

@@ -8,7 +8,7 @@ pub(crate) struct Read {
     pub sources: Vec<Source>,
     /// The patterns of `--include` that nothing matched.
     pub unmatched: Vec<String>,
-    /// Sockets, which nothing is made of.
+    /// Sockets, which are not copied.
     pub sockets: Vec<PathBuf>,
     /// Entries that belong to others in the source, and not in the copy.
     pub other_owners: u64,
@@ -22,7 +22,7 @@ impl Read {
         self.sources.iter().any(|source| source.error.is_some())
     }
 
-    /// The patterns that something is wrong with: what was not read to its end might have had what they match.
+    /// The patterns that count as wrong. If a source was not read to its end, none does: the rest might have matched.
     pub(crate) fn wrong_patterns(&self) -> &[String] {
         if self.is_cut_short() { &[] } else { &self.unmatched }
     }

@@ -1,4 +1,4 @@
-//! Stopping early: Ctrl-C, SIGTERM, a terminal that is closed, messages that nobody reads, or the answer "quit".
+//! Stopping early: Ctrl-C, SIGTERM, a terminal that is closed, messages without a reader, or the answer "quit".
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,8 +22,9 @@ struct Inner {
 }
 
 impl Stop {
-    /// The first SIGINT, SIGTERM or SIGHUP from now on stops the job cleanly. A further one ends the process at once, unless it is
-    /// SIGHUP: of a terminal that is closed both the shell and the system tell, and nobody means by it that halves may stay.
+    /// The first SIGINT, SIGTERM or SIGHUP from now on stops the job cleanly. A further one ends the process at once,
+    /// unless it is SIGHUP: when a terminal is closed, the shell sends one and the system another. The second must not
+    /// keep the job from tidying up.
     pub(crate) fn on_signals() -> io::Result<Stop> {
         let stop = Stop::default();
         let for_signals = stop.clone();
@@ -49,8 +50,8 @@ impl Stop {
         self.set(SIGINT);
     }
 
-    /// Stops the job because nobody reads what it says, as a pipe's writer is stopped.
-    pub(crate) fn nobody_reads(&self) {
+    /// Stops the job because the reader of its messages is gone, as SIGPIPE stops a writer.
+    pub(crate) fn reader_is_gone(&self) {
         self.set(SIGPIPE);
     }
 
@@ -65,7 +66,8 @@ impl Stop {
 
     fn set(&self, signal: i32) {
         let slot = self.0.canceller.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first is why it stopped: a terminal that is gone can be neither read nor written, which is only what follows.
+        // The first signal is the reason. Later ones follow from it: a terminal that is gone can be neither read nor
+        // written.
         let _was_stopped = self.0.signal.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
         if let Some(canceller) = &*slot {
             canceller.cancel();

@@ -1,4 +1,4 @@
-//! [`Work`]: what `unpack` and `copy` do. Both read entries, and write them below one folder.
+//! [`Work`]: `unpack` and `copy` read entries and write them below one folder.
 
 use crate::dry_run::Plan;
 use crate::job::Job;

@@ -135,7 +135,7 @@ fn behind_an_access_control_list_the_group_gets_what_it_had_and_not_the_mask() {
 #[test]
 fn paths_longer_than_the_system_takes_are_copied_with_all_they_hold() {
     let temp = tempdir().unwrap();
-    // Seventeen folders whose names have 250 letters.
+    // Seventeen folders with names of 250 letters.
     let script = "name=$(printf %250s | tr ' ' n); mkdir src; cd src; n=0;
     while [ $n -lt 17 ]; do mkdir $name; cd $name; n=$((n + 1)); done;
     mkdir last; printf content > last/file; ln -s file last/link; chmod 640 last/file; touch -d @1000000000 last/file last;

@@ -1,7 +1,8 @@
-//! What `--dry-run` says is what the run then does: every kind of entry, on everything that may be there, under every policy.
+//! What `--dry-run` says is what the run then does: every kind of entry, on everything that may be there, under every
+//! policy.
 //!
-//! Each cell is planned and then done, by `unpack` and by `copy`, and what is on the disk is looked at: what was said to stay has to be
-//! as it was, and what was said to be written has to be there.
+//! Each cell is planned and then done, by `unpack` and by `copy`, and what is on the disk is looked at: what was said
+//! to stay has to be as it was, and what was said to be written has to be there.
 #![cfg(unix)] // links and FIFOs
 
 mod common;

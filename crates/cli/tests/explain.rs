@@ -183,7 +183,8 @@ mod on_unix {
         }
         let temp = tempdir().unwrap();
         fs::create_dir(temp.path().join("tmp")).unwrap();
-        // Not while the command runs, either: nothing is left for a crash to leave behind. Nor does the command inherit it.
+        // Not while the command runs, either: nothing is left for a crash to leave behind. Nor does the command inherit
+        // it.
         let script = "export TMPDIR=$PWD/tmp; $M explain --json -- sh -c 'ls -A tmp; ls -l /proc/self/fd | grep -c \"$TMPDIR\"' > out; cat out";
         let ran = shell(temp.path(), script).code(0);
         assert!(ran.out.starts_with("0\n{"), "{ran:#?}");

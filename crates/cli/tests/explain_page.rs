@@ -1,5 +1,5 @@
-//! The page of `manyfiles explain --html`, in a real browser: its charts are there, nothing is reported to the console, and it
-//! asks nobody for anything.
+//! The page of `manyfiles explain --html`, in a real browser: its charts are there, nothing is reported to the console,
+//! and it makes no request.
 
 mod common;
 
@@ -96,7 +96,7 @@ fn pages(trace: &str) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn the_page_shows_its_charts_in_a_browser_and_asks_nobody_for_anything() {
+fn the_page_shows_its_charts_in_a_browser_and_makes_no_request() {
     let Some(browser) = browser() else { return };
     for trace in ["strace.txt", "procmon.csv", "perf.txt"] {
         let (_temp, copy) = pages(trace);

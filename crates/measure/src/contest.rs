@@ -13,8 +13,8 @@ use crate::cpu_seconds;
 pub struct Sample {
     /// Seconds until all was written and closed.
     pub seconds: f64,
-    /// Processor time, in user space and in the kernel, of the process that did it. It says more than the clock does where
-    /// others use the machine too.
+    /// Processor time, in user space and in the kernel, of the process that did it. It says more than the clock does
+    /// where others use the machine too.
     pub cpu_seconds: f64,
     /// Peak resident memory of the process that did it, in bytes, where it was a process of its own.
     pub peak_memory: Option<u64>,

@@ -24,8 +24,8 @@ pub fn spread(values: &[f64]) -> f64 {
 /// be trusted.
 pub const NOISY: f64 = 0.3;
 
-/// The ratio of two medians, and its 95 % confidence interval by bootstrap: both samples drawn anew, with replacement, 4,000
-/// times. The same measurements always give the same interval.
+/// The ratio of two medians, and its 95 % confidence interval by bootstrap: both samples drawn anew, with replacement,
+/// 4,000 times. The same measurements always give the same interval.
 pub fn ratio(over: &[f64], under: &[f64]) -> Estimate {
     const DRAWS: usize = 4_000;
     let mut state = 1u64;

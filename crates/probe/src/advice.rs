@@ -18,8 +18,8 @@ pub struct Advice {
     pub factor: f64,
 }
 
-/// A call on a local file system takes 0.4–25 µs (docs/measurements.md, "What a small file costs"); through FUSE without any work
-/// behind it 70 µs on the slowest machine that we know of.
+/// A call on a local file system takes 0.4–25 µs (docs/measurements.md, "What a small file costs"); through FUSE
+/// without any work behind it 70 µs on the slowest machine that we know of.
 const SLOW: Duration = Duration::from_micros(150);
 
 /// Less is not worth a change.

@@ -14,7 +14,8 @@ pub struct Findings {
     pub series: Vec<Series>,
     /// What is slow, and what helps; empty where nothing is.
     pub advice: Vec<Advice>,
-    /// The share of the time, from 0 to 1, in which other programs had the processor that this one wanted, before or after.
+    /// The share of the time, from 0 to 1, in which other programs had the processor that this one wanted, before or
+    /// after.
     pub taken_by_others: f64,
 }
 

@@ -42,7 +42,8 @@ const SHARE: u64 = 8;
 /// The free bytes that a probe needs: room for 64 files in each step.
 pub const LEAST_SPACE: u64 = LEAST as u64 * CONTENT.len() as u64 * STEPS_THAT_MAKE_FILES * SHARE;
 
-/// The steps, with their threads, and their share of the time in hundredths. The files of the first are the later ones' too.
+/// The steps, with their threads, and their share of the time in hundredths. The files of the first are the later ones'
+/// too.
 const STEPS: [(Step, usize, u32); 10] = [
     (Step::New, 1, 20),
     (Step::Truncated, 1, 10),

@@ -15,7 +15,8 @@ pub enum Step {
     Renamed,
     /// Created, written, synced, closed.
     Synced,
-    /// Created, written and closed, and synced with all others at the end, by [`SyncBatch`](manyfiles::sync::SyncBatch).
+    /// Created, written and closed, and synced with all others at the end, by
+    /// [`SyncBatch`](manyfiles::sync::SyncBatch).
     Batch,
     /// Removed.
     Removed,

@@ -1,5 +1,5 @@
-//! Runs a command in a folder where each close takes so long: `slow_mount MILLISECONDS COMMAND ARGUMENT…`. The folder is gone
-//! afterwards.
+//! Runs a command in a folder where each close takes so long: `slow_mount MILLISECONDS COMMAND ARGUMENT…`. The folder
+//! is gone afterwards.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {

@@ -49,8 +49,8 @@ impl Corpus {
         Corpus::source_tree("W2", 50_000, 2_954, seed)
     }
 
-    /// `count` files with sizes as in a source tree (median 2 KB, at most 64 KB) in `folders` nested folders, none of them
-    /// without a file.
+    /// `count` files with sizes as in a source tree (median 2 KB, at most 64 KB) in `folders` nested folders, none of
+    /// them without a file.
     pub fn source_tree(name: &'static str, count: usize, folders: usize, seed: u64) -> Corpus {
         assert!(folders > 0 && count >= folders, "every folder gets a file");
         let mut random = Random::new(seed);
@@ -128,8 +128,8 @@ impl fmt::Display for Corpus {
     }
 }
 
-/// Bytes of a file of a source tree. The logarithm of the size is about normally distributed; in whole numbers, so that no
-/// machine's floating point makes another corpus of the same seed.
+/// Bytes of a file of a source tree. The logarithm of the size is about normally distributed; in whole numbers, so that
+/// no machine's floating point makes another corpus of the same seed.
 fn source_size(random: &mut Random) -> usize {
     // Twelve uniform numbers less six: mean 0, deviation 1; here in 1/1024.
     let normal = (0..12).map(|_| random.below(1025) as i64).sum::<i64>() - 6 * 1024;

@@ -1,5 +1,5 @@
-//! What the project's tests and benchmarks stand on. Mounts and injected errors are there on Linux only, and mostly need root;
-//! trees, corpora and [`skip_unless!`] are there on every system.
+//! The ground of the project's tests and benchmarks. Mounts and injected errors are there on Linux only, and mostly
+//! need root; trees, corpora and [`skip_unless!`] are there on every system.
 //!
 //! - [`SlowMount`]: a FUSE mount. The test says how long its operations take, and which fail.
 //! - [`Preload`]: the same for system calls of one child process, by `LD_PRELOAD`; needs no privileges.
@@ -10,7 +10,7 @@
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
 //! - [`nofile_limit`]: a child process that may have few open files.
 //!
-//! What is mounted is unmounted on drop, and if the process is killed, by the next process that mounts something.
+//! A mount is unmounted on drop; if the process was killed, by the next process that mounts something.
 
 #[cfg(target_os = "linux")]
 mod cc;

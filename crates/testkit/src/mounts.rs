@@ -15,7 +15,7 @@ pub(crate) fn disk_folder() -> io::Result<TempDir> {
     new_folder(std::env::temp_dir())
 }
 
-/// Unmounts and removes what killed processes left behind. Once per process; failures are of no concern to this one.
+/// Unmounts and removes mounts that killed processes left behind. Once per process; failures are ignored.
 pub(crate) fn sweep() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

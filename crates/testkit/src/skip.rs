@@ -103,8 +103,8 @@ fn on_search_path(name: &str) -> Result<(), String> {
     }
 }
 
-/// Says that the running test does not test anything here: prints `skipped: <test>: <why>` as a line of its own, which the
-/// test harness does not swallow. The test returns after it.
+/// Says that the running test does not test anything here: prints `skipped: <test>: <why>` as a line of its own, which
+/// the test harness does not swallow. The test returns after it.
 pub fn skip(why: impl Display) {
     let thread = std::thread::current();
     let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("an unnamed test"));

@@ -75,8 +75,8 @@ impl SlowOptions {
         self
     }
 
-    /// Each `op` fails with `errno` for paths (from the mount's root, with a leading slash) that contain `text`. For a file
-    /// that is renamed while it is open, the path it was opened by counts.
+    /// Each `op` fails with `errno` for paths (from the mount's root, with a leading slash) that contain `text`. For a
+    /// file that is renamed while it is open, the path it was opened by counts.
     #[must_use]
     pub fn fail(mut self, op: Op, errno: i32, text: &str) -> Self {
         assert!(!text.contains('\n'), "one rule is one line");
@@ -84,8 +84,9 @@ impl SlowOptions {
         self
     }
 
-    /// Each `op` on paths that contain `text` (as for [`fail`](SlowOptions::fail)) hangs: until [`SlowMount::release`], or the end of
-    /// the mount or of this process. After a minute it goes on by itself, so that no test leaves a mount behind that hangs.
+    /// Each `op` on paths that contain `text` (as for [`fail`](SlowOptions::fail)) hangs: until [`SlowMount::release`],
+    /// or the end of the mount or of this process. After a minute it goes on by itself, so that no test leaves a mount
+    /// behind that hangs.
     #[must_use]
     pub fn hold(mut self, op: Op, text: &str) -> Self {
         assert!(!text.contains('\n'), "one rule is one line");
@@ -93,8 +94,8 @@ impl SlowOptions {
         self
     }
 
-    /// The kernel keeps what is written until it must send it: at the latest when a file is closed, as NFS does. Errors of
-    /// writes are then told by the close, and once.
+    /// The kernel keeps what is written until it must send it: at the latest when a file is closed, as NFS does. Errors
+    /// of writes are then told by the close, and once.
     #[must_use]
     pub fn write_back(mut self) -> Self {
         self.like.push("writeback");
@@ -108,8 +109,8 @@ impl SlowOptions {
         self
     }
 
-    /// Names that differ only in the case of ASCII letters are one name, which stays as it was written first: as with ext4's
-    /// `casefold`, APFS and SMB. A rename that would change nothing but the case changes nothing.
+    /// Names that differ only in the case of ASCII letters are one name, which stays as it was written first: as with
+    /// ext4's `casefold`, APFS and SMB. A rename that would change nothing but the case changes nothing.
     #[must_use]
     pub fn fold_case(mut self) -> Self {
         self.like.push("fold");
@@ -138,8 +139,8 @@ impl SlowOptions {
         self.mount_in(temp, backing)
     }
 
-    /// Mounts over `backing`, which stays as it is afterwards. What is changed there behind the mount's back may be noticed a
-    /// minute late.
+    /// Mounts over `backing`, which stays as it is afterwards. What is changed there behind the mount's back may be
+    /// noticed a minute late.
     pub fn mount_over(self, backing: impl Into<PathBuf>) -> io::Result<SlowMount> {
         self.mount_in(crate::scratch()?, backing.into())
     }
@@ -211,8 +212,8 @@ impl SlowMount {
         std::fs::write(self.temp.path().join("free"), "").expect("the mount's own folder can be written to");
     }
 
-    /// What was done since it was mounted, if it was to be logged: each flush, rename, link and removal, with the path from the
-    /// mount's root (the old one of two). What begins to hang is there as "held flush", for instance.
+    /// What was done since it was mounted, if it was to be logged: each flush, rename, link and removal, with the path
+    /// from the mount's root (the old one of two). What begins to hang is there as "held flush", for instance.
     pub fn log(&self) -> io::Result<Vec<String>> {
         Ok(std::fs::read_to_string(self.temp.path().join("log"))?.lines().map(String::from).collect())
     }

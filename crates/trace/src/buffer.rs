@@ -6,7 +6,8 @@ use memchr::memchr_iter;
 
 use crate::progress::Progress;
 
-/// Blocks of this size: large enough that reading them costs next to nothing, small enough to stay in the processor's cache.
+/// Blocks of this size: large enough that reading them costs next to nothing, small enough to stay in the processor's
+/// cache.
 const BLOCK: usize = 256 << 10;
 /// No record of a trace is longer. What is, is damaged.
 const LONGEST: usize = 8 << 20;

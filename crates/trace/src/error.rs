@@ -14,7 +14,8 @@ pub enum Error {
     WrongKind(&'static str),
     /// It is none of the formats.
     #[error(
-        "not a trace that is known: expected a Process Monitor export (CSV or XML), the output of 'strace -f -T -ttt' or of \
+        "not a trace that is known: expected a Process Monitor export (CSV or XML), the output of 'strace -f -T -ttt' \
+         or of \
          'perf trace'"
     )]
     Unknown,

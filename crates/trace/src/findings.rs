@@ -10,7 +10,8 @@ use crate::report::{BUFFER, Finding, Report};
 const HAND_OVER: u64 = 10_000;
 /// Closes that a `Closer` has going at once.
 const CLOSERS: u64 = 64;
-/// One sync for a batch against one for each file: measured 8 times (written, synced and renamed) to 14 (written and synced).
+/// One sync for a batch against one for each file: measured 8 times (written, synced and renamed) to 14 (written and
+/// synced).
 const BATCH: u64 = 8;
 /// Files from which on a batch is worth a sync of the whole file system.
 const A_BATCH: u64 = 16;
@@ -109,7 +110,8 @@ fn closes(report: &Report) -> Option<Finding> {
     let saved = nanos.saturating_sub(tracing).saturating_sub(calls * HAND_OVER);
     if saved == 0 {
         return Some(finding.saying(format!(
-            "That is no more than handing them over would cost ({} each): a Closer that sees this closes at once, and nothing is to be gained.",
+            "That is no more than handing them over would cost ({} each): a Closer that sees this closes at once, and \
+             nothing is to be gained.",
             time(HAND_OVER)
         )));
     }
@@ -117,7 +119,8 @@ fn closes(report: &Report) -> Option<Finding> {
     Some(
         finding
             .saying(format!(
-                "Handed over, they no longer hold up the thread that writes; up to {CLOSERS} of them wait at once, so all are closed soon after."
+                "Handed over, they no longer hold up the thread that writes; up to {CLOSERS} of them wait at once, so \
+                 all are closed soon after."
             ))
             .saving(terms, saved),
     )
@@ -205,11 +208,13 @@ fn batch(report: &Report) -> Option<Finding> {
     let finding = Finding::new(part, title, told + ".");
     if syncs.files < A_BATCH {
         return Some(finding.saying(format!(
-            "From some {A_BATCH} files on, one sync for all of them is worth its price; so few are synced faster from several threads."
+            "From some {A_BATCH} files on, one sync for all of them is worth its price; so few are synced faster from \
+             several threads."
         )));
     }
     let finding = finding.saying(
-        "One sync for all of them took from an eighth down to a fourteenth of that where it was measured (ext4, XFS); reckoned with \
+        "One sync for all of them took from an eighth down to a fourteenth of that where it was measured (ext4, XFS); \
+         reckoned with \
          an eighth.",
     );
     let saved = syncs.first_nanos - syncs.first_nanos / BATCH;
@@ -226,12 +231,11 @@ fn group(report: &Report) -> Option<Finding> {
     if report.timed {
         told += &format!("; they took {}, {} each", time(syncs.again_nanos), mean(syncs.again_nanos, syncs.again));
     }
-    Some(
-        Finding::new("Appender, SyncPolicy", "syncs of the same file", told + ".").saying(
-            "Records of several threads share syncs in an Appender; a SyncPolicy syncs once in so many bytes or so much time, \
+    Some(Finding::new("Appender, SyncPolicy", "syncs of the same file", told + ".").saying(
+        "Records of several threads share syncs in an Appender; a SyncPolicy syncs once in so many bytes or so \
+             much time, \
              if a crash may take what came since. How much that saves depends on what may be lost.",
-        ),
-    )
+    ))
 }
 
 fn tree(report: &Report) -> Option<Finding> {
@@ -254,7 +258,8 @@ fn tree(report: &Report) -> Option<Finding> {
     let work = made.nanos.saturating_sub(tracing);
     let saved = work - work / TREE.0 * TREE.1;
     let finding = Finding::new(part, title, told).saying(
-        "Spread over threads by folder and opened relative to folders that stay open, this was 1.5 times (ext4) to twice (tmpfs) as \
+        "Spread over threads by folder and opened relative to folders that stay open, this was 1.5 times (ext4) to \
+         twice (tmpfs) as \
          fast on two cores; where calls wait, many times.",
     );
     let took = time(made.nanos);

@@ -1,4 +1,4 @@
-//! [`Format`]: what a trace turns out to be.
+//! [`Format`]: the formats of traces.
 
 /// A format of traces, recognised by content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,8 @@ impl Format {
     pub fn how_to_get_durations(self) -> &'static str {
         match self {
             Format::ProcmonCsv | Format::ProcmonXml => {
-                "the Duration column is missing: in Process Monitor, turn it on with Options → Select Columns → Duration (below \
+                "the Duration column is missing: in Process Monitor, turn it on with Options → Select Columns → \
+                 Duration (below \
                  'Event Details'), then save the trace again (File → Save…); what was recorded has it"
             }
             Format::Strace => {

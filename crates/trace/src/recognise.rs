@@ -28,7 +28,8 @@ pub(crate) fn recognise(head: &[u8]) -> Result<(Format, usize), Error> {
     }
     if text.contains(&0) {
         return Err(Error::WrongKind(
-            "this is a binary file; expected text: a Process Monitor export (CSV or XML), the output of 'strace' or of 'perf trace'",
+            "this is a binary file; expected text: a Process Monitor export (CSV or XML), the output of 'strace' or \
+             of 'perf trace'",
         ));
     }
     if start.starts_with(b"<") && memmem::find(start, b"<procmon").is_some() {
@@ -46,7 +47,8 @@ pub(crate) fn recognise(head: &[u8]) -> Result<(Format, usize), Error> {
     }
     if memmem::find(text, b"% time").is_some() && memmem::find(text, b"usecs/call").is_some() {
         return Err(Error::WrongKind(
-            "this is the summary that 'strace -c' prints; what is needed is every call: strace -f -T -ttt -y -o FILE COMMAND",
+            "this is the summary that 'strace -c' prints; what is needed is every call: strace -f -T -ttt -y -o FILE \
+             COMMAND",
         ));
     }
     if unix::is_perf_summary(text) {
@@ -64,7 +66,8 @@ const COMPRESSED: &str =
 const OTHERS: [(&[u8], &str); 10] = [
     (
         b"PML_",
-        "this is Process Monitor's own log (PML); open it there and save it as CSV: File → Save…, 'Comma-Separated Values (CSV)'",
+        "this is Process Monitor's own log (PML); open it there and save it as CSV: File → Save…, 'Comma-Separated \
+         Values (CSV)'",
     ),
     (b"PERFILE2", "this is perf's own recording; print it first: perf trace -i FILE > TRACE"),
     (b"\x1f\x8b", COMPRESSED),

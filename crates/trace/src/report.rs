@@ -1,4 +1,4 @@
-//! [`Report`]: what a trace tells. Times are in nanoseconds, and sums are exact.
+//! [`Report`]: the figures of a trace. Times are in nanoseconds, and sums are exact.
 
 use crate::call::Kind;
 use crate::format::Format;
@@ -42,11 +42,11 @@ impl Sum {
     }
 }
 
-/// All that was found in a trace.
+/// All figures and findings of a trace.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// What the trace was recognised as.
+    /// The format that the trace was recognised as.
     pub format: Format,
     /// Bytes of the trace.
     pub bytes: u64,
@@ -180,7 +180,7 @@ impl Latencies {
 pub struct Top<R> {
     /// At most 100 rows, the heaviest first.
     pub rows: Vec<R>,
-    /// What is in no row.
+    /// The sum of all that have no row.
     pub others: Sum,
     /// How many there were, if `exact`. Else: how many were still counted one by one at the end.
     pub seen: u64,
@@ -299,7 +299,8 @@ pub struct OpenedAgain {
     pub opens: u64,
 }
 
-/// Writes of less than 64 KiB to files on a disk, each where the one before ended, with no read, seek, sync or close between.
+/// Writes of less than 64 KiB to files on a disk, each where the one before ended, with no read, seek, sync or close
+/// between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SmallWrites {
     /// Runs of two or more.

@@ -33,8 +33,8 @@ pub(crate) use file::FileSource;
 pub(crate) use source::Source;
 pub(crate) use stream::StreamSource;
 
-/// Reads a tar to its end, or with `ignore_zeros` all that follow each other. `meter` counts also what was read before
-/// an error.
+/// Reads a tar to its end, or with `ignore_zeros` all tars that follow each other. `meter` also counts the entries
+/// before an error.
 pub(crate) fn read<S: Source>(
     source: S,
     filter: &EntryFilter,

@@ -1,4 +1,4 @@
-//! From member to member: headers, with what extends them, become one [`Member`] each.
+//! From member to member: each header, with the headers that extend it, becomes one [`Member`].
 
 use manyfiles::tree::{Content, Node};
 
@@ -47,7 +47,7 @@ pub(crate) struct Scanner<S> {
     end: Option<u64>,
     /// A header that was read already.
     ahead: Option<Block>,
-    /// What follows the tar and is not read.
+    /// The bytes after the tar that are not read.
     pub trailing: Option<Trailing>,
 }
 
@@ -167,12 +167,12 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Looks at what follows the end that [`next`](Self::next) has found. `true`: another tar, which is to be read on.
-    /// What is not read is [`trailing`](Self::trailing).
+    /// Bytes that are not read are in [`trailing`](Self::trailing).
     pub(super) fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool, ErrorKind> {
         let zeros = self.end.expect("asked for at the end");
         match end::follows(&mut self.source, zeros, self.headers == 0, ignore_zeros, cancel)? {
             Follows::Tar(block) if ignore_zeros => {
-                // What a global header says holds for its own tar.
+                // A global header holds for its own tar only.
                 (self.global, self.is_pax) = (Pax::default(), false);
                 (self.end, self.ahead) = (None, Some(*block));
                 return Ok(true);
@@ -196,7 +196,7 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    /// That the archive ends where more should be.
+    /// The error of an archive that ends too early.
     pub(super) fn cut_short(&self) -> ErrorKind {
         let position = self.source.position();
         match self.source.damage(position, "it is cut short") {
@@ -233,7 +233,7 @@ impl<S: Source> Scanner<S> {
     }
 
     fn size(&self, field: Option<u64>) -> Result<u64, ErrorKind> {
-        // Content and padding have to end at a position that can be told.
+        // The position after content and padding must fit into 64 bits.
         let end = |size: u64| self.source.position().checked_add(size)?.checked_add(BLOCK as u64);
         match field {
             Some(size) if end(size).is_some() => Ok(size),

@@ -18,7 +18,7 @@ pub(crate) struct StreamSource {
     at: usize,
     position: u64,
     received: u64,
-    /// Whether the stream is compressed: then its size is limited by what it comes from.
+    /// Whether the stream is compressed: then its size is limited by the size of the compressed bytes.
     limits: Option<Limits>,
     cancel: Cancel,
 }
@@ -106,8 +106,8 @@ impl Source for StreamSource {
     }
 
     fn finish(&mut self) -> Result<(), ErrorKind> {
-        // What follows the end of the tar is padding, but a checksum may follow that. And a program that writes into a
-        // pipe would fail if the rest was not read.
+        // After the end of the tar padding follows, and after that perhaps a checksum. Also, a program that writes into
+        // a pipe would fail if the rest was not read.
         while self.fill()? {
             self.take(u64::MAX);
         }

@@ -1,8 +1,8 @@
 //! Which long files other entries have to wait for.
 //!
 //! A file that is written as it is decoded has its place among the entries of its path where it is closed. Mostly
-//! nothing else is about its path, and it goes beside the others. If another entry has that path, or one below it, what
-//! becomes of them depends on the order, so that it waits for its turn, and the next turn is its end.
+//! nothing else is about its path, and it goes beside the others. If another entry has that path, or a path below it,
+//! the result depends on the order. Then the long file waits for its turn, and the next turn begins at its end.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};

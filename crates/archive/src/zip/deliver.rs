@@ -18,7 +18,7 @@ use crate::target::in_the_report;
 /// The longest target of a symbolic link.
 const LONGEST_TARGET: u64 = 64 << 10;
 
-/// What was decoded of an entry.
+/// The decoded content of an entry.
 pub(super) enum Decoded {
     /// There is nothing to decode, or the entry is not wanted.
     Nothing,
@@ -47,14 +47,14 @@ pub(super) fn is_long_file(filter: &EntryFilter, record: &Record<'_>) -> bool {
     is_long(record) && wanted_kind(filter, record) == Some(Kind::File)
 }
 
-/// Calls `then` with the path that an entry is to have, if it is to have one.
+/// Calls `then` with the path of an entry after stripping, if stripping leaves one.
 pub(super) fn with_path<T>(filter: &EntryFilter, record: &Record<'_>, then: impl FnOnce(&[u8]) -> T) -> Option<T> {
     let name = record.name();
     let entry = filter.reduce(record.entry(&name, Path::new("")))?;
     Some(then(entry.path.as_os_str().as_encoded_bytes()))
 }
 
-/// What is to be decoded of an entry, if anything.
+/// The kind of entry to decode: a file or a symbolic link. `None`: nothing of the entry is decoded.
 fn wanted_kind(filter: &EntryFilter, record: &Record<'_>) -> Option<Kind<'static>> {
     let name = record.name();
     let entry = filter.reduce(record.entry(&name, Path::new("")))?;
@@ -112,7 +112,7 @@ pub(super) fn with_entry<T>(
     Some(then(&mut entry, content))
 }
 
-/// Hands an entry over. What cannot be read or is not taken is in the tree's report.
+/// Hands an entry over. Entries that cannot be read or are not taken are in the tree's report.
 pub(super) fn hand_over(filter: &EntryFilter, record: &Record<'_>, decoded: Decoded, tree: &TreeWriter) {
     with_entry(filter, record, decoded, |entry, content| {
         if let Some(refusal) = entry.refusal.take() {

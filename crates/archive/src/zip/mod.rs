@@ -51,7 +51,7 @@ pub(crate) struct Archive<'a> {
 pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     match end::find(file, len) {
         Ok(end) => Ok(end.is_some()),
-        // What only looks like a directory is nothing to speak of.
+        // Bytes that only look like a directory are no error.
         Err(ErrorKind::Damaged { .. }) => Ok(false),
         Err(error) => Err(error),
     }
@@ -100,7 +100,7 @@ pub(crate) fn read(
 /// Which entries are wanted.
 struct Jobs {
     wanted: Vec<u32>,
-    /// Which of the long ones among them others have to wait for.
+    /// The long files that share a path with another entry.
     contested: Contested,
     /// Their size in the archive.
     packed: u64,
@@ -208,7 +208,7 @@ fn unpack(
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// A thread that panics never brings the entry that others wait for: they are to end, and the panic goes on.
+/// If a thread panics, other threads would wait for its entry for ever. So they are stopped, and the panic goes on.
 struct StopIfPanicking<'o, 'a>(&'o Order<'a, Decoded>);
 
 impl Drop for StopIfPanicking<'_, '_> {

@@ -181,7 +181,7 @@ mod tests {
                         drop(turn);
                         order.go_on();
                     } else {
-                        // Larger than what fits, now and then.
+                        // Some are larger than the limit.
                         order.ready(
                             place,
                             place,

@@ -1,4 +1,4 @@
-//! Numbers on the command line: a plain count, and a size with a unit. `none` is no limit.
+//! Numbers on the command line: a plain count, and a size with a unit. `none` stands for no limit.
 
 use std::fmt;
 use std::str::FromStr;

@@ -30,7 +30,7 @@ pub(crate) enum LogCommand {
 ///
 /// A record is printed as it is, and a newline behind it if it has none at its end. A record that holds newlines, or
 /// bytes that are no text, is printed as it is too: --json, --hex and --null tell records apart whatever they hold.
-/// Records are those that are there when this begins; a program may write meanwhile.
+/// Records that a program appends after this command has begun are not printed.
 ///
 /// Damage is told on standard error, and everything that can be read is printed.
 #[derive(Args, Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct Cat {
     pub form: Form,
 }
 
-/// Print the last records of a log, and those that come.
+/// Print the last records of a log, and follow new ones.
 ///
 /// Records are printed as by 'manyfiles log cat'. With --follow those that are appended later follow, by whatever
 /// program and across rotation, until Ctrl-C. A record is printed when it is written; a power cut may still take it
@@ -84,13 +84,13 @@ pub(crate) struct Tail {
     pub form: Form,
 }
 
-/// Read all of a log, and say what is in its files and what is wrong with them.
+/// Read all of a log, and report the content of its files and their damage.
 ///
 /// For each file: the positions that it has, how many records, and how it ends. Changes nothing; a program may have the
 /// log open.
 ///
-/// Damage is bytes that were safe on the disk once and are not what they were. A torn tail is something else: what a
-/// crash left of records that no sync had covered yet. It is shown, and is nothing wrong.
+/// Damage is bytes that were safe on the disk once and have changed. A torn tail is no damage: a crash left it of
+/// records that no sync had covered yet. It is shown, and is nothing wrong.
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_EXAMPLES, after_long_help = CHECK_EXAMPLES_AND_EXIT)]
 pub(crate) struct Check {
@@ -121,8 +121,9 @@ pub(crate) struct Check {
 /// its whole records at their positions. Nothing is thrown away, and what is not damaged is not touched. Refuses while
 /// a program has the log open.
 ///
-/// A last file with which no program can go on is mended too: one that is empty, or an older file of the log under a new
-/// number, gets a name that ends in '.damaged'; one that is compressed, because those behind it are gone, is unpacked.
+/// A last file with which no program can go on is mended too: one that is empty, or an older file of the log under a
+/// new number, gets a name that ends in '.damaged'; one that is compressed, because those behind it are gone, is
+/// unpacked.
 ///
 /// A log that was only cut off by a crash needs no repair: its program opens it as it is. What cannot be mended, such
 /// as a file that is missing between others, is told.
@@ -210,7 +211,7 @@ macro_rules! exit_status {
         concat!(
             "\n
 Exit status:
-  0    all records are printed, or whoever reads them has seen enough
+  0    all records are printed, or their reader has closed the pipe
   1    some cannot be read, as standard error tells; the rest is printed
   2    wrong usage, or it is no log of framed records, or it cannot be opened",
             $($more,)?

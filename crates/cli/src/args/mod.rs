@@ -1,4 +1,4 @@
-//! What can be said on the command line. This one definition feeds the parser, `--help`, the man page and the completions.
+//! The command line. This one definition feeds the parser, `--help`, the man page and the completions.
 
 mod amount;
 mod bench;
@@ -45,9 +45,9 @@ pub(crate) enum Command {
 
 /// Unpack archives into a folder.
 ///
-/// Archives are recognised by their content, not by their names: tar (ustar, GNU, pax), plain or compressed with gzip, zstd,
-/// xz, bzip2 or lz4 (so .crate files too), and zip. Entries that would land outside the folder are refused, and each entry
-/// that did not arrive is named on standard error.
+/// Archives are recognised by their content, not by their names: tar (ustar, GNU, pax), plain or compressed with gzip,
+/// zstd, xz, bzip2 or lz4 (so .crate files too), and zip. Entries that would land outside the folder are refused, and
+/// each entry that did not arrive is named on standard error.
 #[derive(Args, Debug)]
 #[command(after_help = UNPACK_EXAMPLES, after_long_help = UNPACK_EXAMPLES_AND_EXIT)]
 pub(crate) struct Unpack {
@@ -81,12 +81,12 @@ pub(crate) struct Unpack {
 
 /// Copy files and folders, with all they hold.
 ///
-/// As with 'cp -a': if DST is a folder, each SRC goes into it under its own name; if DST isn't there, it becomes the copy of
-/// the one SRC; 'SRC/.' stands for the content of the folder SRC. Permissions, modification times, symbolic links (as links),
-/// hard links among what is copied and holes of sparse files are kept. Where the file system can share blocks between files,
-/// files are cloned. Not copied: extended attributes and access control lists; what a default list of the target's folder gives
-/// to everything new in it, the copies get too. A file that somebody writes to while it is copied counts as failed, and no copy of
-/// it stays.
+/// As with 'cp -a': if DST is a folder, each SRC goes into it under its own name; if DST isn't there, it becomes the
+/// copy of the one SRC; 'SRC/.' stands for the content of the folder SRC. Permissions, modification times, symbolic
+/// links (as links), hard links among what is copied and holes of sparse files are kept. Where the file system can
+/// share blocks between files, files are cloned. Not copied: extended attributes and access control lists; rights that
+/// a default list of the target's folder gives to every new file, the copies get too. A file that changes while it is
+/// copied counts as failed, and no copy of it stays.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "manyfiles copy [OPTIONS] <SRC>... <DST>",
@@ -94,7 +94,8 @@ pub(crate) struct Unpack {
     after_long_help = COPY_EXAMPLES_AND_EXIT
 )]
 pub(crate) struct Copy {
-    /// Files and folders to copy, and last where to: a folder, or the name of the copy. All are checked before the first is copied
+    /// Files and folders to copy, and last where to: a folder, or the name of the copy. All are checked before the
+    /// first is copied
     // One list: of two, the first ends at an option between them.
     #[arg(value_name = "SRC|DST", required = true, value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
@@ -115,15 +116,15 @@ pub(crate) struct Copy {
     pub max_bytes: Size,
 }
 
-/// Measure what writing many files costs in a folder, and say what is slow there and what helps.
+/// Measure the cost of writing many files in a folder, and say what is slow there and what helps.
 ///
-/// Writes some thousand small files in a folder of its own below DIR, with one thread and with many, times every open, write,
-/// close, rename and sync, and removes them again, also when it is interrupted. Needs an eighth of the free space at most, and
-/// never more than 100 MB.
+/// Writes some thousand small files in a folder of its own below DIR, with one thread and with many, times every open,
+/// write, close, rename and sync, and removes them again, also when it is interrupted. Needs an eighth of the free
+/// space at most, and never more than 100 MB.
 #[derive(Args, Debug)]
 #[command(after_help = PROBE_EXAMPLES)]
 pub(crate) struct Probe {
-    /// Folder to measure in: what counts is the file system that it is on
+    /// Folder to measure in: its file system is measured
     #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
 
@@ -137,10 +138,10 @@ pub(crate) struct Probe {
 
     /// Print one JSON object in place of the table
     ///
-    /// Its keys: command, folder, file_system, source, mount_point, mount_options, free_bytes, remarks,
-    /// taken_by_others (the share of the time in which other programs had the processor), series (step, threads,
-    /// files, seconds, and operations, each with operation, count, mean, median, p90, p99, max and a histogram: how many
-    /// calls took less than 'below' and not less than the bucket before), advice (slow, use, factor). Times are in seconds.
+    /// Its keys: command, folder, file_system, source, mount_point, mount_options, free_bytes, remarks, taken_by_others
+    /// (the share of the time in which other programs had the processor), series (step, threads, files, seconds, and
+    /// operations, each with operation, count, mean, median, p90, p99, max and a histogram: how many calls took less
+    /// than 'below' and not less than the bucket before), advice (slow, use, factor). Times are in seconds.
     #[arg(long)]
     pub json: bool,
 
@@ -223,7 +224,7 @@ Exit status:
   130  stopped by Ctrl-C or the answer 'q'; what was half-written is removed
   143  the same by SIGTERM
   129  the same by SIGHUP, as when the terminal is closed
-  141  the same because nobody reads the messages any more, as with '| head'
+  141  the same because the reader of the messages is gone, as with '| head'
 
 Killed (kill -9) or without power, it can tidy up nothing: a new file may be
 incomplete, and a file '.manyfiles-…' may stay beside one that was being
@@ -242,7 +243,8 @@ const COPY_EXAMPLES: &str = copy_examples!();
 const COPY_EXAMPLES_AND_EXIT: &str = concat!(
     copy_examples!(),
     exit_status!(
-        "a source that cannot be read (nothing is written then), or a\n       limit that was reached (what came before stays)"
+        "a source that cannot be read (nothing is written then), or a\n       limit that was reached (what came \
+         before stays)"
     )
 );
 

@@ -1,9 +1,9 @@
 //! `manyfiles copy SRC… DST`.
 //!
-//! [`target`] says what goes where, by the rules of `cp -a`, and refuses what would destroy something; [`walk`] finds what is
-//! in the sources, one folder at a time, without following links; [`select`] leaves out what is not wanted; [`hand_over`] gives each
-//! entry to the tree, and [`hard_links`] says which names are of one file. The bytes are not read here: the tree's threads clone or
-//! copy each file inside the kernel.
+//! [`target`] gives each source its place, by the rules of `cp -a`, and refuses copies that would destroy files;
+//! [`walk`] finds the entries in the sources, one folder at a time, without following links; [`select`] leaves out
+//! entries that are not wanted; [`hand_over`] gives each entry to the tree, and [`hard_links`] says which names are of
+//! one file. The bytes are not read here: the tree's threads clone or copy each file inside the kernel.
 
 mod hand_over;
 mod hard_links;
@@ -38,7 +38,7 @@ use walk::Found;
 
 pub(crate) const WORDS: Words = Words { command: "copy", done: "copied", sources: "sources" };
 
-/// Sources whose place is known and free of contradictions.
+/// Sources with places that are known and do not contradict each other.
 pub(crate) struct Copy {
     target: Target,
     filter: Filter,
@@ -95,7 +95,7 @@ impl Copy {
         None
     }
 
-    /// What was read of all sources, and what stopped the walk through one.
+    /// The sources as they were read; `stopped` is the one in which the walk ended early.
     fn read(&self, stopped: Option<Source>) -> Read {
         let mut stopped = stopped;
         let sources = self.target.sources.iter().map(|placed| match stopped.take_if(|at| at.path == placed.source) {

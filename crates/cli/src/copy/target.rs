@@ -1,4 +1,4 @@
-//! What goes where, by the rules of `cp -a`, and what is refused before anything is written.
+//! The place of each source, by the rules of `cp -a`; and the copies that are refused before anything is written.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -34,8 +34,8 @@ enum There {
 }
 
 impl Target {
-    /// Places all sources. Every contradiction is named, not only the first. Only the destination itself may be missing, unless
-    /// folders above it are to be made.
+    /// Places all sources. Every contradiction is named, not only the first. Only the destination itself may be
+    /// missing, unless folders above it are to be made.
     pub(super) fn of(sources: &[PathBuf], destination: &Path, make_parents: bool) -> Result<Target, CannotBegin> {
         let there = look(destination)?;
         if sources.len() > 1 && !matches!(there, There::Folder) {
@@ -121,7 +121,7 @@ fn parent_is_there(destination: &Path) -> Result<(), CannotBegin> {
                 "the folder {parent} is not there; make it: mkdir -p {parent}, or have it made: --make-parents"
             )))
         }
-        _ => Ok(()), // what else is wrong is told when it is opened
+        _ => Ok(()), // other errors are reported when the path is opened
     }
 }
 
@@ -157,7 +157,8 @@ pub(super) fn join(path: &Path, below: &Path) -> PathBuf {
     }
 }
 
-/// The name a source has in a folder it is copied into; none for `.`, `..`, `/`, `x/.` and `x/..`, which stand for their content.
+/// The name a source has in a folder it is copied into; none for `.`, `..`, `/`, `x/.` and `x/..`, which stand for
+/// their content.
 fn own_name(source: &Path) -> Option<PathBuf> {
     let bytes = source.as_os_str().as_encoded_bytes();
     if let Some(before) = bytes.strip_suffix(b".")

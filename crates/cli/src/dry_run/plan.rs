@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Node,
 }
 
-/// An entry, with what decides where its name is taken.
+/// An entry, with the figures that decide where its name is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'a> {
     pub path: &'a Path,
@@ -33,7 +33,7 @@ pub(crate) struct Entry<'a> {
     pub modified: Option<SystemTime>,
 }
 
-/// What an entry is, and what of.
+/// What an entry is, with the details of its kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Is<'a> {
     File,
@@ -76,7 +76,7 @@ pub(crate) enum Action {
     /// The name is taken, and nothing says what to do then.
     Conflict,
     Refuse,
-    /// What is there makes it impossible, or the source cannot be read.
+    /// An existing file is in the way, or the source cannot be read.
     Fail,
 }
 
@@ -121,9 +121,9 @@ pub(crate) struct Plan<'a> {
     root: PathBuf,
     on_conflict: Option<Conflict>,
     would_ask: bool,
-    /// What the entries so far would make, with its time.
+    /// Paths that the entries so far would make, each with its kind and time.
     made: HashMap<PathBuf, (Kind, Option<SystemTime>)>,
-    /// The files among them that are what they were if their content is.
+    /// The files among them that stay as they were if their content is the same.
     compared: HashSet<PathBuf>,
     /// The names that entries so far would not get.
     renamed: HashSet<PathBuf>,
@@ -233,7 +233,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether an earlier entry of this path is to give way, whatever is to be done with what was there.
+    /// Whether an earlier entry of this path is replaced, whatever is done with a file that was there before the run.
     fn is_ours(&self, path: &Path) -> bool {
         self.last_wins && (self.made.contains_key(path) || self.renamed.contains(path))
     }
@@ -257,7 +257,7 @@ impl<'a> Plan<'a> {
         modified: Option<SystemTime>,
     ) -> (Action, Option<String>) {
         let taken = Some("its name is taken".to_string());
-        // What has bytes takes no node's place, unless that is asked for.
+        // An entry with bytes does not replace a device or FIFO, unless that is asked for.
         let keeps_nodes = matches!(self.on_conflict, Some(Conflict::Overwrite | Conflict::SkipIdentical));
         if keeps_nodes && there == Kind::Node && matches!(is, Is::File | Is::HardLink { .. }) {
             return (Action::Fail, Some("a device, FIFO or socket has this name".into()));
@@ -283,7 +283,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether what is there is what the entry would make. `None`: only its content tells.
+    /// Whether the existing file is the same as the entry's. `None`: only its content tells.
     fn is_same(&self, path: &Path, there: Kind, is: Is<'_>, modified: Option<SystemTime>) -> Option<bool> {
         let at = |path: &Path| self.root.join(path);
         let same_time = modified.is_none() || modified == self.time_of_what_is_at(path);
@@ -319,7 +319,7 @@ impl<'a> Plan<'a> {
         id(one).is_some() && id(one) == id(other)
     }
 
-    /// A link is made to what has the name when its turn comes.
+    /// A link is made to the file that has the name when the link's turn comes.
     fn can_be_linked(&self, existing: &Path) -> Result<(), String> {
         let name = existing.display();
         match check(existing).map(|existing| self.what_is_at(&existing)) {
@@ -343,15 +343,16 @@ impl<'a> Plan<'a> {
     fn time_of_what_is_at(&self, path: &Path) -> Option<SystemTime> {
         match self.made.get(path) {
             Some(&(_, modified)) => modified,
-            // Gone meanwhile, then: nothing is older than nothing.
+            // The file is gone meanwhile, so it is not older.
             None => fs::symlink_metadata(self.root.join(path)).and_then(|there| there.modified()).ok(),
         }
     }
 
-    /// What would be at the path when its turn comes.
+    /// The file that would be at the path when the entry's turn comes.
     fn what_is_at(&self, path: &Path) -> Option<Kind> {
         let on_disk = || fs::symlink_metadata(self.root.join(path)).ok().map(|there| kind_of(there.file_type()));
-        self.made.get(path).map(|&(kind, _)| kind).or_else(on_disk) // what cannot be looked at counts as free: trying will tell
+        // A path that cannot be looked at counts as free: the run itself will tell.
+        self.made.get(path).map(|&(kind, _)| kind).or_else(on_disk)
     }
 }
 

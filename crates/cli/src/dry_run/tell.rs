@@ -44,7 +44,7 @@ pub(crate) fn dry_run(job: &dyn Work, options: &Options) -> ExitCode {
     }
 }
 
-/// Standard output, until its reader has seen enough.
+/// Standard output, until its reader closes the other end.
 struct Listing {
     out: BufWriter<io::Stdout>,
     /// It could not be written to, as was said.
@@ -73,7 +73,7 @@ impl Listing {
         if let Err(error) = result {
             self.closed = true;
             if error.kind() == io::ErrorKind::BrokenPipe {
-                // Whoever read it has seen enough. Nothing was touched, so nothing is to be tidied up.
+                // The reader needs no more. Nothing was written, so nothing is to be tidied up.
                 std::process::exit(0);
             }
             Screen::default().say(format_args!("cannot write to standard output: {error}"));

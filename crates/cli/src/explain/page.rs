@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::sys;
 use crate::words::CannotBegin;
 
-/// A file that can be written to, which is found out before the trace is read. If the page is never written, a file that was
-/// there is as it was, and one that was not there is not.
+/// A file that can be written to, which is checked before the trace is read. If the page is never written, an old file
+/// stays as it was, and a new one is removed.
 pub(super) struct Page {
     path: PathBuf,
     file: File,
-    /// It was not there, and has nothing yet.
+    /// The file is new and still empty.
     made: bool,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
             Ok(_) if end.is_some_and(|end| records.record_position() >= Some(end)) => break,
             Ok(_) if args.count => count += 1,
             Ok(bytes) => printer.record(records.record_position(), records.position(), &bytes),
-            // Its place is where it begins; where reading goes on is behind it.
+            // Damage is compared by its first byte; the reader's position is behind it already.
             Err(error) if error.damage().is_some_and(|damage| is_behind(end, records.position(), damage.bytes)) => {
                 break;
             }
@@ -42,7 +42,7 @@ pub(super) fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
     Ok(printer.end(None))
 }
 
-/// Whether bytes up to `behind` begin where nothing is asked for any more.
+/// Whether bytes that end at `behind` begin after the last record that was asked for.
 fn is_behind(end: Option<Position>, behind: Position, bytes: u64) -> bool {
     end.is_some_and(|end| behind.0.saturating_sub(bytes) >= end.0)
 }

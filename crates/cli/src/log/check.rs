@@ -1,4 +1,4 @@
-//! `manyfiles log check`: what is in a log's files, and what is wrong with them.
+//! `manyfiles log check`: the content of a log's files, and their damage.
 
 use std::process::ExitCode;
 

@@ -31,7 +31,7 @@ impl Printer {
         Printer { form, out, screen: Screen::default(), failure: None, is_incomplete: false }
     }
 
-    /// Whether somebody still gets what is printed.
+    /// Whether standard output still has a reader.
     pub(super) fn is_open(&self) -> bool {
         self.failure.is_none()
     }
@@ -47,7 +47,7 @@ impl Printer {
         self.keep(printed);
     }
 
-    /// Tells what cannot be read on standard error, and to programs that read JSON also in its place.
+    /// Reports damage on standard error. As JSON, the report also stands in the place of the records.
     pub(super) fn error(&mut self, error: &Error) {
         self.is_incomplete = true;
         self.screen.say(error);
@@ -128,7 +128,7 @@ impl Printer {
         self.out.write_all(b"}\n")
     }
 
-    /// What cannot be printed now is not tried again: what comes behind it would be taken for it.
+    /// A record that cannot be printed now is not printed later: the reader would take the next one for it.
     fn keep(&mut self, printed: io::Result<()>) {
         if let Err(error) = printed
             && error.kind() != ErrorKind::Interrupted
@@ -141,7 +141,7 @@ impl Printer {
 
 impl Drop for Printer {
     fn drop(&mut self) {
-        // The buffer would try once more what has failed.
+        // The drop of the buffer would write the failed bytes once more.
         if self.failure.is_some() {
             let unwritten = std::mem::replace(&mut self.out, BufWriter::with_capacity(0, io::stdout()));
             drop(unwritten.into_parts());

@@ -67,7 +67,7 @@ fn cannot_repair(error: &manyfiles::Error) -> CannotBegin {
 }
 
 fn tell(args: &Repair, mended: &[Mended], report: &Report) -> ExitCode {
-    // What no repair mends: all that is left after one, and all but damage before.
+    // Errors that no repair mends: after a repair all that are left, before it all but damage.
     let mut left: Vec<String> = Vec::new();
     for file in &report.files {
         left.extend(file.errors.iter().map(|error| error.to_string()));

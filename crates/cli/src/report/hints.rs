@@ -13,7 +13,7 @@ pub(crate) fn for_failures(failures: &[Error], options: &Options) -> Vec<&'stati
     let mut hints = Vec::new();
     if any(&|error| error.kind() == ErrorKind::AlreadyExists) && options.on_conflict.is_none() {
         hints.push(
-            "files whose name was taken are left as they were; \
+            "files with a name that was taken are left as they were; \
              to decide otherwise: --on-conflict skip, skip-identical, overwrite, replace, newer or rename",
         );
     }
@@ -22,7 +22,8 @@ pub(crate) fn for_failures(failures: &[Error], options: &Options) -> Vec<&'stati
     }
     if any(&|error| error.kind() == ErrorKind::PermissionDenied && error.operation() == Operation::HardLink) {
         hints.push(
-            "hard links are not made to a folder (one may have kept the name of the file that was meant), to files of others where \
+            "hard links are not made to a folder (one may have kept the name of the file that was meant), to files of \
+             others where \
              the system protects them, nor where the file system has none",
         );
     }

@@ -51,7 +51,7 @@ pub(super) fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     object.into()
 }
 
-/// When nothing was begun.
+/// The report of a job that could not begin.
 pub(super) fn cannot_begin(words: Option<Words>, why: &[String]) -> Value {
     json!({
         "command": words.map(|words| words.command),

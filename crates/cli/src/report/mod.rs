@@ -1,4 +1,4 @@
-//! What came of a job, and how it is told: a summary for people, one JSON object for programs, an exit status for both.
+//! The end of a job: a summary for people, one JSON object for programs, an exit status for both.
 
 pub(crate) mod hints;
 mod json;
@@ -50,8 +50,8 @@ pub(crate) fn tell_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return printed(error.print(), 0);
     }
-    // What cannot be printed has no reader; the exit status tells.
-    let _nobody_to_tell = error.print();
+    // A message that cannot be printed has no reader. The exit status says the same.
+    let _no_reader = error.print();
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let hint = usage::hint(error, &words);
     Screen::default().say_all(&hint);
@@ -69,13 +69,13 @@ pub(crate) fn print_json(object: &Value, code: u8) -> ExitCode {
     print_stdout(format!("{object:#}\n").as_bytes(), code)
 }
 
-/// Prints to standard output. `code` is the exit status if that works, or if the reader has seen enough.
+/// Prints to standard output. `code` is the exit status if that works, or if the reader has closed its end.
 pub(crate) fn print_stdout(bytes: &[u8], code: u8) -> ExitCode {
     let mut stdout = io::stdout().lock();
     printed(stdout.write_all(bytes), code)
 }
 
-/// What became of printing to standard output: `code`, unless something was lost that somebody waits for.
+/// The exit status after printing to standard output: `code`, unless output was lost that its reader still waits for.
 pub(crate) fn printed(printing: io::Result<()>, code: u8) -> ExitCode {
     match printing.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

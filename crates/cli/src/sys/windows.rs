@@ -15,8 +15,9 @@ use super::{FileId, SIGINT, Traced};
 use crate::stop::Stop;
 use crate::words::CannotBegin;
 
-/// Calls `on_signal` with each Ctrl-C, Ctrl-Break and request to end from now on, on a thread of its own; Windows tells them
-/// apart for nobody else, so all are Ctrl-C. If it says no, the process ends at once.
+/// Calls `on_signal` with each Ctrl-C, Ctrl-Break and request to end from now on, on a thread of its own; all of them
+/// are passed as Ctrl-C, because the handler is not told which one came. If `on_signal` says no, the process ends at
+/// once.
 pub(crate) fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
     ctrlc::set_handler(move || {
         if !on_signal(SIGINT) {
@@ -31,7 +32,8 @@ pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What may keep its reader waiting: a pipe, a terminal. A thread reads it, since no wait for input ends by itself here.
+/// An input that may keep its reader waiting: a pipe, a terminal. A thread reads it, because no wait for input has a
+/// time limit on Windows.
 #[derive(Clone)]
 pub(crate) struct Input(Arc<Mutex<Pending>>);
 
@@ -63,7 +65,8 @@ impl Input {
         Input(Arc::new(Mutex::new(Pending { chunks, chunk: Vec::new(), at: 0 })))
     }
 
-    /// Standard input, past the standard library's buffer. One for all who ask: what its thread has read must not be lost.
+    /// Standard input, past the standard library's buffer. All callers share one: bytes that its thread has read must
+    /// not be lost.
     pub(crate) fn stdin() -> io::Result<Input> {
         static STDIN: OnceLock<Input> = OnceLock::new();
         if let Some(input) = STDIN.get() {
@@ -101,7 +104,8 @@ pub(crate) fn file_id(path: &Path, metadata: &Metadata) -> Option<FileId> {
     file_id_and_names(path, metadata).map(|(id, _)| id)
 }
 
-/// Which file it is, and how many names it has. `None` where it cannot be opened (reading it will say why), and for a link.
+/// Which file it is, and how many names it has. `None` where it cannot be opened (reading it will say why), and for a
+/// link.
 pub(crate) fn file_id_and_names(path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
     if metadata.is_symlink() {
         return None;
@@ -176,7 +180,8 @@ pub(crate) fn node(_metadata: &Metadata) -> Option<Node> {
 /// Windows has nothing that every user may trace with.
 pub(crate) fn trace(_command: &[OsString], _stop: &Stop) -> Result<Traced, CannotBegin> {
     Err(CannotBegin::because(
-        "tracing a command needs strace, which is for Linux; here record with Process Monitor, save that as CSV or XML, and give it: \
+        "tracing a command needs strace, which is for Linux; here record with Process Monitor, save that as CSV or \
+         XML, and give it: \
          'manyfiles explain TRACE'",
     ))
 }

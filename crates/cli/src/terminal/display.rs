@@ -36,8 +36,8 @@ impl Display {
         Display { target, started: now, last_line: now }
     }
 
-    /// Shows how far the work is, if it is time to. `look` is given the time that has passed, and tells how much is done, from 0
-    /// to 1, if that is known, and what to say.
+    /// Shows how far the work is, if it is time to. `look` is given the time that has passed, and tells how much is
+    /// done, from 0 to 1, if that is known, and what to say.
     pub(crate) fn show(&mut self, screen: &Screen, look: impl FnOnce(Duration) -> (Option<f64>, String)) {
         let elapsed = self.started.elapsed();
         match self.target {

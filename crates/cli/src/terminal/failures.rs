@@ -1,4 +1,4 @@
-//! [`Failures`]: names what failed, but thousands that failed for one reason are counted.
+//! [`Failures`]: names failures one by one, but counts those that have the same cause as many before.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,8 @@ use manyfiles::{Error, Operation};
 use super::Screen;
 use crate::human::count;
 
-/// So many of one cause are named. More say nothing new, and push away what does.
+/// The most failures of one cause that are named. More lines would say nothing new, and would push other lines off the
+/// screen.
 const NAMED: u64 = 5;
 
 /// What has been said of failures so far.

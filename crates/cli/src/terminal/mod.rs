@@ -1,4 +1,5 @@
-//! Standard error, shared by everything that is told while the work goes on: messages, the progress bar and the question.
+//! Standard error, shared by everything that is told while the work goes on: messages, the progress bar and the
+//! question.
 //!
 //! Each takes the [`Screen`] while it writes, so that none garbles another. Nothing here fails the job; a
 //! reader that goes away in the middle stops it, as it stops every program that writes into a pipe.

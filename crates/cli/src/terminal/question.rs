@@ -58,7 +58,7 @@ impl Question {
         Question { screen, stop, waiting, root: root.to_path_buf(), entry, for_all: Mutex::new(None) }
     }
 
-    /// Whether there is somebody to ask.
+    /// Whether a user can be asked: standard input and standard error are a terminal.
     pub(crate) fn can_be_asked() -> bool {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
@@ -115,7 +115,7 @@ impl Question {
 
     /// A line from the terminal; `None` at its end, or when the job is stopped meanwhile.
     fn line(&self) -> Option<String> {
-        let mut input = Interruptible::stdin(self.stop.clone()).ok()?; // no standard input: nobody to ask
+        let mut input = Interruptible::stdin(self.stop.clone()).ok()?; // without standard input no answer can come
         let mut line = Vec::new();
         loop {
             let mut byte = [0];

@@ -18,8 +18,8 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// One that stops the job when nobody reads any more what is printed: the end of a pipe is closed. Whoever closed standard error
-    /// before the job began does not want to hear, but wants the job done.
+    /// A screen that stops the job when the reader of standard error goes away: the other end of a pipe is closed. If
+    /// standard error was closed before the job began, the user wants no messages, but wants the job done.
     pub(crate) fn of(job: &Stop) -> Screen {
         Screen { bar: Mutex::default(), job: Some(job.clone()) }
     }
@@ -47,7 +47,7 @@ impl Screen {
         }
     }
 
-    /// Takes the bar away while `work` uses the terminal, and everybody else waits.
+    /// Takes the bar away while `work` uses the terminal. Other threads that print wait.
     pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
         let bar = self.bar();
         match &*bar {
@@ -56,13 +56,14 @@ impl Screen {
         }
     }
 
-    /// Writes while the screen is [paused](Screen::pause). What cannot be written is not reported: there is nowhere left to report it.
+    /// Writes while the screen is [paused](Screen::pause). What cannot be written is not reported: there is nowhere
+    /// left to report it.
     pub(crate) fn write(&self, text: &str) {
         if let Err(error) = io::stderr().lock().write_all(text.as_bytes())
             && error.kind() == io::ErrorKind::BrokenPipe
             && let Some(job) = &self.job
         {
-            job.nobody_reads();
+            job.reader_is_gone();
         }
     }
 
@@ -79,7 +80,7 @@ impl Screen {
     }
 
     fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
-        // A bar is whole after any panic: what matters is that messages still come through.
+        // A bar is whole after any panic, and messages must still come through.
         self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -70,7 +70,7 @@ impl Watch {
     /// Ends it.
     pub(crate) fn end(self) {
         drop(self.stop);
-        // If it panicked, that was said; what it has not named is named at the end.
+        // If the thread panicked, the panic was printed. Failures that it did not name are named at the end.
         drop(self.thread.join());
     }
 }

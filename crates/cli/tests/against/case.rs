@@ -43,10 +43,10 @@ impl Policy {
     }
 }
 
-/// Who unpacks, and how.
+/// The user that unpacks, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
-    /// As nobody, where the test itself is root.
+    /// As the user `nobody`, where the test itself is root.
     pub nobody: bool,
     pub umask: u32,
     /// Permissions as they are, whatever the umask.

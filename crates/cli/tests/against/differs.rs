@@ -29,7 +29,7 @@ pub(crate) enum Differs {
     AgeOfSymlink,
     /// What is as old as the entry stays. `rsync --update` looks at the length then, and to it a second is one time.
     SameAge,
-    /// A name whose file is newer stays, whatever it is in the source. `cp -u` asks this of the first name of a file
+    /// A name with a newer file stays, whatever it is in the source. `cp -u` asks this of the first name of a file
     /// only: it replaces what is newer by a link, and links to what it kept.
     NewerAndLinked,
     /// "newer" speaks of everything but folders. `rsync --update` speaks of files.

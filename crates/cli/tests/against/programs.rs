@@ -1,4 +1,4 @@
-//! Running programs: as somebody, with a umask, in a folder.
+//! Running programs: as a user, with a umask, in a folder.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::case::Setup;
 
-/// The user and the group of nobody.
+/// The number of the user `nobody` and of its group.
 pub(crate) const NOBODY: u32 = 65534;
 
 /// What a run came to.
@@ -45,7 +45,7 @@ fn shown(setup: &Setup, args: &[&str]) -> String {
     format!("umask {:03o}; {}{who}", setup.umask, quoted.collect::<Vec<_>>().join(" "))
 }
 
-/// Whether nobody may run the command and see the scratch folder; else why not.
+/// Whether the user `nobody` may run the command and see the scratch folder; else why not.
 pub(crate) fn nobody_can_run(program: &Path) -> Result<(), String> {
     let quiet = |args: &[&OsStr]| {
         std::process::Command::new("setpriv").args(args).stdout(Stdio::null()).stderr(Stdio::null()).status()

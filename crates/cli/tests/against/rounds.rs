@@ -11,7 +11,7 @@ const SHOWN: usize = 4;
 const ATTEMPTS: usize = 300;
 
 /// The seeds of a test: `count` times MANYFILES_ROUNDS of them from 1 on, the same every time. MANYFILES_SEED is the
-/// one to try alone, or "random": as many from one that nobody knows before.
+/// one to try alone, or "random": as many from a seed chosen by chance.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let number =
         |name| std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: a number")));
@@ -76,10 +76,10 @@ pub(crate) fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl
 
 /// What a difference is about: the line without its path and its numbers.
 fn kind(line: &str) -> String {
-    let (who, rest) = line.split_once(": ").unwrap_or((line, ""));
+    let (program, rest) = line.split_once(": ").unwrap_or((line, ""));
     let about = rest.rsplit(": ").next().unwrap_or_default();
     let words = about.split([' ', ',']).filter(|word| word.chars().all(char::is_alphabetic));
-    let other = if rest.contains(": ") { who } else { "" };
+    let other = if rest.contains(": ") { program } else { "" };
     format!("{other} {}", words.collect::<Vec<_>>().join(" "))
 }
 

@@ -41,9 +41,9 @@ pub(crate) enum What {
 pub(crate) struct Node {
     pub what: What,
     pub mode: u32,
-    /// Permission bits that nobody promises.
+    /// Permission bits that are not promised.
     pub open_bits: u32,
-    /// `None`: nobody promises which.
+    /// `None`: not promised.
     pub time: Option<Time>,
 }
 

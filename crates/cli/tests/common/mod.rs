@@ -1,4 +1,5 @@
-//! What the tests of the command stand on: running it, archives made on the spot, a look at a whole tree, scratch mounts.
+//! What the tests of the command stand on: running it, archives made on the spot, a look at a whole tree, scratch
+//! mounts.
 #![allow(dead_code, unused_imports)] // each test file uses its part
 
 #[cfg(unix)]

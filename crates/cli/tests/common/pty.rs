@@ -54,7 +54,7 @@ impl Pty {
                 if poll(&mut [PollFd::new(&*shown, PollFlags::IN)], Some(&moment)) == Ok(0) {
                     continue;
                 }
-                // An error when nobody has the other end any more and all was read.
+                // An error once the other end is closed and all was read.
                 match (&*shown).read(&mut buffer) {
                     Ok(n @ 1..) if sender.send(buffer[..n].to_vec()).is_ok() => {}
                     _ => break,

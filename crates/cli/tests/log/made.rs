@@ -56,7 +56,7 @@ impl Made {
         Made { temp, positions }
     }
 
-    /// With so many records.
+    /// With this many records.
     pub(crate) fn of(options: Options, records: usize) -> Made {
         Made::with(options, (0..records).map(record))
     }

@@ -12,7 +12,7 @@ use super::{Call, Disk, Fault, Stop};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub usize);
 
-/// What a handle has been told of failed write-backs.
+/// How many failed write-backs a handle has been told of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HandleAge(u64);
 
@@ -116,13 +116,13 @@ impl Disk {
         Ok(())
     }
 
-    /// Makes durable what is in a file, by a handle that is opened for that.
+    /// Makes a file's bytes durable, by a handle that is opened for that.
     pub fn sync(&self, file: FileId) -> io::Result<()> {
         let mut age = self.open_handle(file);
         self.sync_by(file, &mut age)
     }
 
-    /// Makes durable what is in a file, and tells the handle of what has failed since.
+    /// Makes a file's bytes durable. An error if a write-back has failed since the handle was last told.
     pub fn sync_by(&self, FileId(id): FileId, age: &mut HandleAge) -> io::Result<()> {
         let mut inner = self.lock();
         let result = inner.call(Call::Sync);
@@ -182,7 +182,8 @@ impl Disk {
         HandleAge(if content.is_told { content.failures } else { content.failures.saturating_sub(1) })
     }
 
-    /// Reads anew from the disk from this offset on, when it is asked for next, what is not to be written any more.
+    /// Drops cached bytes from this offset on, except bytes that wait to be written: the next read takes them from the
+    /// disk.
     pub fn forget_cached(&self, FileId(id): FileId, from: usize) {
         self.lock().files[id].forget_cached(from);
     }
@@ -197,7 +198,7 @@ impl Disk {
         read(&self.lock().files[id].now)
     }
 
-    /// Reads what is at `offset`, and counts it. Returns how many bytes there are.
+    /// Reads the bytes at `offset`, and counts them. Returns how many bytes there are.
     pub fn read_at(&self, FileId(id): FileId, buffer: &mut [u8], offset: u64) -> usize {
         let mut inner = self.lock();
         let bytes = inner.files[id].now.get(offset as usize..).unwrap_or_default();

@@ -3,16 +3,17 @@
 //!
 //! A test puts the model where its subject makes its calls: behind a trait, or behind the system calls themselves.
 //!
-//! What it takes for true of systems, each checked against real ones by `tests/appender_devices.rs` of `manyfiles`:
+//! The model's assumptions about systems, each checked against real ones by `tests/appender_devices.rs` of `manyfiles`:
 //!
 //! - Until a sync, each sector is on the disk in any version that it ever had, or not at all; so is the length, and
-//!   each name. Changes of one name come in their order. A rename is there as a whole or not at all, in two folders too.
+//!   each name. Changes of one name come in their order. A rename is there as a whole or not at all, in two folders
+//!   too.
 //! - A failed sync leaves pages that programs see and the disk does not have. No later sync tells of them. A page that
 //!   was new to the file then is not mended by being written again, only by being cut off, or by being read anew.
 //! - So does a failed write-back that has not been reported yet: the next sync reports it to each handle that was open
 //!   then, and to a later handle only if no handle was told before.
-//! - A failed sync of a folder loses nothing: the next one that succeeds has all of its names. (A file system that could
-//!   not write its folders takes nothing more.)
+//! - A failed sync of a folder loses nothing: the next one that succeeds has all of its names. (A file system that
+//!   could not write its folders takes nothing more.)
 //! - A kill stops between two pages of a long write, and leaves all else as programs see it.
 
 use std::collections::BTreeMap;
@@ -54,7 +55,7 @@ pub enum Call {
     Close,
 }
 
-/// What a call does instead of what it should.
+/// A fault in place of a call's work.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
     /// It fails with this number, and so do all of its kind after it if `for_good`.
@@ -185,7 +186,7 @@ impl Disk {
         self.lock().gate.get_or_insert_default().clone()
     }
 
-    /// Chance, for what failed syncs and stops leave.
+    /// The chance that decides what failed syncs and stops leave.
     pub fn seed(&self, random: Random) {
         self.lock().random = random;
     }
@@ -228,14 +229,15 @@ impl Disk {
         self.lock().left.as_ref().map(Left::remains)
     }
 
-    /// What a power cut leaves that comes now.
+    /// The files that are left if a power cut comes now.
     pub fn cut(&self, random: Random) -> Remains {
         let mut inner = self.lock();
         inner.random = random;
         inner.cut().remains()
     }
 
-    /// The machine starts again with what the power cut has left: what comes now if none has come yet. Nothing fails any more.
+    /// The machine starts again with the bytes that the power cut has left. If no cut has come yet, one comes now. No
+    /// call fails any more.
     pub fn next_start(&self) {
         let mut guard = self.lock();
         let inner = &mut *guard;
@@ -350,7 +352,7 @@ impl Inner {
         Left { names, bytes }
     }
 
-    /// The names in a folder become durable, and whatever has to be done before for that.
+    /// The names in a folder become durable, and earlier changes of the same names with them.
     fn sync_names(&mut self, folder: &Path) {
         let in_folder = |change: &NameChange| change.paths().iter().any(|path| path.parent() == Some(folder));
         let chosen = self.name_changes.iter().map(in_folder).collect();

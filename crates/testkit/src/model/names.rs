@@ -30,7 +30,8 @@ impl NameChange {
     }
 }
 
-/// Changes of one name reach the disk in their order: with those that are chosen come the ones before of the same names.
+/// Changes of one name reach the disk in their order: each chosen change brings the earlier changes of its names with
+/// it.
 pub(super) fn with_those_before(changes: &[NameChange], mut chosen: Vec<bool>) -> Vec<bool> {
     let mut names: BTreeSet<&Path> = BTreeSet::new();
     for (change, is_chosen) in changes.iter().zip(&mut chosen).rev() {

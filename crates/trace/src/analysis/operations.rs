@@ -93,7 +93,8 @@ impl Operations {
         at
     }
 
-    /// What tracing adds to a call, as far as the cheapest calls tell: their median, and what the cheapest tenth of them take.
+    /// What tracing adds to a call, as far as the cheapest calls tell: their median, and what the cheapest tenth of
+    /// them take.
     pub(super) fn tracing(&self) -> Option<(u64, u64)> {
         let mut cheap = histogram();
         for entry in self.all.iter().filter(|entry| CHEAP.contains(&&*entry.name)) {
@@ -133,7 +134,7 @@ impl Operations {
 /// Longer calls are shown as an hour in the distribution; their sum is exact all the same.
 const HOUR: u64 = 3_600_000_000_000;
 
-/// The lowest time in the histogram's bucket of this time.
+/// The quantile `q`: the lowest time of its bucket in the histogram.
 fn quantile(histogram: &Histogram<u64>, q: f64) -> u64 {
     histogram.lowest_equivalent(histogram.value_at_quantile(q))
 }

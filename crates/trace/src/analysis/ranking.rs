@@ -22,9 +22,9 @@ impl<V: Summed> Weighed for V {
     }
 }
 
-/// Counts each thing by itself, up to a number of things. When there are more, the lighter half is let go, and the greatest weight
-/// that was let go is remembered: no thing's weight is short by more than the sum of these, and each thing that outweighs
-/// that sum is there (the counting of Misra and Gries).
+/// Counts each thing by itself, up to a number of things. When there are more, the lighter half is let go, and the
+/// greatest weight that was let go is remembered: no thing's weight is short by more than the sum of these, and each
+/// thing that outweighs that sum is there (the counting of Misra and Gries).
 pub(super) struct Ranking<V> {
     table: HashTable<u32>,
     slots: Vec<Slot<V>>,

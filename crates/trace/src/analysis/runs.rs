@@ -3,7 +3,8 @@
 use crate::open_file::{OpenFile, Run};
 use crate::report::{BUFFER, SmallWrites};
 
-/// A write of less than this gains from a buffer of 256 KiB: at 64 KiB four in five system calls' fixed costs are gone already.
+/// A write of less than this gains from a buffer of 256 KiB: at 64 KiB four in five system calls' fixed costs are gone
+/// already.
 const SMALL: u64 = 64 << 10;
 
 #[derive(Default)]

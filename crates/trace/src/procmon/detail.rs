@@ -8,7 +8,7 @@ use crate::number;
 pub(super) struct Detail<'a>(pub &'a [u8]);
 
 impl<'a> Detail<'a> {
-    /// What stands behind a name, with all that follows.
+    /// The text behind a name, up to the end.
     fn behind(self, name: &str) -> Option<&'a [u8]> {
         memmem::find(self.0, name.as_bytes()).map(|at| &self.0[at + name.len()..])
     }
@@ -21,7 +21,7 @@ impl<'a> Detail<'a> {
         self.behind("Length: ").and_then(number::grouped)
     }
 
-    /// What the memory manager does of itself is no call of the program's.
+    /// The memory manager's own work is no call of the program.
     pub(super) fn is_paging(self) -> bool {
         self.behind("Paging I/O").is_some()
     }
@@ -77,7 +77,8 @@ mod tests {
     fn opens_tell_what_they_are_for() {
         let open = |access: &str, options: &str, result: &str| {
             format!(
-                "Desired Access: {access}, Disposition: OverwriteIf, Options: {options}, Attributes: N, ShareMode: Read, Write, \
+                "Desired Access: {access}, Disposition: OverwriteIf, Options: {options}, Attributes: N, ShareMode: \
+                 Read, Write, \
                  Delete, AllocationSize: 0, OpenResult: {result}"
             )
         };

@@ -1,4 +1,4 @@
-//! What Process Monitor's operations mean to files.
+//! The effect of Process Monitor's operations on files.
 
 use crate::call::Kind;
 

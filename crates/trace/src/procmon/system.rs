@@ -25,7 +25,8 @@ const MOST_NAMES: usize = 2000;
 /// What is open, as far as rows tell.
 #[derive(Default)]
 pub(super) struct System {
-    /// By process and path. Handles have no names here: of several on one path, the last opened is taken to be the first closed.
+    /// By process and path. Handles have no names here: of several on one path, the last opened is taken to be the
+    /// first closed.
     open: Map<u32, OpenByPath>,
     opened: usize,
     operations: Map<Box<[u8]>, (Kind, Shape)>,

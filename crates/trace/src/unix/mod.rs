@@ -1,7 +1,8 @@
 //! Traces of Unix system calls: what `strace` and `perf trace` print.
 //!
-//! Both are lines of `name(arguments) = result`, in two spellings. A line becomes a [`Record`](record::Record); [`System`] puts calls that were
-//! interrupted together again, follows descriptors to the files they were opened on, and hands each call to the analysis.
+//! Both are lines of `name(arguments) = result`, in two spellings. A line becomes a [`Record`](record::Record);
+//! [`System`] puts calls that were interrupted together again, follows descriptors to the files they were opened on,
+//! and hands each call to the analysis.
 
 mod args;
 mod perf;

@@ -96,7 +96,7 @@ fn end(text: &[u8], duration: Option<Decimal>) -> Option<(&[u8], End<'_>)> {
         if let Some(args) = text[..equals].trim_ascii_end().strip_suffix(b")")
             && text[..equals].ends_with(b" ")
         {
-            // What returns a number that stands for nothing has no result.
+            // The result of a call without a return value is empty.
             return Some((args, End { result: text[equals + 1..].trim_ascii(), duration }));
         }
         until = equals;

@@ -31,7 +31,8 @@ pub(super) enum Stamp {
 pub(super) enum Event<'a> {
     /// A call with its result.
     Call { name: &'a [u8], args: Args<'a>, end: End<'a> },
-    /// A call that another thread's line interrupts, or, in the middle of the line, the message that a thread was attached.
+    /// A call that another thread's line interrupts, or, in the middle of the line, the message that a thread was
+    /// attached.
     Unfinished { name: &'a [u8], args: Args<'a>, attached: Option<u32> },
     /// The rest of such a call.
     Resumed { name: &'a [u8], args: Args<'a>, end: End<'a> },
@@ -41,11 +42,11 @@ pub(super) enum Event<'a> {
     Attached { pid: u32 },
     /// Says nothing of a call: a signal, an empty line.
     Note,
-    /// What follows are sums, and no calls.
+    /// The lines after this one are sums, and no calls.
     Summary,
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End<'a> {
     /// As it is printed: `3</tmp/a>`, `-1 ENOENT (No such file or directory)`, `?`.

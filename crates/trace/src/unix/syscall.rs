@@ -1,4 +1,4 @@
-//! What Unix system calls mean to files.
+//! The effect of Unix system calls on files.
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 
@@ -11,7 +11,7 @@ pub(super) struct Syscall {
     pub shape: Shape,
 }
 
-/// Which arguments tell what.
+/// The arguments of a call, as far as they are about files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A path, then flags; or a folder before the path.
@@ -31,7 +31,7 @@ pub(super) enum Shape {
     Into(usize, &'static str),
     Sync,
     Seek,
-    /// Sets a length, or reserves room: what is written next may still follow.
+    /// Sets a length, or reserves room: the next write may still begin where the last one ended.
     Length,
     /// Only a descriptor, a path, or a folder and a path.
     Fd,

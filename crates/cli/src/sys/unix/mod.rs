@@ -20,8 +20,9 @@ pub(crate) use acl::Acls;
 pub(crate) use reach::{is_too_long, reach};
 pub(crate) use trace::trace;
 
-/// Calls `on_signal` with each SIGHUP, SIGINT and SIGTERM from now on, on a thread of its own. If it says no, the process ends
-/// as if nobody listened. A SIGHUP that whoever started this process had it ignore stays ignored: that is what `nohup` is for.
+/// Calls `on_signal` with each SIGHUP, SIGINT and SIGTERM from now on, on a thread of its own. If `on_signal` says no,
+/// the signal ends the process as it does without a handler. If SIGHUP was ignored when this process began, it stays
+/// ignored: so `nohup` works.
 pub(crate) fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
     let hang_up = Some(SIGHUP).filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
@@ -44,10 +45,10 @@ fn is_ignored(signal: i32) -> bool {
     asked == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
-/// Opens a file to be read. A FIFO is not waited for until somebody writes to it: `Input` waits for what is written.
+/// Opens a file to be read. Opening a FIFO does not wait for a writer: `Input` waits for its bytes.
 pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     let mut options = File::options();
-    // Elsewhere a FIFO without a writer may look like one at its end.
+    // On other systems a FIFO without a writer may look like one at its end.
     if cfg!(target_os = "linux") && std::fs::metadata(path)?.file_type().is_fifo() {
         options.custom_flags(libc::O_NONBLOCK);
     }
@@ -96,7 +97,7 @@ pub(crate) fn file_id_and_names(_path: &Path, metadata: &Metadata) -> Option<(Fi
     Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
 }
 
-/// The user and group that what this process makes belongs to.
+/// The user and the group that this process's new files belong to.
 pub(crate) fn own_ids() -> (u32, u32) {
     (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
 }
@@ -106,7 +107,7 @@ pub(crate) fn has_holes(metadata: &Metadata) -> bool {
     metadata.blocks() * 512 < metadata.len()
 }
 
-/// Whether it is a socket, which leads to a running program and nowhere else.
+/// Whether it is a socket. A socket leads to a running program, so a copy of it would be of no use.
 pub(crate) fn is_socket(metadata: &Metadata) -> bool {
     metadata.file_type().is_socket()
 }
@@ -141,9 +142,9 @@ pub(crate) fn columns(stream: &impl AsFd) -> Option<usize> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)) // no terminal, no width
 }
 
-/// Whether what is written there may still be read: not if it is a pipe or socket whose other end is closed.
+/// Whether bytes that are written there may still be read: not if the other end of the pipe or socket is closed.
 pub(crate) fn has_reader(stream: &impl AsFd) -> bool {
-    // Nothing is asked for: these two are told anyway.
+    // No event is asked for: these two are reported in any case.
     let mut polled = [PollFd::new(stream, PollFlags::empty())];
     match poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
         Ok(1..) => !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),

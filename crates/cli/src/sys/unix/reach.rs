@@ -27,8 +27,8 @@ pub(crate) fn is_too_long(path: &Path) -> bool {
     path.as_os_str().len() >= MOST
 }
 
-/// Finds a way to something however long its path is: from folder to folder, in steps that the system takes. No folder on the way
-/// may be a symbolic link below the first such step: the walk follows none either.
+/// Finds a way to something however long its path is: from folder to folder, in steps that the system takes. No folder
+/// on the way may be a symbolic link below the first such step: the walk follows none either.
 pub(crate) fn reach(path: &Path) -> io::Result<Reached> {
     if !is_too_long(path) {
         return Ok(Reached { _folder: None, path: path.to_path_buf() });

@@ -74,7 +74,7 @@ fn figures(report: &Report) -> String {
     out + "</dl>\n"
 }
 
-/// What should be known before anything else is believed.
+/// Warnings that stand before all figures.
 fn notices(report: &Report) -> String {
     let mut notices = Vec::new();
     if !report.timed {

@@ -32,7 +32,7 @@ impl Clock {
         self.last.set(now);
         let first = match (self.first.get(), stamp) {
             (Some(first), _) => first,
-            // The first line's time is since nothing.
+            // Before the first line there is no line to count from.
             (None, Stamp::SinceLast(_)) => 0,
             (None, _) => now,
         };

@@ -28,7 +28,8 @@ type Map<K, V> = HashMap<K, V, DefaultHashBuilder>;
 
 /// The number that stands for the one thread without a number in its lines.
 const UNNAMED: u32 = 0;
-/// So many threads and descriptors are followed at once; a trace that seems to have more is damaged, or of a whole day.
+/// The most threads and descriptors that are followed at once. A trace that seems to have more is damaged, or of a
+/// whole day.
 const MOST_THREADS: usize = 1 << 16;
 const MOST_DESCRIPTORS: usize = 1 << 18;
 /// Arguments of interrupted calls are kept up to this length: two paths of the greatest length, each byte escaped.
@@ -79,7 +80,7 @@ struct Pending {
     syscall: Syscall,
     args: Box<[u8]>,
     start: Option<u64>,
-    /// What is being closed: its number may be taken again before the call returns.
+    /// The file that is being closed: its descriptor's number may be taken again before the call returns.
     closing: Option<Rc<OpenFile>>,
 }
 
@@ -221,7 +222,7 @@ impl System {
             // perf counts milliseconds.
             analysis.seen_digits(digits + if self.spelling == Spelling::Perf { 3 } else { 0 });
         }
-        // A new program's first call is the one that made it so.
+        // The call that starts a new program counts as the new program's first call.
         let program = if syscall.shape == Shape::Exec { self.thread(pid, b"").program.clone() } else { before };
         let path = match path {
             Subject::None => file.as_deref().and_then(OpenFile::path),

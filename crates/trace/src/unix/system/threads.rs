@@ -104,7 +104,7 @@ impl System {
         self.threads.insert(pid, thread);
     }
 
-    /// The thread ended, and with it what it was in.
+    /// The thread ended, and with it its unfinished call.
     pub(super) fn forget(&mut self, pid: u32, analysis: &mut Analysis) {
         self.forking.retain(|&other| other != pid);
         let Some(thread) = self.threads.remove(&pid) else { return };
@@ -115,7 +115,7 @@ impl System {
             let descriptors = process.descriptors.into_inner();
             self.descriptors = self.descriptors.saturating_sub(descriptors.len());
             for descriptor in descriptors.into_values() {
-                // What is still open at the end has no close, but its writes count.
+                // A file that is still open at the end has no close, but its writes count.
                 if let Some(file) = Rc::into_inner(descriptor.file) {
                     analysis.left_open(&file);
                 }
