@@ -30,7 +30,7 @@ pub type Check<'a> = Box<dyn Fn(&Path) -> Result<()> + 'a>;
 
 /// What wins a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
+pub enum Goal {
     /// This many times as fast as the entrant, at least.
     Faster(f64),
     /// This many times the entrant's time, at most.
@@ -43,10 +43,10 @@ pub enum Target {
     ShownTime,
 }
 
-impl Target {
+impl Goal {
     /// Whether it is about our time as a multiple of the entrant's, and not about how many times as fast ours is.
     pub fn is_of_time(self) -> bool {
-        matches!(self, Target::AtMost(_) | Target::ShownTime)
+        matches!(self, Goal::AtMost(_) | Goal::ShownTime)
     }
 }
 
@@ -55,7 +55,7 @@ pub struct Entrant<'a> {
     /// As tables show it.
     pub name: String,
     /// What the first entrant is to reach against this one.
-    pub target: Target,
+    pub goal: Goal,
     /// A slow one takes part in this many rounds only, the first of them, without warming up.
     pub rounds_at_most: Option<usize>,
     /// Whether its output is right.
@@ -66,10 +66,10 @@ pub struct Entrant<'a> {
 
 impl fmt::Debug for Entrant<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Entrant { name, target, rounds_at_most, check: _, run: _ } = self;
+        let Entrant { name, goal, rounds_at_most, check: _, run: _ } = self;
         f.debug_struct("Entrant")
             .field("name", name)
-            .field("target", target)
+            .field("goal", goal)
             .field("rounds_at_most", rounds_at_most)
             .finish_non_exhaustive()
     }
@@ -77,8 +77,8 @@ impl fmt::Debug for Entrant<'_> {
 
 impl<'a> Entrant<'a> {
     /// An entrant that takes part in every round.
-    pub fn new(name: impl Into<String>, target: Target, check: &'a Check<'a>, run: Run<'a>) -> Entrant<'a> {
-        Entrant { name: name.into(), target, rounds_at_most: None, check, run }
+    pub fn new(name: impl Into<String>, goal: Goal, check: &'a Check<'a>, run: Run<'a>) -> Entrant<'a> {
+        Entrant { name: name.into(), goal, rounds_at_most: None, check, run }
     }
 }
 
@@ -169,7 +169,7 @@ pub struct Score {
     /// As tables show it.
     pub name: String,
     /// What the first entrant was to reach against this one.
-    pub target: Target,
+    pub goal: Goal,
     /// The runs that counted, each with its round.
     pub samples: Vec<(usize, Sample)>,
     /// What was wrong with an output, or why a run failed; such runs don't count.
@@ -189,7 +189,7 @@ pub fn run(contest: Contest<'_>, rounds: usize, watch: &dyn Watch) -> Outcome {
     let Contest { group, what, place, mut entrants } = contest;
     let mut scores: Vec<Score> = entrants
         .iter()
-        .map(|it| Score { name: it.name.clone(), target: it.target, samples: vec![], problems: vec![] })
+        .map(|it| Score { name: it.name.clone(), goal: it.goal, samples: vec![], problems: vec![] })
         .collect();
     let mut played = 0;
     for round in 0..=rounds {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     fn contest<'a>(runs: Vec<Run<'a>>, check: &'a Check<'a>) -> Contest<'a> {
-        let named = |(n, run)| Entrant::new(["a", "b", "c"][n], Target::Shown, check, run);
+        let named = |(n, run)| Entrant::new(["a", "b", "c"][n], Goal::Shown, check, run);
         let entrants = runs.into_iter().enumerate().map(named).collect();
         Contest { group: "test", what: "work".into(), place: &Nowhere, entrants }
     }
