@@ -1,4 +1,4 @@
-//! Tars of every format, made by real tools: what comes out is what the tool itself unpacks.
+//! Tars of every format, made by real tools: the result is the same as that of the tool itself.
 #![cfg(unix)] // the tools that make the archives, and what they keep, are Unix's
 
 mod common;

@@ -198,7 +198,7 @@ fn assert_unpacks_to(archive: &[u8], files: &[(&str, &[u8])]) {
     }
 }
 
-/// Unpacks, and gives what was written and what failed.
+/// Unpacks, and returns the written files and the failures.
 fn unpacked(archive: &[u8]) -> (Place, Vec<String>, Vec<String>) {
     let (_temp, path) = file_of(archive);
     let place = Place::new();

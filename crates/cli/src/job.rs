@@ -1,4 +1,4 @@
-//! [`Job`]: what is known of `unpack` or `copy` before it begins.
+//! [`Job`]: the properties of `unpack` or `copy` that are known before it begins.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the commands that measure have in common: a file that is made first, and why there is nothing to tell.
+//! Shared by the commands that measure: output files that are made first, and the reason if nothing was measured.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;

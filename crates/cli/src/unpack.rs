@@ -169,7 +169,7 @@ impl Work for Unpack {
 
 fn add(entry: &Entry, plan: &mut Plan) {
     if let Some(refusal) = &entry.refusal {
-        return plan.failure(refusal);
+        return plan.refuse_or_fail(refusal);
     }
     let is = match entry.kind {
         ArchiveKind::Folder => Is::Folder,

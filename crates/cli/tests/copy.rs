@@ -1,4 +1,4 @@
-//! `manyfiles copy`: what goes where, what is kept, what is refused.
+//! `manyfiles copy`: the place of each copy, the attributes that it keeps, and the copies that are refused.
 #![cfg(unix)] // permissions, links and devices; tests/windows.rs has what differs there
 
 mod common;

@@ -1,4 +1,4 @@
-//! `--dry-run`: everything is said, nothing is touched, and what it says is what then happens.
+//! `--dry-run`: every entry is listed, no file is touched, and the list says what the run then does.
 
 mod common;
 

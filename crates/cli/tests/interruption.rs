@@ -1,4 +1,4 @@
-//! Signals in the middle of the work: it stops, leaves nothing half-written, and says what is complete.
+//! Signals in the middle of the work: the command stops, leaves no half-written file, and says how much is complete.
 #![cfg(unix)] // signals; tests/windows.rs has Ctrl-C on Windows
 
 mod common;
@@ -83,7 +83,8 @@ fn ctrl_c_and_its_like_remove_the_half_written_file_and_say_what_is_complete() {
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(json["status"], "stopped");
         assert_eq!(json["signal"], code - 128);
-        // How many were done by then depends on the machine; that they are whole, and that this was all, does not.
+        // How many files were done by then depends on the machine. But all of them are whole, and the report counts
+        // exactly these.
         let folder = temp.path().join("out/small");
         let small = if folder.exists() { names(&folder) } else { Vec::new() };
         assert!(small.iter().all(|name| common::read(temp.path().join("out/small").join(name)) == *name), "no halves");
@@ -142,7 +143,7 @@ fn the_second_signal_ends_it_at_once() {
         .unwrap();
     wait_until(|| slow.backing().join("f").exists());
     send(&child, Signal::INT);
-    // The two must not melt into one.
+    // The two signals must not become one.
     thread::sleep(Duration::from_millis(300));
     send(&child, Signal::INT);
     let status = end(child).status;
@@ -227,7 +228,7 @@ fn messages_without_a_reader_stop_it_as_ctrl_c_does() {
     let output = child.wait_with_output().unwrap();
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let out = temp.path().join("out");
-    // What was whole by then may be there; halves may not.
+    // Whole files may be there, half-written ones may not.
     for name in names(&out) {
         let len = std::fs::metadata(out.join(&name)).unwrap().len();
         assert!(

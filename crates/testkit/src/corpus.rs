@@ -90,7 +90,7 @@ impl Corpus {
         self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum()
     }
 
-    /// The folders that the files are in, and those above.
+    /// The folders of the files, and the folders above them.
     pub fn folders(&self) -> BTreeSet<&Path> {
         let mut folders = BTreeSet::new();
         for (path, _) in &self.files {
@@ -112,7 +112,7 @@ impl Corpus {
         self.files.iter().try_for_each(|(path, bytes)| fs::write(root.join(path), bytes))
     }
 
-    /// What a folder holds when all of this has been written there. Permissions and times are placeholders.
+    /// The tree of a folder after all files have been written there. Permissions and times are placeholders.
     pub fn tree(&self) -> Tree {
         let files = self.files.iter().map(|(path, bytes)| (path.clone(), Entry::file(bytes)));
         let folders = self.folders().into_iter().map(|path| (path.to_owned(), Entry::folder()));

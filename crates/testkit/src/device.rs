@@ -79,8 +79,8 @@ impl Device {
         self.mount()
     }
 
-    /// Takes the device's place from under all blocks that are free in the file system, but for so many bytes of them.
-    /// Such a block gets its place back when it is written, unless the [device is full](Device::fill).
+    /// Takes the device's room away from the file system's free blocks, except for `but` bytes of them. Such a block
+    /// gets its place back when it is written, unless the [device is full](Device::fill).
     ///
     /// They are found by a file that fills all of them for a while: its bytes stay in them.
     pub fn take_free_blocks_away(&self, but: u64) -> io::Result<()> {

@@ -5,7 +5,7 @@
 //! - [`Preload`]: the same for system calls of one child process, by `LD_PRELOAD`; needs no privileges.
 //! - [`Disk`]: an ext4, XFS, btrfs or tmpfs of its own, of any size, full, read-only or with a quota.
 //! - [`model::Disk`]: a model of a disk, which loses what a real disk may lose in a power cut.
-//! - [`Tree`]: what a folder holds, and a readable difference between two of them.
+//! - [`Tree`]: the content of a folder, and a readable difference between two of them.
 //! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers.
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
 //! - [`nofile_limit`]: a child process that may have few open files.

@@ -12,7 +12,7 @@ use crate::{cc, mounts};
 /// How many requests of a [`SlowMount`] can wait at the same time.
 const THREADS: usize = 512;
 
-/// What a program asks of a [`SlowMount`].
+/// A kind of request to a [`SlowMount`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Opening a file that exists.
@@ -57,7 +57,7 @@ impl Op {
     }
 }
 
-/// What a [`SlowMount`] is to be like.
+/// The choices for a [`SlowMount`].
 #[derive(Clone, Debug, Default)]
 pub struct SlowOptions {
     delays: Vec<(Op, Duration)>,
@@ -94,7 +94,7 @@ impl SlowOptions {
         self
     }
 
-    /// The kernel keeps what is written until it must send it: at the latest when a file is closed, as NFS does. Errors
+    /// The kernel keeps written bytes until it must send them: at the latest when a file is closed, as NFS does. Errors
     /// of writes are then told by the close, and once.
     #[must_use]
     pub fn write_back(mut self) -> Self {
@@ -117,7 +117,7 @@ impl SlowOptions {
         self
     }
 
-    /// What is written to a file is seen by others when it has been closed, and not before: as rclone and s3fs do.
+    /// Other programs see written bytes only after the file has been closed: as rclone and s3fs do.
     #[must_use]
     pub fn publish_at_close(mut self) -> Self {
         self.like.push("publish");
@@ -139,7 +139,7 @@ impl SlowOptions {
         self.mount_in(temp, backing)
     }
 
-    /// Mounts over `backing`, which stays as it is afterwards. What is changed there behind the mount's back may be
+    /// Mounts over `backing`, which stays as it is afterwards. Changes there that do not go through the mount may be
     /// noticed a minute late.
     pub fn mount_over(self, backing: impl Into<PathBuf>) -> io::Result<SlowMount> {
         self.mount_in(crate::scratch()?, backing.into())
@@ -207,7 +207,7 @@ impl SlowMount {
         &self.backing
     }
 
-    /// What is [held](SlowOptions::hold) goes on, and nothing is held from now on.
+    /// [Held](SlowOptions::hold) operations go on, and no more are held.
     pub fn release(&self) {
         std::fs::write(self.temp.path().join("free"), "").expect("the mount's own folder can be written to");
     }

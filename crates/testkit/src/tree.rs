@@ -1,4 +1,4 @@
-//! [`Tree`]: what a folder holds.
+//! [`Tree`]: the content of a folder.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -58,7 +58,7 @@ impl Compare {
     pub const ALL: Compare = Compare { modes: true, times: true, hard_links: true };
 }
 
-/// What a folder held when it was read, by path below that folder. The folder itself is not an entry.
+/// The content of a folder when it was read, by path below that folder. The folder itself is not an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// The entries. Paths are relative.
@@ -94,7 +94,7 @@ impl Tree {
         Ok(Tree { entries })
     }
 
-    /// What is different in `other`. Names, kinds, contents and link targets always count.
+    /// The differences of `other`. Names, kinds, contents and link targets always count.
     pub fn diff(&self, other: &Tree, compare: Compare) -> Differences {
         let mut lines = Vec::new();
         for (path, ours) in &self.entries {
@@ -127,7 +127,7 @@ impl Tree {
     }
 }
 
-/// What is different between two trees, a line each: the path, a colon, what is expected and what is found.
+/// The differences between two trees, a line each: the path, a colon, the expected entry and the found one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences(pub Vec<String>);
 
@@ -186,7 +186,7 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<(PathBuf, std::fs::Metadata)
     Ok(())
 }
 
-/// The hash of every file, on as many threads as there are cores; 0 for what is no file.
+/// The hash of every file, on as many threads as there are cores; 0 for entries that are no file.
 fn hash_all(root: &Path, found: &[(PathBuf, std::fs::Metadata)]) -> io::Result<Vec<u128>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);

@@ -16,7 +16,7 @@ pub(crate) struct Directory {
     /// Where each entry begins.
     starts: Vec<u32>,
     shift: u64,
-    /// What is wrong after the last entry.
+    /// The damage after the last entry, if there is any.
     pub damage: Option<ErrorKind>,
 }
 
@@ -56,7 +56,7 @@ impl Directory {
     }
 }
 
-/// What the directory says about an entry.
+/// The directory's record of an entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Record<'a> {
     pub raw_name: &'a [u8],
@@ -105,7 +105,7 @@ impl<'a> Record<'a> {
         record
     }
 
-    /// Takes from the zip64 field what has no place in the record.
+    /// Takes from the zip64 field the numbers that are too large for the record.
     fn widen(&mut self) {
         let mut wide = extra_fields(self.extra).find(|(id, _)| *id == 1).map_or(&[][..], |(_, field)| field);
         for value in [&mut self.size, &mut self.packed, &mut self.start] {

@@ -1,8 +1,8 @@
 //! Zip: the directory is read once, and entries are decoded by several threads that share the file by positioned reads.
 //!
-//! Limits are asked about what the directory says before anything is written, and no entry yields more than that.
-//! Entries are handed over in the directory's order ([`order`]), whichever thread decodes them; only long files that no
-//! other entry is about ([`contested`]) go beside it.
+//! Limits are checked with the directory's sizes before anything is written, and no entry yields more than its size
+//! there. Entries are handed over in the directory's order ([`order`]), whichever thread decodes them; only long files
+//! that no other entry is about ([`contested`]) go beside it.
 //!
 //! Why not the `zip` crate: its archive keeps one entry per name and drops the others without a word, one malformed
 //! extra field costs the whole archive, and its readers need a buffer and a decoder anew for each entry.
@@ -57,7 +57,7 @@ pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     }
 }
 
-/// Reads a zip. `meter` counts what the directory says.
+/// Reads a zip. `meter` counts by the directory's sizes.
 pub(crate) fn read(
     archive: &Archive<'_>,
     threads: usize,

@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 8 << 20;
 /// The most entries: small ones take memory, too.
 const MOST_ENTRIES: usize = 1024;
 
-/// `T` is what has been decoded of an entry. Entries are known by their place in the order, from 0 on.
+/// `T` is the decoded content of an entry. Entries are known by their place in the order, from 0 on.
 pub(super) struct Order<'a, T> {
     state: Mutex<State<T>>,
     changed: Condvar,
@@ -22,7 +22,7 @@ pub(super) struct Order<'a, T> {
 struct State<T> {
     /// The place of the entry that is handed over next.
     next: usize,
-    /// What is decoded and the memory it keeps; `None` of entries that wait for no turn.
+    /// The decoded content and its memory; `None` for entries that wait for no turn.
     ready: BTreeMap<usize, (Option<T>, usize)>,
     bytes: usize,
     /// Whether a thread is handing over, or has the turn.
@@ -59,7 +59,7 @@ impl<'a, T> Order<'a, T> {
     pub(super) fn leave_out(&self, place: usize) -> bool {
         let mut state = self.lock();
         state.ready.insert(place, (None, 0));
-        // This thread has a file to write: the next thread that comes hands over what is ready.
+        // This thread has a file to write: the next thread that comes hands over ready entries.
         self.changed.notify_all();
         !state.stopped
     }
@@ -77,7 +77,7 @@ impl<'a, T> Order<'a, T> {
         Some(Turn { order: self })
     }
 
-    /// Hands over what is ready: a thread that had a file to write may have left it. `false`: it was stopped.
+    /// Hands over ready entries: a thread that had a file to write may have left some. `false`: it was stopped.
     pub(super) fn go_on(&self) -> bool {
         !self.hand_over(self.lock()).stopped
     }

@@ -40,7 +40,7 @@ pub(crate) struct Cat {
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
 
-    /// Begin with the record at this position; what is before it is not read
+    /// Begin with the record at this position; records before it are not read
     #[arg(long, value_name = "POSITION")]
     pub from: Option<u64>,
 
@@ -122,7 +122,7 @@ pub(crate) struct Check {
 /// a program has the log open.
 ///
 /// A last file with which no program can go on is mended too: one that is empty, or an older file of the log under a
-/// new number, gets a name that ends in '.damaged'; one that is compressed, because those behind it are gone, is
+/// new number, gets a name that ends in '.damaged'; one that is compressed, with no file behind it any more, is
 /// unpacked.
 ///
 /// A log that was only cut off by a crash needs no repair: its program opens it as it is. What cannot be mended, such
@@ -146,7 +146,7 @@ pub(crate) struct Repair {
     #[arg(long)]
     pub json: bool,
 
-    /// Say nothing but what is still wrong
+    /// Print remaining problems only
     #[arg(short, long)]
     pub quiet: bool,
 

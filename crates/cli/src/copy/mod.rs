@@ -170,7 +170,7 @@ impl Work for Copy {
         let stopped = self.each(&mut |found| {
             match found {
                 Ok(found) => self.plan(found, &mut links, plan),
-                Err(error) => plan.failure(&error),
+                Err(error) => plan.refuse_or_fail(&error),
             }
             ControlFlow::Continue(())
         });
@@ -188,7 +188,7 @@ impl Copy {
         let node = sys::node(&found.metadata).filter(|_| options.special_files);
         let is_wanted = file_type.is_dir() || file_type.is_file() || file_type.is_symlink() || node.is_some();
         if !is_wanted {
-            return plan.failure(&hand_over::unwanted(found));
+            return plan.refuse_or_fail(&hand_over::unwanted(found));
         }
         let stands = |found: &Found| hard_links::stands(found, &self.target.root, options.on_conflict);
         let first = links.earlier_name(found, stands);

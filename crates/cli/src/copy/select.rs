@@ -125,7 +125,7 @@ impl Budget {
     }
 }
 
-/// The path without its first `n` parts; `None` if it has no more than those. The root stays the root.
+/// The path without its first `n` parts; `None` if the path has only that many. The root stays the root.
 fn strip(path: &Path, n: usize) -> Option<PathBuf> {
     if n == 0 || path == Path::new(".") {
         return Some(path.to_path_buf());

@@ -1,4 +1,4 @@
-//! [`Plan`]: what would become of each entry.
+//! [`Plan`]: the action on each entry.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, FileType};
@@ -61,7 +61,7 @@ impl Is<'_> {
     }
 }
 
-/// What would be done with an entry.
+/// The action on an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Create,
@@ -106,7 +106,7 @@ impl Action {
     }
 }
 
-/// An entry and what would become of it.
+/// An entry, and the action on it.
 pub(crate) struct Line {
     pub action: Action,
     pub path: PathBuf,
@@ -116,7 +116,7 @@ pub(crate) struct Line {
     pub why: Option<String>,
 }
 
-/// Entries as a tree would take them, and where to tell what would become of them.
+/// Takes entries as a tree would, and tells the action on each.
 pub(crate) struct Plan<'a> {
     root: PathBuf,
     on_conflict: Option<Conflict>,
@@ -196,7 +196,7 @@ impl<'a> Plan<'a> {
     }
 
     /// An entry that would be refused, or cannot be read.
-    pub(crate) fn failure(&mut self, error: &Error) {
+    pub(crate) fn refuse_or_fail(&mut self, error: &Error) {
         let path = error.path().unwrap_or(Path::new("")).to_path_buf();
         let (action, why) = match error.refusal() {
             Some(refusal) => (Action::Refuse, reason(refusal)),

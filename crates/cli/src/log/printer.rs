@@ -19,7 +19,7 @@ pub(super) struct Printer {
     form: Form,
     out: BufWriter<Stdout>,
     screen: Screen,
-    /// What the first failure was.
+    /// The first failure.
     failure: Option<io::Error>,
     /// Something in the log could not be read.
     is_incomplete: bool,

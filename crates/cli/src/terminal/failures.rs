@@ -1,4 +1,4 @@
-//! [`Failures`]: names failures one by one, but counts those that have the same cause as many before.
+//! [`Failures`]: names the first failures of each cause, and counts the rest.
 
 use std::collections::HashMap;
 

@@ -7,7 +7,7 @@ use manyfiles_testkit::Random;
 
 use super::world::{Content, SPARSE, Time, What};
 
-/// What to do with a name that is taken.
+/// The policy for a name that is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
     Error,
@@ -62,11 +62,11 @@ impl Setup {
     }
 }
 
-/// What an entry of an archive is.
+/// The kind of an archive's entry.
 #[derive(Clone, Debug)]
 pub(crate) enum Is {
     New(What),
-    /// A further name for what has this one.
+    /// A further name for the file of this name.
     HardLink(String),
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Case {
     pub setup: Setup,
     pub policy: Policy,
     pub other: Other,
-    /// What makes the folder as it is before, one after the other.
+    /// The steps that make the folder as it is before the run.
     pub before: Vec<Entry>,
     pub entries: Vec<Entry>,
 }
@@ -180,7 +180,7 @@ impl Names {
         for n in 0..3 {
             names.swap(n, n + random.below(NAMES.len() - n));
         }
-        // Half of the time in the plain script, where what goes wrong is easiest to read.
+        // Half of the time in the plain script, where a failure is easiest to read.
         Names(if random.percent(50) { ["d", "a", "b"] } else { [names[0], names[1], names[2]] })
     }
 
@@ -235,7 +235,7 @@ impl Names {
                     0 => Is::HardLink(path.clone()),
                     1..17 if !linkable.is_empty() => {
                         let existing = linkable[random.below(linkable.len())];
-                        // As tar writes it: what both names have in common.
+                        // As tar writes it: the attributes are those of the one file.
                         (mode, time) = (existing.mode, existing.time);
                         Is::HardLink(existing.path.clone())
                     }

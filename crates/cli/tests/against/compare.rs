@@ -11,7 +11,7 @@ use super::differs::Differs;
 use super::model::is_at_or_below;
 use super::world::World;
 
-/// More than the data that a file may take on the disk: block sizes, and what the file system keeps beside.
+/// How much more than its data a file may take on the disk: rest of a block, and the file system's own records.
 const SLACK: u64 = 64 << 10;
 
 /// What is compared.
@@ -63,7 +63,7 @@ pub(crate) fn differences<'a>(
     lines
 }
 
-/// The tree without these paths and what is below them. What was linked to one of them is linked to the next.
+/// The tree without these paths and all below them. A hard link to one of them becomes a link to the next name.
 fn without(tree: &Tree, left_out: &[&String]) -> Tree {
     let is_left_out = |path: &Path| {
         let path = path.to_string_lossy();
@@ -84,7 +84,8 @@ fn without(tree: &Tree, left_out: &[&String]) -> Tree {
     rest
 }
 
-/// What must stay as it is where nothing is written: inode, time, and time of the last change of any kind.
+/// The figures of a file that must not change where nothing is written: inode, time, and time of the last change of any
+/// kind.
 pub(crate) type Traces = BTreeMap<PathBuf, (u64, (i64, i64), (i64, i64))>;
 
 /// The traces of all below `root`. A folder's change time is left out: it gets its time and its mode again.
@@ -98,7 +99,7 @@ pub(crate) fn traces(root: &Path) -> Traces {
     tree.entries.into_keys().map(trace).collect()
 }
 
-/// What has changed, a line each.
+/// The changed paths, a line each.
 pub(crate) fn changed(before: &Traces, after: &Traces) -> Vec<String> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let changed = names.into_iter().filter(|path| before.get(*path) != after.get(*path));

@@ -1,4 +1,4 @@
-//! [`Model`]: what `manyfiles unpack` promises, as a plain list of steps: the entries one after the other.
+//! [`Model`]: the promises of `manyfiles unpack` as a plain list of steps, one entry after the other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,18 +6,18 @@ use super::case::{Case, Entry, Is, Other, Policy, Setup};
 use super::differs::Differs;
 use super::world::{Node, What, World};
 
-/// The folder while entries come, and what cannot be said of it.
+/// The folder while entries come, and the paths that the model cannot foresee.
 pub(crate) struct Model {
     pub world: World,
     setup: Setup,
     policy: Policy,
-    /// What it is compared with.
+    /// The program that the command is compared with.
     other: Other,
     /// Paths that this run has made.
     ours: BTreeSet<String>,
     /// Folders that were not there before.
     made: BTreeSet<String>,
-    /// Paths of symbolic links of this run, made or not, and those that are folders to it.
+    /// Paths of this run's symbolic links, made or not, and the paths that are links to folders.
     links: BTreeSet<String>,
     folders: BTreeSet<String>,
     failed: BTreeSet<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Model {
     pub differs: BTreeMap<String, Differs>,
     /// Folders that have another mode or time with other programs, and hold the same.
     pub folders_differ: BTreeMap<String, Differs>,
-    /// Folders of which tar thinks that nothing more comes for them.
+    /// Folders that tar takes for finished.
     left: BTreeSet<String>,
     /// Paths of which nothing is promised.
     pub open: BTreeSet<String>,
@@ -149,7 +149,7 @@ impl Model {
         } else if self.policy == Policy::SkipIdentical
             && let Some(there) = self.world.get_mut(&entry.path)
         {
-            // Its content stays; what else it gets matters only if it is this file's alone.
+            // Its content stays. Other changes matter only if the file has no other name.
             (there.mode, there.open_bits) = (node.mode, 0o7777);
             there.time = None;
         }
@@ -189,7 +189,7 @@ impl Model {
                 self.made.insert(path.to_owned());
             }
             Some(there) if there.what == What::Folder => {
-                // What was there keeps its set-id and sticky bits.
+                // An old folder keeps its set-id and sticky bits.
                 let kept = if self.made.contains(path) { 0 } else { there.mode & 0o7000 };
                 (there.mode, there.time) = (node.mode | kept, node.time);
                 there.open_bits |= kept;
@@ -373,7 +373,7 @@ impl Model {
                 }
                 Some(_) => {
                     match self.differs_at(above) {
-                        // With the other program it may be the link that was there first.
+                        // With the other program the link may have been there first.
                         Some(Differs::LastWins) => self.differ("", Differs::ThroughSymlink),
                         _ => self.differ(above, Differs::FolderInTheWay),
                     }

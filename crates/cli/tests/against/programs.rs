@@ -10,9 +10,9 @@ use super::case::Setup;
 /// The number of the user `nobody` and of its group.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// What a run came to.
+/// The result of a run.
 pub(crate) struct Ran {
-    /// `None`: it was killed, because it took for ever or by a signal.
+    /// `None`: it was killed by a signal, or because it did not end.
     pub code: Option<i32>,
     pub err: String,
     /// As a shell reads it.

@@ -1,4 +1,4 @@
-//! Which cases are tried, and what is told of those that fail.
+//! Which cases are tried, and the report of failed ones.
 
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,7 +27,7 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     }
 }
 
-/// Tries `count` cases. `problems` says what is wrong with one; an empty list if nothing is.
+/// Tries `count` cases. `problems` lists the problems of a case; an empty list is a pass.
 #[track_caller]
 pub(crate) fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl FnMut(&Case) -> Vec<String>) {
     let mut told = String::new();
@@ -50,7 +50,7 @@ pub(crate) fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl
                         return None;
                     }
                     let why = problems(&case);
-                    // What is left is to show the same thing, not the next one.
+                    // The smaller case must show the same problem, not another one.
                     why.first().is_some_and(|why| kind(why) == kind(&wrong[0])).then_some((case, why))
                 });
                 let Some((case, why)) = smaller else { break };
@@ -74,7 +74,7 @@ pub(crate) fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl
     );
 }
 
-/// What a difference is about: the line without its path and its numbers.
+/// The kind of a difference: the line without its path and its numbers.
 fn kind(line: &str) -> String {
     let (program, rest) = line.split_once(": ").unwrap_or((line, ""));
     let about = rest.rsplit(": ").next().unwrap_or_default();
@@ -83,7 +83,7 @@ fn kind(line: &str) -> String {
     format!("{other} {}", words.collect::<Vec<_>>().join(" "))
 }
 
-/// Whether the command was ended because it took for ever. The next attempt would take as long.
+/// Whether the command was killed because it did not end. Another attempt would take as long.
 fn is_hang(line: &str) -> bool {
     line.starts_with("exit status None")
 }

@@ -42,7 +42,7 @@ fn others_args(case: &Case) -> Option<Vec<&'static str>> {
     })
 }
 
-/// What is compared with it.
+/// The other program.
 fn scope(case: &Case) -> Scope {
     let bits = match (case.other, case.setup.exact) {
         (Other::Tar, true) if case.setup.set_id => 0o7777,
@@ -54,7 +54,7 @@ fn scope(case: &Case) -> Scope {
     Scope { bits, link_times: case.other == Other::Tar }
 }
 
-/// What is wrong with the command, or with the model.
+/// Differences between the command and the model.
 pub(crate) fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
     let temp = scratch().unwrap();
     let folder = temp.path();

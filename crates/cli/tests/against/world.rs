@@ -11,7 +11,7 @@ use manyfiles_testkit::{Entry as Found, Kind, Random, Tree, make_fifo, set_link_
 /// Seconds and nanoseconds since 1970.
 pub(crate) type Time = (i64, i64);
 
-/// What a file holds. The number makes the bytes.
+/// A file's content. The number makes the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
     pub len: usize,
@@ -36,7 +36,7 @@ pub(crate) enum What {
     Fifo,
 }
 
-/// What may have several names.
+/// A file or link, which may have several names.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub what: What,
@@ -97,7 +97,7 @@ impl World {
         self.names.insert(name.to_owned(), self.nodes.len() - 1);
     }
 
-    /// The other names of what has this name.
+    /// The other names of the file of this name.
     pub(crate) fn other_names(&self, name: &str) -> Vec<String> {
         let Some(id) = self.names.get(name) else { return Vec::new() };
         self.names.iter().filter(|&(other, of)| of == id && other != name).map(|(other, _)| other.clone()).collect()
@@ -127,7 +127,7 @@ impl World {
                 }
             }
         }
-        // What is in a folder before the folder: its time and permissions are to stay.
+        // The entries of a folder before the folder itself: later entries would change its time.
         for (name, &id) in self.names.iter().rev() {
             let (path, node) = (root.join(name), &self.nodes[id]);
             if let Some(owner) = owner {
@@ -145,7 +145,7 @@ impl World {
         }
     }
 
-    /// What a look at the folder should show. `allocated` is what the data takes.
+    /// The tree that a look at the folder should show. `allocated` is the room of the data.
     pub(crate) fn tree(&self) -> Tree {
         let mut first_name: HashMap<usize, &str> = HashMap::new();
         let mut tree = Tree::default();

@@ -1,5 +1,4 @@
-//! What the tests of the command stand on: running it, archives made on the spot, a look at a whole tree, scratch
-//! mounts.
+//! Tools of the command's tests: running it, archives made on the spot, a look at a whole tree, scratch mounts.
 #![allow(dead_code, unused_imports)] // each test file uses its part
 
 #[cfg(unix)]
@@ -17,7 +16,7 @@ pub(crate) use pty::Pty;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_manyfiles");
 
-/// What a run of the command came to.
+/// The result of a run of the command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub code: i32,
@@ -57,7 +56,7 @@ impl Ran {
 /// Lets children begin with the default for SIGHUP, also where the tests themselves run under `nohup`.
 #[cfg(unix)]
 pub(crate) fn with_default_hang_up() {
-    // SAFETY: no handler is installed; what changes is what a closed terminal does to this process.
+    // SAFETY: no handler is installed; only the effect of a closed terminal on this process changes.
     unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
 }
 
@@ -175,7 +174,7 @@ pub(crate) fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
     fs::write(path, content).unwrap();
 }
 
-/// What is in the file.
+/// The file's content.
 #[track_caller]
 pub(crate) fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))

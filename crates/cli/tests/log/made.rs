@@ -11,7 +11,7 @@ use crate::common::BINARY;
 
 /// Where a file's frames begin.
 pub(crate) const HEADER: u64 = 96;
-/// What stands before a record's bytes.
+/// The length of a frame's head, before the record's bytes.
 pub(crate) const FRAME: u64 = 8;
 
 /// A folder with the log `events`.
@@ -49,7 +49,7 @@ impl Made {
         for record in records {
             let receipt = appender.append(record.as_ref()).unwrap();
             positions.push(receipt.position().unwrap());
-            // Each with a mark of its own: what is damaged can be told from what is torn.
+            // Each with a mark of its own: so that a damaged record is not mistaken for a torn one.
             receipt.wait_durable().unwrap();
         }
         appender.close().unwrap();
@@ -81,7 +81,7 @@ impl Made {
         fs::write(self.path(), bytes).unwrap();
     }
 
-    /// Changes a byte of the first record of a file. Returns what is in the file then.
+    /// Changes a byte of the first record of a file. Returns the file's new content.
     pub(crate) fn damage_file(&self, name: &str) -> Vec<u8> {
         let path = self.folder().join(name);
         let mut bytes = fs::read(&path).unwrap();

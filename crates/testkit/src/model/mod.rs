@@ -207,7 +207,7 @@ impl Disk {
         self.lock().failed
     }
 
-    /// The next process finds what programs see. Nothing fails any more: what was full is free.
+    /// The next process finds what programs see. No call fails any more: a full disk has room again.
     pub fn next_process(&self) {
         let mut inner = self.lock();
         (inner.is_over, inner.stop_at) = (false, None);

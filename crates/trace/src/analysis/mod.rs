@@ -116,8 +116,8 @@ impl Analysis {
         self.never_returned += 1;
     }
 
-    /// The thread without a number is `thread`: what was counted for it belongs to `thread`.
-    pub(crate) fn is_thread(&mut self, unnamed: ThreadId, thread: ThreadId) {
+    /// The thread without a number is `thread`: its sums belong to `thread`.
+    pub(crate) fn name_thread(&mut self, unnamed: ThreadId, thread: ThreadId) {
         debug_assert_eq!(unnamed, ThreadId::default());
         self.unnamed_thread = Some(thread);
     }

@@ -2,7 +2,7 @@
 
 use crate::call::Kind;
 
-/// What an event did.
+/// The effect of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Create,

@@ -1,4 +1,4 @@
-//! A report as one page that needs nothing else: no network, no script.
+//! A report as one page, without network and without scripts.
 
 mod charts;
 mod tables;
@@ -12,7 +12,7 @@ use crate::report::Report;
 use charts::{distributions, timeline, worst_files};
 use tables::tables;
 
-/// The report as a page. `name` says what was traced.
+/// The report as a page. `name` is the traced program or file.
 pub fn html(report: &Report, name: &str) -> String {
     let parts = [
         figures(report),

@@ -1,11 +1,11 @@
-//! [`Done`]: what a call did.
+//! [`Done`]: the effect of a call, and its file.
 
 use std::rc::Rc;
 
 use crate::call::Effect;
 use crate::open_file::OpenFile;
 
-/// What a call was about, and did.
+/// The effect of a call, and the file or path that it was about.
 pub(super) struct Done {
     pub effect: Effect,
     pub file: Option<Rc<OpenFile>>,

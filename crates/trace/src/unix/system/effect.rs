@@ -1,4 +1,4 @@
-//! What a call did to the descriptors and the folder of its process.
+//! The effect of a call on the descriptors and the folder of its process.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::call::Effect;
 use crate::open_file::OpenFile;
 
 impl System {
-    /// Follows what the call did to descriptors and folders, and says what it was about.
+    /// Applies a call to the descriptors and the folder of its process. Returns its effect and its file.
     pub(super) fn effect(
         &mut self,
         pid: u32,

@@ -72,11 +72,11 @@ impl System {
             && self.threads.contains_key(&UNNAMED)
             && (resumes || parent != Some(UNNAMED) || self.threads.len() > 1)
         {
-            // Now that there are two, the one that had no number has one.
+            // A second thread is there now, so lines have numbers: `pid` is the number of the thread that had none.
             let thread = self.threads.remove(&UNNAMED).expect("it is there");
             self.forking.iter_mut().filter(|other| **other == UNNAMED).for_each(|other| *other = pid);
             self.insert(pid, thread);
-            analysis.is_thread(ThreadId::default(), ThreadId { process: 0, thread: pid });
+            analysis.name_thread(ThreadId::default(), ThreadId { process: 0, thread: pid });
             return pid;
         }
         match parent {
