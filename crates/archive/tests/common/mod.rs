@@ -6,8 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use manyfiles::tree::{Report, TreeWriter};
+use manyfiles::tree::{Refusal, Report, TreeWriter};
 use manyfiles_archive::{Error, ErrorKind, Input, Summary, Unpacker};
+use manyfiles_testkit::{Compare, Tree};
 use tempfile::TempDir;
 
 /// A folder with all that archives are bad at. `sample` is below the returned folder.
@@ -279,4 +280,52 @@ pub(crate) fn assert_damaged(result: &Result<Summary, Error>) {
         Err(error) if matches!(error.kind(), ErrorKind::Damaged { .. }) => {}
         other => panic!("not said to be damaged: {other:?}"),
     }
+}
+
+/// Unpacks as a file and as a stream, which must be the same; returns the files, and what was refused or failed. Then
+/// unpacks with many threads, where another entry may be the one that fails, but nothing may get out of the root.
+#[track_caller]
+pub(crate) fn unpacked(archive: &[u8]) -> (Vec<String>, Vec<(String, Option<Refusal>)>) {
+    let (_temp, path) = file_of(archive);
+    let mut outcomes = Vec::new();
+    for input in [Input::File(path.clone()), stream_of(archive)] {
+        let place = Place::new();
+        let (result, report) = place.unpack_in_order(input);
+        result.unwrap_or_else(|error| panic!("{error}"));
+        place.assert_nothing_outside();
+        let failures = report.failures.iter().map(|failure| {
+            let path = failure.path().expect("every failure has a path");
+            (path.to_string_lossy().into_owned(), failure.refusal())
+        });
+        let mut failures: Vec<_> = failures.collect();
+        failures.sort_by(|a, b| a.0.cmp(&b.0));
+        outcomes.push(((place.files(), failures), Tree::read(place.root()).unwrap()));
+    }
+    let (outcome, tree) = outcomes.pop().unwrap();
+    assert_eq!(outcomes[0].0, outcome, "a file and a stream differ");
+    outcomes[0].1.assert_same(&tree, Compare::ALL_BUT_TIMES);
+
+    let place = Place::new();
+    let (result, report) = place.unpack(Input::File(path));
+    result.unwrap_or_else(|error| panic!("{error}"));
+    place.assert_nothing_outside();
+    assert_eq!(report.failures.is_empty(), outcome.1.is_empty());
+    outcome
+}
+
+/// Unpacks a damaged archive; returns the files that are there all the same, and the error.
+#[track_caller]
+pub(crate) fn damaged(archive: &[u8]) -> (Vec<String>, String) {
+    let (_temp, path) = file_of(archive);
+    let mut outcomes = Vec::new();
+    for input in [Input::File(path), stream_of(archive)] {
+        let place = Place::new();
+        let (result, _) = place.unpack(input);
+        place.assert_nothing_outside();
+        assert_damaged(&result);
+        let error = result.unwrap_err().to_string();
+        outcomes.push((place.files(), error.split_once(": ").unwrap().1.to_owned()));
+    }
+    assert_eq!(outcomes[0], outcomes[1], "a file and a stream differ");
+    outcomes.pop().unwrap()
 }
