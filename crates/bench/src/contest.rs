@@ -1,6 +1,6 @@
 //! Contests among peers: which of them a run plays, how often, and the line that says how far they are.
 
-pub use manyfiles_measure::contest::{Check, Contest, Entrant, Outcome, Run, Sample, Score, Target, timed};
+pub use manyfiles_measure::contest::{Check, Contest, Entrant, Goal as Target, Outcome, Run, Sample, Score, timed};
 use manyfiles_measure::contest::{Watch, run as play};
 
 use crate::progress;

@@ -1,4 +1,4 @@
-//! `--dry-run`: everything is said, nothing is touched, and what it says is what then happens.
+//! `--dry-run`: every entry is listed, no file is touched, and the list says what the run then does.
 
 mod common;
 
@@ -62,8 +62,8 @@ fn what_is_planned_is_what_happens() {
         let temp = tempdir().unwrap();
         hostile().save(temp.path().join("a.tar"));
         write(temp.path().join("out/taken"), "there");
-        // Whether `d/new` becomes the file or the folder that two entries want depends on who comes first: folders are written
-        // side by side.
+        // Whether `d/new` becomes the file or the folder that two entries want depends on which entry comes first:
+        // folders are written side by side.
         let args = ["unpack", "a.tar", "-C", "out", "--json", "--on-conflict", how, "--exclude", "below a file"];
         let planned = manyfiles(temp.path(), &[&args[..], &["--dry-run"]].concat());
         let done = manyfiles(temp.path(), &args).json();

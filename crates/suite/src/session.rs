@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use manyfiles::{Error, Operation, sync};
-use manyfiles_measure::contest::{self, Check, Contest, Entrant, Run, Site, Target, Watch};
+use manyfiles_measure::contest::{self, Check, Contest, Entrant, Goal, Run, Site, Watch};
 use manyfiles_measure::{Failure, noise, remove_tree};
 
 use crate::results::{LeftOut, Table};
@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
         let entrants = entrants
             .into_iter()
             .map(|(name, run)| {
-                let entrant = Entrant::new(name, Target::Shown, check, run);
+                let entrant = Entrant::new(name, Goal::Shown, check, run);
                 // Minutes of warming up would warm nothing.
                 let rounds_at_most = self.options.simulate_close.map(|_| self.options.rounds);
                 Entrant { rounds_at_most, ..entrant }

@@ -126,7 +126,7 @@ impl Book {
             let figure = if ours_seconds.is_empty() || theirs.is_empty() {
                 Figure::Nothing
             } else {
-                let ratio = if peer.target.is_of_time() {
+                let ratio = if peer.goal.is_of_time() {
                     stats::ratio(&ours_seconds, &theirs)
                 } else {
                     stats::ratio(&theirs, &ours_seconds)
@@ -139,7 +139,7 @@ impl Book {
                 place: outcome.place.clone(),
                 peer: peer.name.clone(),
                 figure,
-                target: peer.target,
+                target: peer.goal,
                 runs: (ours_seconds.len(), theirs.len()),
                 spread: if theirs.is_empty() { 0.0 } else { stats::spread(&theirs) },
                 cpu: (!theirs.is_empty() && !ours_cpu.is_empty())
@@ -174,7 +174,7 @@ impl Book {
                 let ratio = stats::ratio(&ours, &peer);
                 Figure::Memory { ours: stats::median(&ours), limit: stats::median(&peer), ratio }
             },
-            target: score.target,
+            target: score.goal,
             runs: (ours.len(), peer.len()),
             spread: if nothing { 0.0 } else { stats::spread(&peer) },
             cpu: None,
@@ -199,7 +199,7 @@ impl Book {
                 place: outcome.place.clone(),
                 peer: peer.name.clone(),
                 figure,
-                target: peer.target,
+                target: peer.goal,
                 runs: (ours.len(), theirs.len()),
                 spread: 0.0,
                 cpu: None,

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use super::findings::{self, damaged, name, stretches};
 use super::place::log_at;
 use crate::args::Repair;
-use crate::job::{CannotBegin, Words};
 use crate::report::{INCOMPLETE, json_path, print_json, tell_cannot_begin};
 use crate::terminal::Screen;
+use crate::words::{CannotBegin, Words};
 
 const WORDS: Words = Words { command: "log repair", done: "repaired", sources: "log" };
 
@@ -25,7 +25,7 @@ struct Mended {
     misfit: Option<Misfit>,
 }
 
-pub fn run(args: &Repair) -> ExitCode {
+pub(super) fn run(args: &Repair) -> ExitCode {
     match repair(args) {
         Ok((mended, report)) => tell(args, &mended, &report),
         Err(why) => tell_cannot_begin(WORDS, &why, args.json),
@@ -67,7 +67,7 @@ fn cannot_repair(error: &manyfiles::Error) -> CannotBegin {
 }
 
 fn tell(args: &Repair, mended: &[Mended], report: &Report) -> ExitCode {
-    // What no repair mends: all that is left after one, and all but damage before.
+    // Errors that no repair mends: after a repair all that are left, before it all but damage.
     let mut left: Vec<String> = Vec::new();
     for file in &report.files {
         left.extend(file.errors.iter().map(|error| error.to_string()));

@@ -1,4 +1,4 @@
-//! [`Model`]: what `manyfiles unpack` promises, as a plain list of steps: the entries one after the other.
+//! [`Model`]: the promises of `manyfiles unpack` as a plain list of steps, one entry after the other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,18 +6,18 @@ use super::case::{Case, Entry, Is, Other, Policy, Setup};
 use super::differs::Differs;
 use super::world::{Node, What, World};
 
-/// The folder while entries come, and what cannot be said of it.
-pub struct Model {
+/// The folder while entries come, and the paths that the model cannot foresee.
+pub(crate) struct Model {
     pub world: World,
     setup: Setup,
     policy: Policy,
-    /// What it is compared with.
+    /// The program that the command is compared with.
     other: Other,
     /// Paths that this run has made.
     ours: BTreeSet<String>,
     /// Folders that were not there before.
     made: BTreeSet<String>,
-    /// Paths of symbolic links of this run, made or not, and those that are folders to it.
+    /// Paths of this run's symbolic links, made or not, and the paths that are links to folders.
     links: BTreeSet<String>,
     folders: BTreeSet<String>,
     failed: BTreeSet<String>,
@@ -27,14 +27,14 @@ pub struct Model {
     pub differs: BTreeMap<String, Differs>,
     /// Folders that have another mode or time with other programs, and hold the same.
     pub folders_differ: BTreeMap<String, Differs>,
-    /// Folders of which tar thinks that nothing more comes for them.
+    /// Folders that tar takes for finished.
     left: BTreeSet<String>,
     /// Paths of which nothing is promised.
     pub open: BTreeSet<String>,
 }
 
 /// An entry that fails.
-pub struct Failure {
+pub(crate) struct Failure {
     pub what: String,
     /// It may as well count as skipped: its name is taken, and that is reason enough.
     pub perhaps_skipped: bool,
@@ -47,7 +47,7 @@ enum Choice {
 
 impl Model {
     /// The folder after the whole case.
-    pub fn of(case: &Case) -> Model {
+    pub(crate) fn of(case: &Case) -> Model {
         let mut model = Model::new(
             World::default(),
             Setup { nobody: false, umask: 0, exact: true, set_id: true },
@@ -65,11 +65,11 @@ impl Model {
     }
 
     /// The folder as the case finds it.
-    pub fn before(case: &Case) -> World {
+    pub(crate) fn before(case: &Case) -> World {
         Model::of(&Case { entries: Vec::new(), ..case.clone() }).world
     }
 
-    pub fn new(world: World, setup: Setup, policy: Policy, other: Other) -> Model {
+    pub(crate) fn new(world: World, setup: Setup, policy: Policy, other: Other) -> Model {
         Model {
             world,
             setup,
@@ -90,7 +90,7 @@ impl Model {
     }
 
     /// The folder after a copy of `source`.
-    pub fn of_copy(case: &Case, source: &World) -> Model {
+    pub(crate) fn of_copy(case: &Case, source: &World) -> Model {
         let before = Model::before(case);
         let mut model = Model::new(before.clone(), case.setup, case.policy, case.other);
         // Which of its names a file has got in the folder, to which the others are linked.
@@ -121,7 +121,7 @@ impl Model {
         model
     }
 
-    pub fn apply(&mut self, entry: &Entry) {
+    pub(crate) fn apply(&mut self, entry: &Entry) {
         self.left.extend(self.ours.iter().filter(|folder| !is_at_or_below(&entry.path, folder)).cloned());
         if let Err(why) = self.step(entry) {
             let lenient = !matches!(self.policy, Policy::Error | Policy::Overwrite | Policy::Replace);
@@ -149,7 +149,7 @@ impl Model {
         } else if self.policy == Policy::SkipIdentical
             && let Some(there) = self.world.get_mut(&entry.path)
         {
-            // Its content stays; what else it gets matters only if it is this file's alone.
+            // Its content stays. Other changes matter only if the file has no other name.
             (there.mode, there.open_bits) = (node.mode, 0o7777);
             there.time = None;
         }
@@ -189,7 +189,7 @@ impl Model {
                 self.made.insert(path.to_owned());
             }
             Some(there) if there.what == What::Folder => {
-                // What was there keeps its set-id and sticky bits.
+                // An old folder keeps its set-id and sticky bits.
                 let kept = if self.made.contains(path) { 0 } else { there.mode & 0o7000 };
                 (there.mode, there.time) = (node.mode | kept, node.time);
                 there.open_bits |= kept;
@@ -373,7 +373,7 @@ impl Model {
                 }
                 Some(_) => {
                     match self.differs_at(above) {
-                        // With the other program it may be the link that was there first.
+                        // With the other program the link may have been there first.
                         Some(Differs::LastWins) => self.differ("", Differs::ThroughSymlink),
                         _ => self.differ(above, Differs::FolderInTheWay),
                     }
@@ -415,11 +415,11 @@ impl Model {
 }
 
 /// The paths above `path`, the uppermost first.
-pub fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-pub fn is_at_or_below(path: &str, above: &str) -> bool {
+pub(crate) fn is_at_or_below(path: &str, above: &str) -> bool {
     above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -8,6 +8,7 @@ mod records;
 use crate::session::Session;
 
 /// Something that all entrants do.
+#[derive(Debug)]
 pub struct Work {
     /// As tables show it.
     pub name: &'static str,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use manyfiles::writer::FileWriter;
-use manyfiles_measure::contest::{Check, Entrant, Sample, Target, timed};
+use manyfiles_measure::contest::{Check, Entrant, Goal, Sample, timed};
 
 use super::Work;
 use crate::session::{Interrupt, Session};
@@ -47,20 +47,20 @@ fn contest(work: &Work, session: &Session<'_>, len: usize) {
     session.enter(
         work,
         vec![
-            Entrant::new(name, Target::Shown, &part, Box::new(|folder| records.with_file(folder, bare))),
+            Entrant::new(name, Goal::Shown, &part, Box::new(|folder| records.with_file(folder, bare))),
             Entrant::new(
                 "BufWriter, 8 KiB",
-                Target::Shown,
+                Goal::Shown,
                 &all,
                 Box::new(|folder| records.with_buffer(folder, 8 << 10)),
             ),
             Entrant::new(
                 "BufWriter, 256 KiB",
-                Target::Shown,
+                Goal::Shown,
                 &all,
                 Box::new(|folder| records.with_buffer(folder, 256 << 10)),
             ),
-            Entrant::new("FileWriter", Target::Shown, &all, Box::new(|folder| records.with_file_writer(folder))),
+            Entrant::new("FileWriter", Goal::Shown, &all, Box::new(|folder| records.with_file_writer(folder))),
         ],
     );
 }

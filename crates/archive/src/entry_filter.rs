@@ -13,7 +13,7 @@ use crate::sys::path;
 pub(crate) type Select = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 #[derive(Clone, Default)]
-pub(crate) struct Gate {
+pub(crate) struct EntryFilter {
     pub strip: usize,
     pub select: Option<Select>,
     pub special_files: bool,
@@ -21,10 +21,10 @@ pub(crate) struct Gate {
     pub set_id: bool,
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for EntryFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Gate { strip, select, special_files, ownership, set_id } = self;
-        f.debug_struct("Gate")
+        let EntryFilter { strip, select, special_files, ownership, set_id } = self;
+        f.debug_struct("EntryFilter")
             .field("strip", strip)
             .field("selects", &select.is_some())
             .field("special_files", special_files)
@@ -34,14 +34,14 @@ impl fmt::Debug for Gate {
     }
 }
 
-impl Gate {
+impl EntryFilter {
     /// Whether the entry at `path` is wanted. Asked once for each entry: the program's `select` may count its calls.
-    pub fn selects(&self, path: &Path) -> bool {
+    pub(crate) fn selects(&self, path: &Path) -> bool {
         self.select.as_ref().is_none_or(|select| select(as_matched(path)))
     }
 
     /// The entry as it is to be written, or `None` if stripping leaves no name of it.
-    pub fn reduce<'a>(&self, mut entry: Entry<'a>) -> Option<Entry<'a>> {
+    pub(crate) fn reduce<'a>(&self, mut entry: Entry<'a>) -> Option<Entry<'a>> {
         if self.strip > 0 {
             entry.path = strip(entry.path, self.strip);
             if names_nothing(entry.path) {
@@ -103,7 +103,7 @@ fn strip(entry: &Path, count: usize) -> &Path {
     path(rest)
 }
 
-/// Whether there is no name in a path: `.` is the folder that is unpacked to, and nothing that an entry could be.
+/// Whether a path has no name in it. `.` is the folder to unpack into, so no entry can be that.
 fn names_nothing(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     !bytes.starts_with(b"/") && bytes.split(|&byte| byte == b'/').all(|name| matches!(name, b"" | b"."))
