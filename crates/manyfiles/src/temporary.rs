@@ -38,12 +38,39 @@ pub(crate) fn name() -> OsString {
     format!("{PREFIX}{id:x}-{started:x}-{world:x}-{:x}", COUNT.fetch_add(1, Relaxed)).into()
 }
 
-/// Whether a name is a temporary one of a process that is surely gone.
-pub(crate) fn is_of_the_dead(name: &OsStr) -> bool {
+/// Whether a file of this name would be taken for a temporary one.
+pub(crate) fn is_one(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) && maker_of(name).is_some()
+}
+
+/// Whether a folder was left by a run that died: `maker` is the part of its name that says which one. A run of another
+/// world may still be at work: it holds a lock on the folder, and has changed something about it within a day.
+pub(crate) fn is_a_tree_that_was_left(
+    dir: &Dir,
+    name: &OsStr,
+    maker: &OsStr,
+    now: SystemTime,
+    is_locked: impl FnOnce() -> bool,
+) -> bool {
+    let Some(maker) = maker_of(maker).filter(|maker| *maker != own_process()) else { return false };
+    let Ok(left) = dir.stat(name) else { return false };
+    if left.kind != EntryKind::Folder || !may_remove(&left) {
+        return false;
+    }
+    if is_of_own_world(&maker) {
+        return !sys::is_running(maker.id, maker.started);
+    }
+    now.duration_since(left.changed).is_ok_and(|age| age > LEFT) && !is_locked()
+}
+
+fn is_of_own_world(maker: &Process) -> bool {
     let own = own_process();
-    maker_of(name).is_some_and(|maker| {
-        own.world != 0 && maker.world == own.world && maker != own && !sys::is_running(maker.id, maker.started)
-    })
+    own.world != 0 && maker.world == own.world
+}
+
+/// Unless root, a process removes only what belongs to its own user.
+fn may_remove(left: &Stat) -> bool {
+    sys::is_privileged() || left.owner.0 == sys::own_user()
 }
 
 /// Removes what dead processes left in a folder. `own`, a temporary file that this process has just made there, tells
@@ -67,12 +94,10 @@ pub(crate) fn tidy(dir: &Dir, own: Option<&OsStr>) {
 }
 
 fn is_left(maker: &Process, left: &Stat, now: SystemTime) -> bool {
-    let may = sys::is_privileged() || left.owner.0 == sys::own_user();
-    if !may || left.kind == EntryKind::Folder {
+    if !may_remove(left) || left.kind == EntryKind::Folder {
         return false;
     }
-    let own = own_process();
-    if own.world != 0 && maker.world == own.world {
+    if is_of_own_world(maker) {
         return !sys::is_running(maker.id, maker.started);
     }
     // The time of change of a file with a second name says nothing of when this name was given.

@@ -183,3 +183,179 @@ fn what_takes_the_name_meanwhile_and_is_no_folder_stays_and_the_tree_is_gone() {
         assert!(!std::fs::symlink_metadata(&site).unwrap().is_dir());
     }
 }
+
+#[test]
+fn the_name_is_given_in_the_folder_above_wherever_that_is_by_then() {
+    let temp = tempfile::tempdir().unwrap();
+    let (above, moved) = (temp.path().join("p"), temp.path().join("q"));
+    std::fs::create_dir_all(above.join("site")).unwrap();
+    std::fs::write(above.join("site/old"), "old").unwrap();
+    let tree = TreeWriter::options().publish(true).open(above.join("site")).unwrap();
+    tree.file("new", "new").unwrap();
+    if std::fs::rename(&above, &moved).is_err() && cfg!(windows) {
+        return; // No folder with open files is moved there.
+    }
+    std::fs::create_dir_all(above.join("site")).unwrap();
+    tree.finish().unwrap();
+    assert_eq!(names(&moved), ["site"]);
+    assert_eq!(names(&moved.join("site")), ["new"]);
+    assert_eq!(names(&above.join("site")), [""; 0], "another folder by the old name is left alone");
+}
+
+#[test]
+fn folders_above_that_were_made_for_a_tree_go_with_it() {
+    let temp = tempfile::tempdir().unwrap();
+    let tree = TreeWriter::options().publish(true).open(temp.path().join("a/b/site")).unwrap();
+    tree.file("/absolute", "").unwrap_err();
+    tree.finish().unwrap_err();
+    assert_eq!(names(temp.path()), [""; 0]);
+}
+
+#[cfg(unix)]
+mod of_unix {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::process::Command;
+
+    use manyfiles::tree::Metadata;
+    use manyfiles_testkit::{Need, skip_unless};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    fn run(command: &str, arguments: &[&str]) {
+        assert!(Command::new(command).args(arguments).status().unwrap().success(), "{command} {arguments:?}");
+    }
+
+    #[test]
+    fn a_link_with_a_slash_behind_it_is_no_folder_either() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir(temp.path().join("real")).unwrap();
+        symlink("real", temp.path().join("site")).unwrap();
+        for target in ["site", "site/", "site/."] {
+            let error = TreeWriter::options().publish(true).open(temp.path().join(target)).unwrap_err();
+            assert!(error.to_string().contains("not a folder"), "{error}");
+        }
+        assert_eq!(names(temp.path()), ["real", "site"]);
+    }
+
+    #[test]
+    fn the_mode_that_the_root_is_given_counts_and_else_the_old_folder_s() {
+        let temp = tempfile::tempdir().unwrap();
+        let site = temp.path().join("site");
+        for (old, given, new) in [(0o700, Some(0o755), 0o755), (0o750, None, 0o750), (0o2711, None, 0o2711)] {
+            fs::create_dir(&site).unwrap();
+            fs::set_permissions(&site, fs::Permissions::from_mode(old)).unwrap();
+            let tree = TreeWriter::options().publish(true).open(&site).unwrap();
+            let making = tree.root().to_owned();
+            assert_eq!(mode(&making) & 0o077, old & 0o077, "the new tree is no more open than the old one");
+            tree.file("file", "").unwrap();
+            if let Some(given) = given {
+                tree.folder(".", Metadata::default().mode(given)).unwrap();
+            }
+            tree.finish().unwrap();
+            assert_eq!(mode(&site), new, "{old:o} {given:?}");
+            fs::remove_dir_all(&site).unwrap();
+        }
+    }
+
+    #[test]
+    fn owner_and_lists_of_the_old_folder_stay() {
+        skip_unless!(Need::Root, Need::Program("setfacl"), Need::Program("getfacl"));
+        let temp = tempfile::tempdir().unwrap();
+        let site = temp.path().join("site");
+        let shown = site.to_str().unwrap();
+        fs::create_dir(&site).unwrap();
+        run("chmod", &["750", shown]);
+        run("chown", &["7:8", shown]);
+        run("setfacl", &["-m", "u:9:rwx,d:u:9:rx", shown]);
+        let lists =
+            || String::from_utf8(Command::new("getfacl").args(["-cnp", shown]).output().unwrap().stdout).unwrap();
+        let before = (lists(), mode(&site), fs::metadata(&site).unwrap().uid(), fs::metadata(&site).unwrap().gid());
+        let tree = TreeWriter::options().publish(true).open(&site).unwrap();
+        tree.file("file", "").unwrap();
+        tree.finish().unwrap();
+        let after = (lists(), mode(&site), fs::metadata(&site).unwrap().uid(), fs::metadata(&site).unwrap().gid());
+        assert_eq!(after, before);
+        assert!(site.join("file").exists());
+    }
+
+    /// A mount that is gone with the test.
+    #[cfg(target_os = "linux")]
+    struct Mounted<'a>(&'a Path);
+
+    #[cfg(target_os = "linux")]
+    impl Drop for Mounted<'_> {
+        fn drop(&mut self) {
+            drop(Command::new("umount").arg(self.0).status());
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_mounted_in_the_old_folder_is_never_removed() {
+        skip_unless!(Need::Root);
+        let temp = tempfile::tempdir().unwrap();
+        let (site, elsewhere) = (temp.path().join("site"), temp.path().join("elsewhere"));
+        let point = site.join("in here/mounted");
+        fs::create_dir_all(&point).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("the only copy"), "bytes").unwrap();
+        let mount = || {
+            run("mount", &["--bind", elsewhere.to_str().unwrap(), point.to_str().unwrap()]);
+            Mounted(&point)
+        };
+        let publish = || TreeWriter::options().publish(true).open(&site);
+        let mounted = mount();
+        let error = publish().unwrap_err().to_string();
+        assert!(error.contains("is mounted in the folder") && error.contains("in here/mounted"), "{error}");
+        drop(mounted);
+        // Mounted when the tree is already being written.
+        let tree = publish().unwrap();
+        tree.file("new", "").unwrap();
+        let mounted = mount();
+        let error = tree.finish().unwrap_err().to_string();
+        assert!(error.contains("is mounted in the folder"), "{error}");
+        assert_eq!(names(temp.path()), ["elsewhere", "site"]);
+        assert_eq!(names(&site), ["in here"]);
+        drop(mounted);
+        assert_eq!(fs::read(elsewhere.join("the only copy")).unwrap(), b"bytes");
+        let tree = publish().unwrap();
+        tree.file("new", "").unwrap();
+        tree.finish().unwrap();
+        assert_eq!(names(&site), ["new"]);
+        assert_eq!(fs::read(elsewhere.join("the only copy")).unwrap(), b"bytes");
+    }
+
+    /// What a run that died has left may have something mounted in it as well.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_mounted_in_a_tree_that_was_left_is_not_removed_with_it() {
+        skip_unless!(Need::Root);
+        let temp = tempfile::tempdir().unwrap();
+        let (site, elsewhere) = (temp.path().join("site"), temp.path().join("elsewhere"));
+        // The name that this process gives, with another time at which it was started: its maker is gone.
+        let tree = TreeWriter::options().publish(true).open(&site).unwrap();
+        let own = tree.root().file_name().unwrap().to_str().unwrap().to_owned();
+        drop(tree);
+        let mut parts: Vec<&str> = own.split('-').collect();
+        parts[2] = "1";
+        let left = temp.path().join(parts.join("-"));
+        let point = left.join("mounted");
+        fs::create_dir_all(&point).unwrap();
+        fs::write(left.join("file"), "").unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("the only copy"), "bytes").unwrap();
+        run("mount", &["--bind", elsewhere.to_str().unwrap(), point.to_str().unwrap()]);
+        let mounted = Mounted(&point);
+        TreeWriter::options().publish(true).open(&site).unwrap().finish().unwrap();
+        assert_eq!(fs::read(elsewhere.join("the only copy")).unwrap(), b"bytes");
+        assert!(!left.join("file").exists(), "what is not mounted is removed");
+        drop(mounted);
+        TreeWriter::options().publish(true).open(&site).unwrap().finish().unwrap();
+        assert_eq!(names(temp.path()), ["elsewhere", "site"]);
+    }
+}

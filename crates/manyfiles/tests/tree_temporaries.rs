@@ -167,3 +167,43 @@ fn a_temporary_name_that_is_taken_is_no_obstacle_for_any_kind_of_entry() {
     assert_eq!(left.len(), 199);
     assert!(left.iter().all(|name| std::fs::read(root.join(name)).unwrap() == b"in the way"));
 }
+
+/// The temporary name of a process that is gone: as this process gives them, but for the time at which it was started.
+fn name_of_the_dead(folder: &Path) -> String {
+    let tree = TreeWriter::options().publish(true).open(folder.join("never")).unwrap();
+    let own = tree.root().file_name().unwrap().to_str().unwrap().to_owned();
+    tree.finish().unwrap();
+    std::fs::remove_dir(folder.join("never")).unwrap();
+    let mut parts: Vec<&str> = own.split('-').collect();
+    parts[2] = "1";
+    parts.join("-")
+}
+
+/// A backup of a folder in which a run was killed has such a file.
+#[test]
+fn an_entry_that_has_the_name_of_a_dead_one_s_temporary_is_written_and_stays() {
+    let temp = tempfile::tempdir().unwrap();
+    let name = name_of_the_dead(temp.path());
+    for (round, entry_first) in [true, false].into_iter().cycle().take(20).enumerate() {
+        let root = temp.path().join(round.to_string());
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(root.join("taken"), "old").unwrap();
+        let tree = TreeWriter::options().on_conflict(OnConflict::Replace).open(&root).unwrap();
+        if entry_first {
+            tree.file(&name, "entry").unwrap();
+        }
+        tree.file("taken", "new").unwrap();
+        for n in 0..20 {
+            tree.file(n.to_string(), "").unwrap();
+        }
+        if !entry_first {
+            tree.file(&name, "entry").unwrap();
+        }
+        assert_eq!(tree.finish().unwrap().files, 22);
+        assert_eq!(std::fs::read_to_string(root.join(&name)).unwrap(), "entry", "round {round}");
+        // The next run takes it away: to it, it is what it looks like.
+        replace_something(&root);
+        replace_something(&root);
+        assert_eq!(temporaries(&root), [""; 0]);
+    }
+}

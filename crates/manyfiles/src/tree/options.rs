@@ -233,14 +233,21 @@ impl Options {
     /// The tree appears whole: it is written in a folder beside the path that [`open`](Options::open) is given, the
     /// target. [`finish`](TreeWriter::finish) gives that folder the target's name if every entry is there: at one
     /// moment where the system can exchange two names (Linux), in two renames elsewhere. The folder that had the name
-    /// before is removed then; its permissions stay. Default: false, and entries are written below the path itself.
+    /// before is removed then. Its permissions, its access control lists and its owner stay, as far as this process may
+    /// set them (what it may not set makes the rights fewer), but for what an entry for `.` says. While it is written,
+    /// the new tree is open to no user that the old one is not open to. Default: false, and entries are written below
+    /// the path itself.
+    ///
+    /// A folder in which something is mounted is not replaced: [`open`](Options::open) and `finish` return an error.
+    /// What is mounted is never removed. The folder above may be moved meanwhile.
     ///
     /// If anything failed or was cancelled, or the tree is dropped without `finish`, the target stays as it was, and
     /// what was written is removed. One failure may come after the new tree has the name, and says so by its path: the
     /// old tree, or the folder above, could not be removed or synced.
     ///
     /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was
-    /// killed has left beside the target is removed by the next.
+    /// killed has left beside the target is removed by the next; if it ran in another container, on another machine, or
+    /// before this one was started again, by one that comes a day later.
     #[must_use]
     pub fn publish(mut self, publish: bool) -> Self {
         self.publish = publish;

@@ -1,23 +1,32 @@
 //! A tree that appears whole: written beside its name, and given the name when all of it is there.
+//!
+//! Everything is done by the handle of the folder above: it may be moved meanwhile, and is still the right one.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::engine::Temporaries;
-use crate::sys;
-use crate::{Error, Operation, Result};
+use super::Metadata;
+use crate::error::explained_as;
+use crate::sys::{self, Access, Dir, EntryKind};
+use crate::{Error, Operation, Result, temporary};
 
 /// A tree in the making, and the name it is to have.
 #[derive(Debug)]
 pub(super) struct Publish {
+    /// For messages: where the tree is to be.
     target: PathBuf,
     /// The folder that has both names.
-    parent: PathBuf,
-    making: PathBuf,
+    above: Dir,
+    name: OsString,
+    making: OsString,
+    /// The folder that the tree is written in. Locked, so that no other run takes it for one that was left. `None` on
+    /// Windows.
+    made: Option<File>,
+    /// Folders above the target that were made for it, the lowest one first.
+    made_above: Vec<PathBuf>,
     durable: bool,
-    temporaries: Temporaries,
 }
 
 /// Between the name and the temporary name of a tree that was moved aside: in two renames, between which the process
@@ -31,34 +40,62 @@ impl Publish {
     /// Makes the folder to write in, beside `target`. Those that runs which died have left beside it are removed.
     pub(super) fn begin(target: &Path, durable: bool) -> Result<Publish> {
         let failed = |error| Error::new(Operation::CreateFolder, target, error);
-        let target = std::path::absolute(target).map_err(failed)?;
+        // Without a slash at its end, behind which a link would be followed.
+        let target: PathBuf = std::path::absolute(target).map_err(failed)?.components().collect();
+        let failed = |error| Error::new(Operation::CreateFolder, &*target, error);
         let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "a root folder cannot be replaced")));
         };
-        match fs::symlink_metadata(&target) {
-            Ok(old) if !old.is_dir() => {
-                return Err(failed(not_a_folder()));
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
-        fs::create_dir_all(parent).map_err(|error| Error::new(Operation::CreateFolder, parent, error))?;
-        let temporaries = Temporaries::default();
-        clean_up(parent, &target, name, &temporaries);
+        let old = match fs::symlink_metadata(&target) {
+            Ok(old) if !old.is_dir() => return Err(failed(not_a_folder())),
+            Ok(_) => Some(Access::of(&target).map_err(failed)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        let made_above: Vec<PathBuf> =
+            parent.ancestors().take_while(|above| !above.exists()).map(Path::to_path_buf).collect();
+        let failed_above = |error| Error::new(Operation::CreateFolder, parent, error);
+        fs::create_dir_all(parent).map_err(failed_above)?;
+        let above = Dir::open_root(parent).map_err(failed_above)?;
         let making = loop {
-            let making = parent.join(temporaries.name());
-            match fs::create_dir(&making) {
+            let making = temporary::name();
+            match above.make_folder(&making, 0o777) {
                 Ok(()) => break making,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::new(Operation::CreateFolder, making, error)),
+                Err(error) => return Err(Error::new(Operation::CreateFolder, parent.join(making), error)),
             }
         };
-        Ok(Publish { parent: parent.to_path_buf(), target, making, durable, temporaries })
+        let made = File::open(parent.join(&making)).ok();
+        let name = name.to_owned();
+        let publish = Publish { target, above, name, making, made, made_above, durable };
+        let begun = publish.check_mounts().and_then(|()| publish.prepare(old.as_ref()));
+        begun.map_err(|error| {
+            drop(publish.remove()); // The error to return is the first one.
+            Error::new(Operation::CreateFolder, &*publish.target, error)
+        })?;
+        publish.clean_up();
+        Ok(publish)
+    }
+
+    /// While it is written, no user has more rights to the new tree than to the old one.
+    fn prepare(&self, old: Option<&Access>) -> io::Result<()> {
+        let Some(made) = &self.made else { return Ok(()) };
+        // A file system without locks: another run goes by the age alone.
+        made.try_lock().unwrap_or(());
+        let Some(old) = old else { return Ok(()) };
+        old.give_to(made)?;
+        old.give_inherited_to(made)?;
+        self.above.let_owner_write(&self.making)
+    }
+
+    /// Where the folder above is now.
+    fn parent(&self) -> PathBuf {
+        self.above.path().or_else(|| self.target.parent().map(Path::to_path_buf)).unwrap_or_default()
     }
 
     /// The folder that the tree is written in.
-    pub(super) fn making(&self) -> &Path {
-        &self.making
+    pub(super) fn making(&self) -> PathBuf {
+        self.parent().join(&self.making)
     }
 
     /// The name that the tree is to have, as an absolute path.
@@ -67,89 +104,128 @@ impl Publish {
     }
 
     /// Gives the tree its name; what had it is removed. If that fails, what had the name has it still, and the new tree
-    /// is gone.
-    pub(super) fn appear(self) -> Result<()> {
-        let old = match self.take_name() {
+    /// is gone. `given`: what the root was told to have. Returns what went wrong.
+    pub(super) fn appear(self, given: Metadata) -> Vec<Error> {
+        let old = match self.take_name(given) {
             Ok(old) => old,
             Err(error) => {
-                self.remove()?;
-                return Err(error);
+                let first = Error::new(Operation::Rename, &*self.target, error);
+                return [first].into_iter().chain(self.remove().err()).collect();
             }
         };
+        let mut errors = Vec::new();
         if self.durable {
-            sys::sync_folder(&self.parent).map_err(|error| Error::new(Operation::Sync, &*self.parent, error))?;
+            let synced = self.above.sync();
+            errors.extend(synced.err().map(|error| Error::new(Operation::Sync, self.parent(), error)));
         }
-        match old {
-            Some(old) => fs::remove_dir_all(&old).map_err(|error| Error::new(Operation::Remove, old, error)),
-            None => Ok(()),
+        errors.extend(old.and_then(|old| self.remove_tree(&old).err()));
+        errors
+    }
+
+    /// Returns the name of the tree that had the name.
+    fn take_name(&self, given: Metadata) -> io::Result<Option<OsString>> {
+        let (above, making, name) = (&self.above, &*self.making, &*self.name);
+        match above.stat(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return above.rename(making, name).map(|()| None),
+            Ok(old) if old.kind == EntryKind::Folder => {}
+            Ok(_) => return Err(not_a_folder()),
+            Err(error) => return Err(error),
+        }
+        self.check_mounts()?;
+        self.dress(given)?;
+        if above.exchange(making, name)? {
+            // Another may have put something else there a moment ago.
+            if above.stat(making).is_ok_and(|replaced| replaced.kind == EntryKind::Folder) {
+                return Ok(Some(making.to_owned()));
+            }
+            above.exchange(making, name)?;
+            return Err(not_a_folder());
+        }
+        // In two steps: for a moment nothing has the name.
+        let mut aside = name.to_owned();
+        aside.push(ASIDE);
+        aside.push(temporary::name());
+        above.rename(name, &aside)?;
+        match above.rename(making, name) {
+            Ok(()) => Ok(Some(aside)),
+            Err(error) => {
+                above.rename(&aside, name)?;
+                Err(error)
+            }
         }
     }
 
-    /// Returns where the tree is that had the name.
-    fn take_name(&self) -> Result<Option<PathBuf>> {
-        let failed = |error| Error::new(Operation::Rename, &*self.target, error);
-        let old = match fs::symlink_metadata(&self.target) {
-            Ok(old) => old,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return fs::rename(&self.making, &self.target).map_err(failed).map(|()| None);
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        if !old.is_dir() {
-            return Err(failed(not_a_folder()));
+    /// What is replaced keeps its permissions and its owner, but for what the root was told to have.
+    fn dress(&self, given: Metadata) -> io::Result<()> {
+        let Some(made) = &self.made else { return Ok(()) };
+        let old = Access::of(&self.parent().join(&self.name))?;
+        if given.mode.is_none() && given.owner.is_none() {
+            return old.give_to(made);
         }
-        // What is replaced keeps its permissions.
-        fs::set_permissions(&self.making, old.permissions()).map_err(failed)?;
-        if sys::exchange(&self.making, &self.target).map_err(failed)? {
-            // Another may have put something else there a moment ago.
-            if fs::symlink_metadata(&self.making).is_ok_and(|replaced| replaced.is_dir()) {
-                return Ok(Some(self.making.clone()));
-            }
-            sys::exchange(&self.making, &self.target).map_err(failed)?;
-            return Err(failed(not_a_folder()));
+        let mode = made.metadata()?.permissions();
+        if given.owner.is_none() {
+            old.give_owner_to(made)?;
         }
-        // In two steps: for a moment nothing has the name.
-        let mut aside = self.target.file_name().unwrap_or_default().to_owned();
-        aside.push(ASIDE);
-        aside.push(self.temporaries.name());
-        let aside = self.parent.join(aside);
-        fs::rename(&self.target, &aside).map_err(failed)?;
-        match fs::rename(&self.making, &self.target) {
-            Ok(()) => Ok(Some(aside)),
-            Err(error) => {
-                fs::rename(&aside, &self.target).map_err(|error| Error::new(Operation::Rename, aside, error))?;
-                Err(failed(error))
-            }
+        if given.mode.is_some() {
+            // Another owner may have taken bits away.
+            return made.set_permissions(mode);
         }
+        old.give_rights_to(made)
+    }
+
+    /// What is mounted in a folder goes wherever the folder goes: it would be taken for what is to be removed.
+    fn check_mounts(&self) -> io::Result<()> {
+        let Some(point) = sys::mounted_below(&self.parent().join(&self.name)) else { return Ok(()) };
+        let cause = io::Error::new(io::ErrorKind::ResourceBusy, point.display().to_string());
+        const MEANING: &str = "is mounted in the folder that is to be replaced: unmount it first";
+        Err(explained_as(io::ErrorKind::ResourceBusy, cause, MEANING))
     }
 
     /// Removes the tree that was in the making.
     pub(super) fn remove(&self) -> Result<()> {
-        fs::remove_dir_all(&self.making).map_err(|error| Error::new(Operation::Remove, &*self.making, error))
+        self.remove_tree(&self.making)?;
+        for folder in &self.made_above {
+            if fs::remove_dir(folder).is_err() {
+                break; // Others have put something in it.
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_tree(&self, name: &OsStr) -> Result<()> {
+        let removed = self.above.remove_tree(name);
+        removed.map_err(|(path, error)| Error::new(Operation::Remove, self.parent().join(path), error))
+    }
+
+    /// Takes away what runs that died have left beside the target, and gives a tree its name back that had been moved
+    /// aside. A courtesy: what cannot be listed or removed stays.
+    fn clean_up(&self) {
+        let Ok(names) = self.above.names(MOST_NAMES) else { return };
+        let now = self.above.stat(&self.making).map_or(std::time::UNIX_EPOCH, |made| made.changed);
+        for left in names {
+            let bytes = left.as_encoded_bytes();
+            let of_target = bytes.strip_prefix(self.name.as_encoded_bytes());
+            let aside = of_target.and_then(|rest| rest.strip_prefix(ASIDE.as_bytes()));
+            let maker = aside.and_then(|maker| std::str::from_utf8(maker).ok()).map_or(&*left, OsStr::new);
+            let is_locked = || {
+                // What cannot be opened, or has no locks, may be in use.
+                let opened = File::open(self.parent().join(&left));
+                !opened.is_ok_and(|folder| folder.try_lock().is_ok())
+            };
+            if !temporary::is_a_tree_that_was_left(&self.above, &left, maker, now, is_locked) {
+                continue;
+            }
+            let is_missing = || self.above.stat(&self.name).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            // It stays, if this fails, and is looked at again by the next run.
+            match aside {
+                Some(_) if is_missing() => self.above.rename(&left, &self.name).unwrap_or(()),
+                _ => self.above.remove_tree(&left).unwrap_or(()),
+            }
+        }
     }
 }
 
 fn not_a_folder() -> io::Error {
     let why = "what has this name is not a folder: remove it, or publish under another name";
     io::Error::new(io::ErrorKind::NotADirectory, why)
-}
-
-/// Takes away what runs that died have left beside `target`, and gives a tree its name back that had been moved aside.
-/// A courtesy: what cannot be listed or removed stays.
-fn clean_up(parent: &Path, target: &Path, name: &OsStr, temporaries: &Temporaries) {
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    for entry in entries.flatten().take(MOST_NAMES) {
-        let left = entry.file_name();
-        let bytes = left.as_encoded_bytes();
-        let aside = bytes.strip_prefix(name.as_encoded_bytes()).and_then(|rest| rest.strip_prefix(ASIDE.as_bytes()));
-        let maker = aside.and_then(|maker| std::str::from_utf8(maker).ok()).map_or(&*left, OsStr::new);
-        if !temporaries.is_of_the_dead(maker) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        let cleaned = match aside {
-            Some(_) if !target.exists() => fs::rename(entry.path(), target),
-            _ => fs::remove_dir_all(entry.path()),
-        };
-        cleaned.unwrap_or(()); // It stays, and is looked at again by the next run.
-    }
 }

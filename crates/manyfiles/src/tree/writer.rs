@@ -57,7 +57,7 @@ impl Options {
             return Ok(TreeWriter { shared, publish: None, finished: false });
         }
         let publish = Publish::begin(root, self.durability != Durability::None)?;
-        let shared = Shared::open(publish.making(), true, self).inspect_err(|_| drop(publish.remove()))?;
+        let shared = Shared::open(&publish.making(), true, self).inspect_err(|_| drop(publish.remove()))?;
         Ok(TreeWriter { shared, publish: Some(publish), finished: false })
     }
 }
@@ -219,10 +219,14 @@ impl TreeWriter {
         // The drop that this panic leads to ends the tree on another thread.
         assert!(!works_for_a_tree(), "a tree is finished in a callback, and would wait for itself");
         self.finished = true;
+        let of_root = self.shared.root_metadata();
         let mut report = self.shared.finish();
         if let Some(publish) = self.publish.take() {
-            let ended = if report.is_complete() && publishes { publish.appear() } else { publish.remove() };
-            report.failures.extend(ended.err());
+            if report.is_complete() && publishes {
+                report.failures.extend(publish.appear(of_root));
+            } else {
+                report.failures.extend(publish.remove().err());
+            }
         }
         report
     }
@@ -245,7 +249,9 @@ impl TreeWriter {
     }
 
     fn check<'a>(&self, operation: Operation, path: &'a Path) -> Result<Split<'a>> {
-        split(path).map_err(|refusal| self.refuse(Error::refused(operation, path, refusal)))
+        let split = split(path).map_err(|refusal| self.refuse(Error::refused(operation, path, refusal)))?;
+        self.shared.temporaries.spare(&split.name);
+        Ok(split)
     }
 
     /// As `check`, for what cannot be the root itself.

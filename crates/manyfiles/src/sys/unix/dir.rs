@@ -127,14 +127,19 @@ impl Dir {
         Ok(again(|| rustix::fs::renameat(&self.0, from, &self.0, to))?)
     }
 
-    /// Up to `most` of the names in it, in no order.
+    /// Up to `most` of the names in it, in no order; without `.` and `..`.
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
         use std::os::unix::ffi::OsStrExt;
         let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = again(|| rustix::fs::openat(&self.0, c".", how, Mode::empty()))?;
         let mut names = Vec::new();
-        for entry in rustix::fs::Dir::new(folder)?.take(most) {
-            names.push(OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned());
+        for entry in rustix::fs::Dir::new(folder)? {
+            let entry = entry?;
+            match entry.file_name().to_bytes() {
+                b"." | b".." => {}
+                _ if names.len() == most => break,
+                name => names.push(OsStr::from_bytes(name).to_owned()),
+            }
         }
         Ok(names)
     }
@@ -199,6 +204,12 @@ impl Dir {
         return Ok(again(|| rustix::fs::chownat(&folder, c"", Some(user), Some(group), AtFlags::EMPTY_PATH))?);
         #[cfg(not(target_os = "linux"))]
         Ok(again(|| rustix::fs::fchown(&folder, Some(user), Some(group)))?)
+    }
+
+    /// Lets this user write in the folder `name`, whatever else its permissions are.
+    pub(crate) fn let_owner_write(&self, name: &OsStr) -> io::Result<()> {
+        let mode = self.stat(name)?.mode;
+        if mode & 0o700 == 0o700 { Ok(()) } else { self.set_folder_permissions(name, mode | 0o700) }
     }
 
     /// Sets the permissions of the folder `name`, or of this one if the name is empty, through a handle of its own: a

@@ -45,8 +45,8 @@ pub(crate) fn identity_of(file: &std::fs::File) -> io::Result<crate::sys::Identi
     Ok(Stat::from(again(|| rustix::fs::fstat(file))?).identity)
 }
 
-/// Which file it is, and when it was made, where the file system knows that: the time tells a file from an earlier one that
-/// had its number.
+/// Which file it is, and when it was made, where the file system knows that: the time tells a file from an earlier one
+/// that had its number.
 pub(crate) fn identity_and_birth(file: &std::fs::File) -> io::Result<(Identity, Option<std::time::SystemTime>)> {
     let metadata = file.metadata()?;
     let identity = Identity { volume: metadata.dev(), file: metadata.ino().into() };

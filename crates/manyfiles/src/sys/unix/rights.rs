@@ -1,5 +1,6 @@
 //! Permissions: modes, owners, access control lists.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -18,7 +19,10 @@ pub(crate) struct Access {
     mode: u32,
     user: u32,
     group: u32,
+    is_folder: bool,
     list: List,
+    /// What new entries of a folder inherit.
+    inherited: List,
 }
 
 #[derive(Debug)]
@@ -35,12 +39,44 @@ impl Access {
     pub(crate) fn of(path: &Path) -> io::Result<Access> {
         let metadata = fs::metadata(path)?;
         let (mode, user, group) = (metadata.mode() & 0o7777, metadata.uid(), metadata.gid());
-        Ok(Access { mode, user, group, list: list_of(path) })
+        let is_folder = metadata.is_dir();
+        let inherited = if is_folder { list_of(path, DEFAULT) } else { List::None };
+        Ok(Access { mode, user, group, is_folder, list: list_of(path, ACCESS), inherited })
     }
 
     /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: no user gets a
     /// right to the new file that the user did not have to the old one. The exception is the user that makes the file.
     pub(crate) fn give_to(&self, file: &File) -> io::Result<()> {
+        let (same_owner, same_group) = self.give_owner_to(file)?;
+        self.give_rights(file, same_owner, same_group)
+    }
+
+    fn give_rights(&self, file: &File, same_owner: bool, same_group: bool) -> io::Result<()> {
+        let mut mode = self.mode;
+        if !(same_owner && super::is_privileged()) {
+            // As the kernel does when a set-id file is written. On a folder set-group-id gives no rights.
+            mode &= if self.is_folder { 0o3777 } else { 0o1777 };
+        }
+        if !same_group {
+            // The group changed: its old members count as others now, and the reverse. Both get only the rights that
+            // both had.
+            let both = mode >> 3 & mode & 0o7;
+            mode = mode & !0o77 | both << 3 | both;
+        }
+        if !self.give_list_to(file, &self.list, ACCESS)? {
+            mode &= !0o77; // a list may forbid as well as allow
+        }
+        Ok(again(|| rustix::fs::fchmod(file, bits(mode)))?)
+    }
+
+    /// The same but for the owner, which stays as it is.
+    pub(crate) fn give_rights_to(&self, file: &File) -> io::Result<()> {
+        let has = file.metadata()?;
+        self.give_rights(file, has.gid() == self.group && has.uid() == self.user, has.gid() == self.group)
+    }
+
+    /// Gives it the same owner and group, as far as this process may. Says whether it has the same owner, and group.
+    pub(crate) fn give_owner_to(&self, file: &File) -> io::Result<(bool, bool)> {
         let has = file.metadata()?;
         let mut same_group = has.gid() == self.group;
         let mut same_owner = same_group && has.uid() == self.user;
@@ -49,22 +85,18 @@ impl Access {
             same_owner = again(|| rustix::fs::fchown(file, Some(user), Some(group))).is_ok();
             same_group = same_owner || same_group || again(|| rustix::fs::fchown(file, None, Some(group))).is_ok();
         }
-        let mut mode = self.mode;
-        if !(same_owner && super::is_privileged()) {
-            mode &= 0o1777; // as the kernel does when a set-id file is written
-        }
-        if !same_group {
-            // The group changed: its old members count as others now, and the reverse. Both get only the rights that
-            // both had.
-            let both = mode >> 3 & mode & 0o7;
-            mode = mode & !0o77 | both << 3 | both;
-        }
-        if !self.give_list_to(file)? {
-            mode &= !0o77; // a list may forbid as well as allow
-        }
-        Ok(again(|| rustix::fs::fchmod(file, bits(mode)))?)
+        Ok((same_owner, same_group))
+    }
+
+    /// New entries of `folder` inherit what those of the other folder did.
+    pub(crate) fn give_inherited_to(&self, folder: &File) -> io::Result<()> {
+        self.give_list_to(folder, &self.inherited, DEFAULT).map(drop)
     }
 }
+
+/// Names of the lists.
+const ACCESS: &CStr = c"system.posix_acl_access";
+const DEFAULT: &CStr = c"system.posix_acl_default";
 
 #[cfg(target_os = "linux")]
 mod lists {
@@ -73,14 +105,12 @@ mod lists {
 
     use super::*;
 
-    const NAME: &std::ffi::CStr = c"system.posix_acl_access";
-
     /// No list is longer: what the kernel allows any attribute.
     const LONGEST: usize = 64 << 10;
 
-    pub(super) fn list_of(path: &Path) -> List {
+    pub(super) fn list_of(path: &Path, name: &CStr) -> List {
         let mut list = vec![0; LONGEST];
-        match again(|| rustix::fs::getxattr(path, NAME, &mut list)) {
+        match again(|| rustix::fs::getxattr(path, name, &mut list)) {
             Ok(len) => {
                 list.truncate(len);
                 List::Is(list)
@@ -92,14 +122,14 @@ mod lists {
 
     impl Access {
         /// Whether the file has the same list now. What it got from its folder is taken away if not.
-        pub(super) fn give_list_to(&self, file: &File) -> io::Result<bool> {
-            if let List::Is(list) = &self.list
-                && again(|| rustix::fs::fsetxattr(file, NAME, list, XattrFlags::empty())).is_ok()
+        pub(super) fn give_list_to(&self, file: &File, list: &List, name: &CStr) -> io::Result<bool> {
+            if let List::Is(bytes) = list
+                && again(|| rustix::fs::fsetxattr(file, name, bytes, XattrFlags::empty())).is_ok()
             {
                 return Ok(true);
             }
-            match again(|| rustix::fs::fremovexattr(file, NAME)) {
-                Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(matches!(self.list, List::None)),
+            match again(|| rustix::fs::fremovexattr(file, name)) {
+                Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(matches!(list, List::None)),
                 Err(errno) => Err(errno.into()),
             }
         }
@@ -107,14 +137,14 @@ mod lists {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn list_of(_path: &Path) -> List {
+fn list_of(_path: &Path, _name: &CStr) -> List {
     List::None
 }
 
 #[cfg(not(target_os = "linux"))]
 impl Access {
-    fn give_list_to(&self, _file: &File) -> io::Result<bool> {
-        Ok(matches!(self.list, List::None))
+    fn give_list_to(&self, _file: &File, list: &List, _name: &CStr) -> io::Result<bool> {
+        Ok(matches!(list, List::None))
     }
 }
 

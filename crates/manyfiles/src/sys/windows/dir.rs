@@ -249,6 +249,11 @@ impl Dir {
     }
 
     /// Of folders the read-only attribute says nothing.
+    pub(crate) fn let_owner_write(&self, _name: &OsStr) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Of folders the read-only attribute says nothing.
     pub(crate) fn set_folder_permissions(&self, _name: &OsStr, _mode: Permissions) -> io::Result<()> {
         Ok(())
     }

@@ -41,6 +41,11 @@ impl Shared {
         self.submit(path, Job::new(OsStr::new(""), Work::MakeFolder))
     }
 
+    /// What entries have said of the root so far.
+    pub(in crate::tree) fn root_metadata(&self) -> Metadata {
+        lock(&self.state).queue.folders.root_metadata()
+    }
+
     /// Takes a checked entry, as soon as there is room.
     pub(in crate::tree) fn submit(self: &Arc<Shared>, folder: &OsStr, job: Job) -> Result<()> {
         let mut state = self.wait_for_room(job.weight());

@@ -232,6 +232,10 @@ impl Folders {
     }
 
     /// Whether any folder is to have something at the end.
+    pub(super) fn root_metadata(&self) -> Metadata {
+        self.metadata.get(&0).copied().unwrap_or_default()
+    }
+
     pub(super) fn have_metadata(&self) -> bool {
         !self.metadata.is_empty()
     }

@@ -51,4 +51,3 @@ pub(super) use self::job::{Job, Work};
 pub(super) use self::own_thread::works_for_a_tree;
 pub(super) use self::shared::Shared;
 pub(super) use self::streams::Stream;
-pub(super) use self::temporary::Temporaries;

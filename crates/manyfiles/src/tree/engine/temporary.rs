@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::folders::FolderId;
 use super::lock::lock;
@@ -14,6 +14,9 @@ use crate::temporary;
 pub(in crate::tree) struct Temporaries {
     /// Folders that were looked through, and whether the time was known then.
     swept: Mutex<HashSet<(FolderId, bool)>>,
+    /// An entry of this tree has the name of a temporary file: then nothing by such a name is removed, for it could be
+    /// the entry. Held while a folder is looked through.
+    spares_all: RwLock<bool>,
 }
 
 impl Temporaries {
@@ -22,16 +25,21 @@ impl Temporaries {
         temporary::name()
     }
 
-    /// Whether a name is a temporary one of a process that is surely gone.
-    pub(in crate::tree) fn is_of_the_dead(&self, name: &OsStr) -> bool {
-        temporary::is_of_the_dead(name)
+    /// Has to come before an entry with this name is written.
+    pub(in crate::tree) fn spare(&self, name: &OsStr) {
+        if temporary::is_one(name) {
+            *self.spares_all.write().unwrap_or_else(PoisonError::into_inner) = true;
+        }
     }
 
     /// Removes what dead processes left in a folder, the first time that this run comes there, and again the first time
     /// that it makes a temporary there, `own`, which tells the file system's time.
     pub(super) fn sweep(&self, folder: FolderId, dir: &Dir, own: Option<&OsStr>) {
         if lock(&self.swept).insert((folder, own.is_some())) {
-            temporary::tidy(dir, own);
+            let spares_all = self.spares_all.read().unwrap_or_else(PoisonError::into_inner);
+            if !*spares_all {
+                temporary::tidy(dir, own);
+            }
         }
     }
 }
