@@ -6,7 +6,7 @@ use anyhow::Result;
 use manyfiles_testkit::Corpus;
 
 use super::{SEED, holds};
-use crate::contest::{self, Contest, Entrant, Plan, Target, timed};
+use crate::contest::{self, Contest, Entrant, Plan, Target};
 use crate::peers::Peer;
 use crate::place::Place;
 use crate::report::Book;
@@ -42,7 +42,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
 fn enter(corpus: &Arc<Corpus>, place: &Place, claims: Claims, plan: Plan, book: &mut Book) {
     let check = holds(corpus);
     let entrant = |(peer, target): (Peer, Target)| {
-        Entrant::new(peer.name(), target, &check, Box::new(move |folder| timed(|| peer.write(corpus, folder))))
+        Entrant::new(peer.name(), target, &check, Box::new(move |folder| peer.write(corpus, folder)))
     };
     let what = match corpus.files.len() {
         2_300 => "2,300 files, one folder",

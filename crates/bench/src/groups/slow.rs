@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use manyfiles_testkit::{Call, Corpus, Need, Op, Preload, Rule};
 
 use super::{SEED, holds};
-use crate::contest::{self, Contest, Entrant, Outcome, Plan, Run, Target, timed};
+use crate::contest::{self, Contest, Entrant, Outcome, Plan, Run, Target};
 use crate::mercurial::Mercurial;
 use crate::peers::Peer;
 use crate::place::Place;
@@ -112,7 +112,7 @@ fn against_mercurial(work: &Work, place: &Place, plan: Plan, book: &mut Book) {
 }
 
 fn in_this_process(peer: Peer, corpus: &Arc<Corpus>) -> Run<'_> {
-    Box::new(move |folder| timed(|| peer.write(corpus, folder)))
+    Box::new(move |folder| peer.write(corpus, folder))
 }
 
 /// A child process of this program, whose every open, write and close below the folder waits 2 ms first. No lock of the
@@ -149,7 +149,7 @@ impl Job {
     /// Writes, and prints the seconds and the processor's.
     pub fn run(self) -> Result<()> {
         let corpus = Arc::new(Corpus::w1(SEED));
-        let sample = timed(|| self.peer.write(&corpus, &self.folder))?;
+        let sample = self.peer.write(&corpus, &self.folder)?;
         println!("{} {}", sample.seconds, sample.cpu_seconds);
         Ok(())
     }

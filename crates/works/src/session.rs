@@ -3,66 +3,21 @@
 use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use manyfiles::{Error, Operation, sync};
 use manyfiles_measure::contest::{self, Check, Contest, Entrant, Run, Site, Target, Watch};
 use manyfiles_measure::{Failure, noise, remove_tree};
 
+use crate::interrupt::Interrupt;
 use crate::results::{LeftOut, Table};
-use crate::{LEAST_ROUNDS, Observer, Options, Work, works};
+use crate::{LEAST_ROUNDS, Observer, Options, Work};
 
 /// How often it is looked whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// What a run asks now and then: whether to go on. Cheap.
-pub(crate) struct Interrupt {
-    is_set: AtomicBool,
-    deadline: Mutex<Instant>,
-}
-
-impl Interrupt {
-    fn at(deadline: Instant) -> Interrupt {
-        Interrupt { is_set: AtomicBool::new(false), deadline: Mutex::new(deadline) }
-    }
-
-    /// Fails when it is time to stop.
-    pub(crate) fn check(&self) -> Result<()> {
-        if self.is_set() {
-            bail!("stopped");
-        }
-        Ok(())
-    }
-
-    fn is_set(&self) -> bool {
-        self.is_set.load(Ordering::Relaxed)
-    }
-
-    /// Goes on until this time.
-    fn reset(&self, deadline: Instant) {
-        let mut own = self.deadline();
-        *own = deadline;
-        self.is_set.store(false, Ordering::Relaxed);
-    }
-
-    /// Looks whether it is time.
-    fn look(&self, stopped: bool) {
-        // Held while it is set: a deadline that is over must not interrupt what comes after.
-        let deadline = self.deadline();
-        if stopped || Instant::now() >= *deadline {
-            self.is_set.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn deadline(&self) -> MutexGuard<'_, Instant> {
-        self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// One call of [`bench`](crate::bench).
 pub(crate) struct Session<'a> {
@@ -120,7 +75,7 @@ impl<'a> Session<'a> {
     fn all(&self) {
         let simulated = self.options.simulate_close.is_some();
         let (works, impossible): (Vec<&Work>, Vec<_>) =
-            works(self.options).into_iter().partition(|work| work.closes_can_be_simulated || !simulated);
+            crate::works(self.options).into_iter().partition(|work| work.closes_can_be_simulated || !simulated);
         let all: u32 = works.iter().map(|work| work.share).sum();
         let mut before = 0;
         for work in works {
@@ -243,7 +198,7 @@ impl Watch for Turn<'_> {
         if round == 1 {
             self.first.set(Some(now));
             // Warming up may have been the slowest, but not by that much.
-            return now + (now - self.begun) <= *self.session.interrupt.deadline();
+            return self.session.interrupt.deadline().is_none_or(|deadline| now + (now - self.begun) <= deadline);
         }
         true
     }
