@@ -12,8 +12,8 @@ pub struct Plan<'a> {
     pub rounds: usize,
     /// Fewer rounds and smaller sets than a claim needs.
     pub quick: bool,
-    /// Contests whose work and place, as tables show them with a comma between, contain none of these are left out, if there are
-    /// any.
+    /// Contests whose work and place, as tables show them with a comma between, contain none of these are left out, if
+    /// there are any.
     pub only: &'a [String],
 }
 

@@ -50,8 +50,8 @@ impl Peer {
         Peer::ALL.into_iter().find(|peer| peer.name() == name).with_context(|| format!("no peer is called {name}"))
     }
 
-    /// Writes the corpus below `root`, and returns what that took when every file is closed. What pools and runtimes a peer needs
-    /// are kept for the next time, as a program that uses them would have them.
+    /// Writes the corpus below `root`, and returns what that took when every file is closed. What pools and runtimes a
+    /// peer needs are kept for the next time, as a program that uses them would have them.
     pub fn write(self, corpus: &Arc<Corpus>, root: &Path) -> Result<Sample> {
         let files = NewFiles::new(&corpus.files, Folders::ForEachFile, &NEVER);
         match self {

@@ -138,8 +138,8 @@ impl<'a> Session<'a> {
         left.mul_f64(f64::from(own) / f64::from((all - before).max(1)))
     }
 
-    /// When the work that begins now has to end: to get its few rounds it may take twice its share, and no more, so that one
-    /// that is slow does not keep all others from being measured.
+    /// When the work that begins now has to end: to get its few rounds it may take twice its share, and no more, so
+    /// that one that is slow does not keep all others from being measured.
     fn latest(&self) -> Instant {
         let now = Instant::now();
         (now + self.share(now) * 2).min(self.begun + self.options.time)
@@ -160,8 +160,8 @@ impl Site for Session<'_> {
 
     fn fresh(&self) -> Result<PathBuf> {
         let run = self.runs.replace(self.runs.get() + 1);
-        // So that a run pays for no more of what came before than it must. Not every file system can sync a folder, and none has
-        // to for this.
+        // So that a run pays for no more of what came before than it must. Not every file system can sync a folder, and
+        // none has to for this.
         drop(sync::sync_folder(self.root));
         Ok(self.root.join(format!("run-{run}")))
     }

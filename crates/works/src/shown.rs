@@ -78,8 +78,8 @@ fn new_files(work: &Work, session: &Session<'_>, corpus: &Corpus) {
     session.contest(work, &check, entrants);
 }
 
-/// A call of the system for each byte of 32 MiB takes half a minute. So that it ends, this many are written, and the time is
-/// multiplied.
+/// A call of the system for each byte of 32 MiB takes half a minute. So that it ends, this many are written, and the
+/// time is multiplied.
 const BARE_BYTES: usize = 256 << 10;
 
 fn records(work: &Work, session: &Session<'_>, len: usize) {

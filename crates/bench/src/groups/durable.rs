@@ -51,8 +51,8 @@ fn contest(
 ) {
     let check = holds(corpus);
     let files = DurableFiles::new(&corpus.files, &NEVER);
-    // core.fsyncMethod=batch: each file's bytes are written out under a temporary name as it comes; one fsync of a file more
-    // at the end commits the journal, and then all are renamed.
+    // core.fsyncMethod=batch: each file's bytes are written out under a temporary name as it comes; one fsync of a file
+    // more at the end commits the journal, and then all are renamed.
     let git = |root: &Path| {
         files.in_folders(root, || {
             let temporary = |path: &Path| root.join(path).with_extension("git-tmp");

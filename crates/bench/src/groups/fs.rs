@@ -87,8 +87,8 @@ impl Work {
         }
     }
 
-    /// What is to be at least so many times as fast as std where a close takes 2 ms. A file that is read sees what was written
-    /// before, so that the last two have to wait for closes.
+    /// What is to be at least so many times as fast as std where a close takes 2 ms. A file that is read sees what was
+    /// written before, so that the last two have to wait for closes.
     fn claim(self) -> Target {
         match self {
             Work::Write | Work::Copy | Work::ReadAndWrite => Target::Faster(10.0),

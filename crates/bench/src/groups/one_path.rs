@@ -19,8 +19,8 @@ use Target::{Faster, Shown, ShownTime};
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     // A run takes some milliseconds.
     let plan = plan.times(5);
-    // Cleared, so that each run's memory comes from the one before: what has been free for long a virtual machine must have back
-    // from its host, at 10 µs a page, and then that is all there is to see.
+    // Cleared, so that each run's memory comes from the one before: what has been free for long a virtual machine must
+    // have back from its host, at 10 µs a page, and then that is all there is to see.
     for place in [Place::tmpfs(), Place::ext4_cleared()] {
         let Some(place) = book.place_or_skip("one-path", place) else { continue };
         let on_ext4 = place.name == "ext4";

@@ -92,8 +92,8 @@ impl Job {
         Ok((job, folder.into()))
     }
 
-    /// The child's work. Each file's bytes are a `Vec` of its own, as those of a program that makes its content are, so that
-    /// bytes in flight count as memory.
+    /// The child's work. Each file's bytes are a `Vec` of its own, as those of a program that makes its content are, so
+    /// that bytes in flight count as memory.
     pub fn run(self, folder: &Path) -> Result<()> {
         let contents = contents();
         for repeat in 0..self.repeats {

@@ -39,8 +39,8 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
             }
         }
         let place = Place::slow("open, write, close 2 ms", &[Op::Open, Op::Create, Op::Write, Op::Close], MS2)?;
-        // The kernel holds the folder's lock while FUSE creates a file, so one folder's creations are one after the other,
-        // whoever asks: no more than 3 times is possible there.
+        // The kernel holds the folder's lock while FUSE creates a file, so one folder's creations are one after the
+        // other, whoever asks: no more than 3 times is possible there.
         book.enter(one_folder.contest(TreeWriter, &everybody(Target::Shown), &place, in_this_process, plan));
         book.enter(folders.contest(TreeWriter, &everybody(Faster(30.0)), &place, in_this_process, plan));
     }

@@ -1,4 +1,5 @@
-//! What close_already is made for and what it loses, beside manyfiles: programs for Windows under wine, each close 2 ms slower.
+//! What close_already is made for and what it loses, beside manyfiles: programs for Windows under wine, each close 2 ms
+//! slower.
 //!
 //! Wine's own calls are not Windows's: an open costs 0.9 ms here. How the libraries behave is what this shows.
 

@@ -31,8 +31,8 @@ struct Tool {
     before_folder: &'static str,
 }
 
-/// Ours and its peers. As root, tar and bsdtar would set every owner too, which ours does only when asked to: so they are
-/// told not to, and shown in their default once more.
+/// Ours and its peers. As root, tar and bsdtar would set every owner too, which ours does only when asked to: so they
+/// are told not to, and shown in their default once more.
 const TOOLS: [Tool; 5] = [
     Tool {
         name: "manyfiles",

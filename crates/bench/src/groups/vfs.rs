@@ -1,4 +1,5 @@
-//! Many small writes to one path by its name, through Vfs::write, against opening and closing for each, and against TileDB's VFS.
+//! Many small writes to one path by its name, through Vfs::write, against opening and closing for each, and against
+//! TileDB's VFS.
 
 use std::fs::{self, File};
 use std::hint::black_box;

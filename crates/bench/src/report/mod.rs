@@ -38,8 +38,8 @@ pub struct Row {
 /// What a row compares.
 #[derive(Clone, Copy, Debug)]
 pub enum Figure {
-    /// Median time of ours and of the peer's, in seconds, and their ratio in the sense of the target: how many times as fast
-    /// ours is, or how many times the peer's time it takes.
+    /// Median time of ours and of the peer's, in seconds, and their ratio in the sense of the target: how many times as
+    /// fast ours is, or how many times the peer's time it takes.
     Time { ours: f64, peer: f64, ratio: Estimate },
     /// Peak memory of ours and what it is compared with, in bytes, and their ratio.
     Memory { ours: f64, limit: f64, ratio: Estimate },

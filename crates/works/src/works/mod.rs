@@ -1,8 +1,8 @@
 //! Works, and what each entrant does for them: plain `std`, rayon, manyfiles.
 //!
-//! A work is a value: [`NewFiles`], [`Records`], [`OnePath`], [`DurableFiles`], [`DurableRecords`]. Each entrant is one method of
-//! it: it gets a folder that is not there yet, does the work in it, and returns what that took. So each can be the run of an
-//! [`Entrant`](manyfiles_measure::contest::Entrant), beside others that only the caller knows:
+//! A work is a value: [`NewFiles`], [`Records`], [`OnePath`], [`DurableFiles`], [`DurableRecords`]. Each entrant is one
+//! method of it: it gets a folder that is not there yet, does the work in it, and returns what that took. So each can
+//! be the run of an [`Entrant`](manyfiles_measure::contest::Entrant), beside others that only the caller knows:
 //!
 //! ```
 //! use manyfiles_measure::contest::{Check, Entrant, Target, timed};
