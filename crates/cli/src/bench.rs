@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use manyfiles_suite::{Observer, Options, Results, SPACE, bench, works};
+use manyfiles_works::{Observer, Options, Results, SPACE, bench, works};
 
 use crate::args::{Bench, Progress};
 use crate::human::about;

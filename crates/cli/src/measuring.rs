@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn what_is_free_is_told_in_the_units_of_what_is_needed_and_is_always_less() {
-        let line = |free| lines(&Failure::NoSpace(free), Path::new("mnt"), manyfiles_suite::SPACE).concat();
+        let line = |free| lines(&Failure::NoSpace(free), Path::new("mnt"), manyfiles_works::SPACE).concat();
         assert_eq!(line(264_000_000), "only 264 MB are free on the file system of mnt; measuring needs 268 MB");
-        let almost = line(manyfiles_suite::SPACE - 1);
+        let almost = line(manyfiles_works::SPACE - 1);
         assert!(almost.contains("268,435,455 bytes") && almost.contains("268,435,456 bytes"), "{almost}");
     }
 }

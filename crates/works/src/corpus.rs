@@ -15,13 +15,31 @@ pub(crate) const SEED: u64 = 20_261_121;
 const SAMPLED: usize = 16;
 
 /// Files in memory, those of one folder together.
-pub(crate) struct Corpus {
-    pub(crate) files: Vec<(PathBuf, Arc<[u8]>)>,
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// Relative path and content of each file.
+    pub files: Vec<(PathBuf, Arc<[u8]>)>,
+}
+
+/// Relative paths and contents, the files of one folder together.
+pub type FileList = [(PathBuf, Arc<[u8]>)];
+
+/// The folders of the files and those above, each before those in it.
+pub(crate) fn folders(files: &FileList) -> BTreeSet<&Path> {
+    let mut folders = BTreeSet::new();
+    for (path, _) in files {
+        for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+            if !folders.insert(folder) {
+                break;
+            }
+        }
+    }
+    folders
 }
 
 impl Corpus {
     /// `count` files of 1 to 2 KB of text in `folders` folders, two levels of them if there are many.
-    pub(crate) fn pages(count: usize, folders: usize) -> Corpus {
+    pub fn pages(count: usize, folders: usize) -> Corpus {
         let mut random = fastrand::Rng::with_seed(SEED);
         let file = |n: usize| {
             let folder = n * folders / count;
@@ -34,14 +52,16 @@ impl Corpus {
         Corpus { files: (0..count).map(file).collect() }
     }
 
-    /// The folders of the files and those above, each before those in it.
-    pub(crate) fn folders(&self) -> BTreeSet<&Path> {
-        let above = self.files.iter().flat_map(|(path, _)| path.ancestors().skip(1));
-        above.filter(|folder| !folder.as_os_str().is_empty()).collect()
+    /// The font that `manyfiles bench` saves: a Unified Font Object, an XML file for each of 2,300 glyphs.
+    pub fn font() -> Corpus {
+        crate::font::font()
     }
 
-    /// Fails unless `root` holds these files and no others.
-    pub(crate) fn check(&self, root: &Path) -> Result<()> {
+    /// Whether `root` holds these files and no others: names and lengths of all, the content of one file in 16.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn check(&self, root: &Path) -> Result<()> {
         for (n, (path, bytes)) in self.files.iter().enumerate() {
             let path = root.join(path);
             let length = fs::metadata(&path).with_context(|| path.display().to_string())?.len();
@@ -82,7 +102,7 @@ mod tests {
 
     fn written(corpus: &Corpus) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
-        for folder in corpus.folders() {
+        for folder in folders(&corpus.files) {
             fs::create_dir(root.path().join(folder)).unwrap();
         }
         corpus.files.iter().for_each(|(path, bytes)| fs::write(root.path().join(path), bytes).unwrap());
@@ -95,7 +115,7 @@ mod tests {
         let leaves: BTreeSet<_> = corpus.files.iter().map(|(path, _)| path.parent().unwrap()).collect();
         assert_eq!((corpus.files.len(), leaves.len()), (10_000, 600));
         assert!(corpus.files.iter().all(|(_, bytes)| (1024..2048).contains(&bytes.len())));
-        assert_eq!(Corpus::pages(2_300, 1).folders().len(), 1);
+        assert_eq!(folders(&Corpus::pages(2_300, 1).files).len(), 1);
     }
 
     #[test]

@@ -1,32 +1,38 @@
-//! What manyfiles gains over plain Rust, measured on the user's own disk: the tables of `manyfiles bench`.
+//! Works of many files and many records, each done by plain `std`, by rayon and by manyfiles.
 //!
-//! [`bench`](bench()) lets plain `std`, rayon and manyfiles do the same [`works`] in turn, in a folder of its own below the one it is
-//! given. [`Results`] hold every time, and tell them as text, JSON, CSV or a picture. The folder is gone when it returns, also
-//! where it fails or is stopped.
+//! [`works`](mod@works) are the works alone, to be compared with more than these: manyfiles' own benchmarks add their
+//! peers. [`bench`](bench()) lets the entrants do a part of them in turn, in a folder of its own below the one it is
+//! given: these are the tables of `manyfiles bench`. [`Results`] hold every time, and tell them as text, JSON, CSV or a
+//! picture. The folder is gone when `bench` returns, also where it fails or is stopped.
 //!
 //! - **Interleaved**: a busy machine hurts all alike; who begins changes from round to round, and one round warms up.
 //! - **Checked**: every output, by names and lengths, and a part of the files or all of one by content.
-//! - **Whole**: a time counts until the last file is closed, and synced where that is promised. Rows that are lost stay.
+//! - **Whole**: a time counts until the last file is closed, and synced where that is promised. Rows that are lost
+//!   stay.
 //! - **Bounded**: what does not fit into the time is left out and named; there is never more than one output at a time.
 
 #![deny(unsafe_code)]
 
 mod corpus;
 mod font;
+mod interrupt;
 mod results;
 mod session;
 mod show;
+mod shown;
 mod slow_handle;
-mod works;
+pub mod works;
 
 use std::path::Path;
 use std::time::Duration;
 
 use manyfiles_measure::{Place, Scratch};
 
+pub use corpus::{Corpus, FileList};
+pub use interrupt::Interrupt;
 pub use manyfiles_measure::Failure;
 pub use results::{LeftOut, Results, Row, Table};
-pub use works::Work;
+pub use shown::Work;
 
 use session::Session;
 
@@ -39,7 +45,7 @@ pub struct Options {
     pub time: Duration,
     /// Works whose name doesn't contain this are left out.
     pub only: String,
-    /// Let closing a file take so much longer, where that is possible: see [`works`].
+    /// Let closing a file take so much longer, where that is possible: see [`Work::closes_can_be_simulated`].
     pub simulate_close: Option<Duration>,
 }
 
@@ -65,16 +71,16 @@ pub trait Observer: Sync {
     fn stopped(&self) -> bool;
 }
 
-/// The works that the options leave, in their order.
+/// The works of [`bench`](bench()) that the options leave, in their order.
 pub fn works(options: &Options) -> Vec<&'static Work> {
-    works::ALL.iter().filter(|work| work.name.contains(&options.only)).collect()
+    shown::ALL.iter().filter(|work| work.name.contains(&options.only)).collect()
 }
 
 /// Measures in a folder of its own below `dir`, which is removed again.
 ///
 /// # Errors
-/// A folder or disk that cannot be written to, too little room, or the observer. A work that fails for another reason is told in
-/// the results.
+/// A folder or disk that cannot be written to, too little room, or the observer. A work that fails for another reason
+/// is told in the results.
 pub fn bench(dir: &Path, options: &Options, observer: &dyn Observer) -> Result<Results, Failure> {
     let place = Place::of(dir)?;
     if let Some(free) = place.free_bytes.filter(|&free| free < SPACE) {

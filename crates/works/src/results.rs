@@ -39,7 +39,8 @@ pub struct Table {
     pub amount: f64,
     /// Counted rounds.
     pub rounds: usize,
-    /// The share of the time, from 0 to 1, in which other programs had the processor that this one wanted, before or after.
+    /// The share of the time, from 0 to 1, in which other programs had the processor that this one wanted, before or
+    /// after.
     pub taken_by_others: f64,
     /// The entrants. The first is what the others are compared with.
     pub rows: Vec<Row>,
@@ -54,7 +55,8 @@ pub struct Row {
     pub samples: Vec<(usize, Sample)>,
     /// The median of the runs' seconds, with its interval; `None` if none counted.
     pub seconds: Option<Estimate>,
-    /// How many times as fast as the first entrant, with its interval. `None` for the first, and where one of both has no time.
+    /// How many times as fast as the first entrant, with its interval. `None` for the first, and where one of both has
+    /// no time.
     pub factor: Option<Estimate>,
     /// What was wrong with an output, or why a run failed.
     pub problems: Vec<String>,
@@ -84,8 +86,8 @@ impl Table {
         }
     }
 
-    /// Why its figures are not to be trusted, if they are not: other programs had the processor, or the first entrant, whom all
-    /// are compared with, did not take the same time twice.
+    /// Why its figures are not to be trusted, if they are not: other programs had the processor, or the first entrant,
+    /// whom all are compared with, did not take the same time twice.
     pub fn noise(&self) -> Option<String> {
         if self.taken_by_others >= noise::NOISY {
             return Some(format!("other programs had the processor {:.0} % of the time", self.taken_by_others * 100.0));

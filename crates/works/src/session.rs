@@ -3,66 +3,21 @@
 use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use manyfiles::{Error, Operation, sync};
 use manyfiles_measure::contest::{self, Check, Contest, Entrant, Goal, Run, Site, Watch};
 use manyfiles_measure::{Failure, noise, remove_tree};
 
+use crate::interrupt::Interrupt;
 use crate::results::{LeftOut, Table};
-use crate::{LEAST_ROUNDS, Observer, Options, Work, works};
+use crate::{LEAST_ROUNDS, Observer, Options, Work};
 
 /// How often it is looked whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// What a run asks now and then: whether to go on. Cheap.
-pub(crate) struct Interrupt {
-    is_set: AtomicBool,
-    deadline: Mutex<Instant>,
-}
-
-impl Interrupt {
-    fn at(deadline: Instant) -> Interrupt {
-        Interrupt { is_set: AtomicBool::new(false), deadline: Mutex::new(deadline) }
-    }
-
-    /// Fails when it is time to stop.
-    pub(crate) fn check(&self) -> Result<()> {
-        if self.is_set() {
-            bail!("stopped");
-        }
-        Ok(())
-    }
-
-    fn is_set(&self) -> bool {
-        self.is_set.load(Ordering::Relaxed)
-    }
-
-    /// Goes on until this time.
-    fn reset(&self, deadline: Instant) {
-        let mut own = self.deadline();
-        *own = deadline;
-        self.is_set.store(false, Ordering::Relaxed);
-    }
-
-    /// Looks whether it is time.
-    fn look(&self, stopped: bool) {
-        // Held while it is set: a deadline that is over must not interrupt what comes after.
-        let deadline = self.deadline();
-        if stopped || Instant::now() >= *deadline {
-            self.is_set.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn deadline(&self) -> MutexGuard<'_, Instant> {
-        self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// One call of [`bench`](crate::bench).
 pub(crate) struct Session<'a> {
@@ -120,7 +75,7 @@ impl<'a> Session<'a> {
     fn all(&self) {
         let simulated = self.options.simulate_close.is_some();
         let (works, impossible): (Vec<&Work>, Vec<_>) =
-            works(self.options).into_iter().partition(|work| work.closes_can_be_simulated || !simulated);
+            crate::works(self.options).into_iter().partition(|work| work.closes_can_be_simulated || !simulated);
         let all: u32 = works.iter().map(|work| work.share).sum();
         let mut before = 0;
         for work in works {
@@ -183,8 +138,8 @@ impl<'a> Session<'a> {
         left.mul_f64(f64::from(own) / f64::from((all - before).max(1)))
     }
 
-    /// When the work that begins now has to end: to get its few rounds it may take twice its share, and no more, so that one
-    /// that is slow does not keep all others from being measured.
+    /// When the work that begins now has to end: to get its few rounds it may take twice its share, and no more, so
+    /// that one that is slow does not keep all others from being measured.
     fn latest(&self) -> Instant {
         let now = Instant::now();
         (now + self.share(now) * 2).min(self.begun + self.options.time)
@@ -205,8 +160,8 @@ impl Site for Session<'_> {
 
     fn fresh(&self) -> Result<PathBuf> {
         let run = self.runs.replace(self.runs.get() + 1);
-        // So that a run pays for no more of what came before than it must. Not every file system can sync a folder, and none has
-        // to for this.
+        // So that a run pays for no more of what came before than it must. Not every file system can sync a folder, and
+        // none has to for this.
         drop(sync::sync_folder(self.root));
         Ok(self.root.join(format!("run-{run}")))
     }
@@ -243,7 +198,7 @@ impl Watch for Turn<'_> {
         if round == 1 {
             self.first.set(Some(now));
             // Warming up may have been the slowest, but not by that much.
-            return now + (now - self.begun) <= *self.session.interrupt.deadline();
+            return self.session.interrupt.deadline().is_none_or(|deadline| now + (now - self.begun) <= deadline);
         }
         true
     }

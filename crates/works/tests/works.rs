@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use manyfiles_suite::{Failure, Observer, Options, Results, bench, works};
+use manyfiles_works::{Failure, Observer, Options, Results, bench, works};
 
 struct Patient;
 

@@ -90,7 +90,7 @@ mod tests {
         let font = font();
         assert_eq!(font.files, super::font().files);
         assert_eq!(font.files.len(), GLYPHS as usize + 5);
-        assert_eq!(font.folders().len(), 2);
+        assert_eq!(crate::corpus::folders(&font.files).len(), 2);
         let mut sizes: Vec<usize> = font.files.iter().map(|(_, bytes)| bytes.len()).collect();
         sizes.sort_unstable();
         let (median, total) = (sizes[sizes.len() / 2], sizes.iter().sum::<usize>());
