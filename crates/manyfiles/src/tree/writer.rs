@@ -98,7 +98,7 @@ impl TreeWriter {
     pub fn create(&self, path: impl AsRef<Path>, metadata: Metadata) -> Result<TreeFile> {
         let path = path.as_ref();
         let Split { folder, name } = self.check_file(path)?;
-        let stream = self.shared.begin_stream(&folder, &name, metadata);
+        let stream = self.shared.begin_stream(&folder, &name, metadata)?;
         Ok(TreeFile::new(self.shared.clone(), stream, metadata))
     }
 
@@ -219,10 +219,12 @@ impl TreeWriter {
         // The drop that this panic leads to ends the tree on another thread.
         assert!(!works_for_a_tree(), "a tree is finished in a callback, and would wait for itself");
         self.finished = true;
+        let given = self.shared.given_to_root();
         let mut report = self.shared.finish();
-        if let Some(publish) = self.publish.take() {
-            let ended = if report.is_complete() && publishes { publish.appear() } else { publish.remove() };
-            report.failures.extend(ended.err());
+        match self.publish.take() {
+            Some(publish) if report.is_complete() && publishes => report.failures.extend(publish.appear(given)),
+            Some(publish) => report.failures.extend(publish.remove()),
+            None => {}
         }
         report
     }

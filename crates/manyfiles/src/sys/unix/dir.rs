@@ -118,6 +118,11 @@ impl Dir {
         Ok(Stat::from(again(|| rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW))?))
     }
 
+    /// Of the folder itself.
+    pub(crate) fn identity(&self) -> io::Result<crate::sys::Identity> {
+        Ok(Stat::from(rustix::fs::fstat(&self.0)?).identity)
+    }
+
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(again(|| rustix::fs::unlinkat(&self.0, name, AtFlags::empty()))?)
     }

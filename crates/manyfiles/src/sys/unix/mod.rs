@@ -16,6 +16,7 @@ mod mapping;
 mod name;
 mod open;
 mod process;
+mod removal;
 mod rename;
 mod rights;
 mod sync;

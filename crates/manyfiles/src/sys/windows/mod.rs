@@ -18,6 +18,7 @@ mod name;
 mod native;
 mod open;
 mod process;
+mod removal;
 mod rename;
 mod rights;
 mod sync;

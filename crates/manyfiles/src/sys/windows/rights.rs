@@ -1,5 +1,6 @@
 //! Who may do what: modes, owners, lists.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::path::Path;
 use windows_sys::Win32::Storage::FileSystem::{FILE_ATTRIBUTE_NORMAL, FILE_ATTRIBUTE_READONLY, FILE_BASIC_INFO};
 
 use super::information::{get, set};
-use super::{Handle, no_owner};
+use super::{Dir, Handle, no_owner};
 
 #[derive(Debug)]
 pub(crate) struct Access;
@@ -18,6 +19,10 @@ impl Access {
     }
 
     pub(crate) fn give_to(&self, _file: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn give_to_folder(&self, _folder: (&Dir, &OsStr), _old: &Path, _keeps: (bool, bool)) -> io::Result<()> {
         Ok(())
     }
 }
