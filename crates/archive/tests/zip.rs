@@ -415,3 +415,14 @@ fn a_zip_that_is_cut_short_meanwhile_is_an_error() {
     assert_eq!(place.files().len() as u64, report.files, "nothing that is cut short stays");
     assert_eq!(report.files + report.failures.len() as u64, 100);
 }
+
+#[test]
+fn bytes_behind_a_zip_are_named_and_padding_is_not() {
+    let zip = Zip::new().stored("a", b"A").build();
+    for (behind, expected) in [(&b""[..], None), (&[0; 512], None), (b"trailing", Some(Trailing::AfterZip))] {
+        let place = Place::new();
+        let archive = place.file("a.zip", &[&zip[..], behind].concat());
+        let summary = Unpacker::new().list(Input::File(archive), &mut |_| {}).unwrap();
+        assert_eq!(summary.trailing, expected);
+    }
+}
