@@ -37,6 +37,8 @@ pub enum Trailing {
     Zeros,
     /// Bytes after the compressed data that are not compressed data of the same kind.
     AfterCompressed,
+    /// Bytes after the end of the zip and its comment.
+    AfterZip,
 }
 
 impl fmt::Display for Trailing {
@@ -54,6 +56,9 @@ impl fmt::Display for Trailing {
                 "more than 1 MiB of zeros follows the end of the tar, where a download may have reserved space for \
                  what has not \
                  come; see whether all of it is there, or read on behind them with --ignore-zeros",
+            ),
+            Trailing::AfterZip => f.write_str(
+                "bytes that belong to no entry follow the end of the zip, and were not read; the zip itself was whole",
             ),
             Trailing::AfterCompressed => f.write_str(
                 "bytes that are no compressed data follow the compressed data, and were not read; what was read was \

@@ -204,9 +204,9 @@ impl Unpacker {
             filter: &self.options.filter,
             progress: &self.options.progress,
         };
-        zip::read(&archive, self.options.threads, &mut meter, &mut target, cancel)
+        let trailing = zip::read(&archive, self.options.threads, &mut meter, &mut target, cancel)
             .map_err(|kind| kind.after(meter.entries))?;
-        Ok(summary(Format::Zip, &meter, None))
+        Ok(summary(Format::Zip, &meter, trailing))
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use common::*;
 use made::{Zip, crc};
 use manyfiles::tree::OnConflict;
-use manyfiles_archive::{ErrorKind, Input, Limits, Unpacker};
+use manyfiles_archive::{ErrorKind, Input, Limits, Trailing, Unpacker};
 
 #[track_caller]
 fn assert_unpacks_to(archive: &[u8], files: &[(&str, &[u8])]) {
@@ -249,4 +249,14 @@ fn a_zip_that_is_cut_short_meanwhile_is_an_error() {
     assert!(matches!(result.unwrap_err().kind(), ErrorKind::Changed(_)));
     assert_eq!(place.files().len() as u64, report.files, "nothing that is cut short stays");
     assert_eq!(report.files + report.failures.len() as u64, 100);
+}
+
+#[test]
+fn bytes_behind_a_zip_are_named_and_padding_is_not() {
+    let zip = Zip::default().stored("a", b"A").end();
+    for (behind, expected) in [(&b""[..], None), (&[0; 512], None), (b"trailing", Some(Trailing::AfterZip))] {
+        let (_temp, archive) = file_of(&[&zip[..], behind].concat());
+        let summary = Unpacker::new().list(Input::File(archive), &mut |_| {}).unwrap();
+        assert_eq!(summary.trailing, expected);
+    }
 }

@@ -92,6 +92,50 @@ fn is_zombie(id: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('Z'))
 }
 
+/// A folder with such a file was copied, and is written back: over an older copy, or beside.
+#[test]
+fn an_entry_that_is_named_as_what_a_killed_process_left_is_an_entry() {
+    let temp = tempfile::tempdir().unwrap();
+    let from = temp.path().join("from");
+    std::fs::create_dir(&from).unwrap();
+    for name in ["long", "short"] {
+        std::fs::write(from.join(name), "old").unwrap();
+    }
+    let mut killed = one_that_writes(&from);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let [left] = &temporaries(&from)[..] else { panic!("one is left") };
+    for policy in [OnConflict::Replace, OnConflict::Overwrite, OnConflict::Skip, OnConflict::Rename] {
+        for kind in ["file", "stream", "symlink", "hard link"] {
+            let root = temp.path().join("root");
+            std::fs::create_dir(&root).unwrap();
+            std::fs::write(root.join("short"), "old").unwrap();
+            let tree = TreeWriter::options().on_conflict(policy.clone()).open(&root).unwrap();
+            match kind {
+                "file" => tree.file(left, "an entry").unwrap(),
+                "stream" => {
+                    let mut stream = tree.create(left, Metadata::default()).unwrap();
+                    stream.write_all(&[1; 300 << 10]).unwrap();
+                    stream.close().unwrap();
+                }
+                "symlink" => tree.symlink(left, "nowhere", Metadata::default()).unwrap(),
+                _ => {
+                    tree.file("other", "an entry").unwrap();
+                    tree.hard_link(left, "other").unwrap();
+                }
+            }
+            // All before is there when the folder is looked through.
+            while tree.observer().progress().entries_done < 1 + u64::from(kind == "hard link") {
+                std::thread::yield_now();
+            }
+            tree.file("short", "new").unwrap();
+            tree.finish().unwrap();
+            assert!(root.join(left).symlink_metadata().is_ok(), "{policy:?} {kind}");
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+    }
+}
+
 #[test]
 fn only_folders_where_a_name_is_taken_are_looked_through() {
     let temp = tempfile::tempdir().unwrap();

@@ -23,6 +23,8 @@ pub(crate) struct End {
     pub is_zip64: bool,
     /// How many bytes there are before the archive, which its offsets do not count.
     pub shift: u64,
+    /// Whether bytes other than zeros follow the archive.
+    pub has_more_behind: bool,
 }
 
 /// Whether a file begins as the first part of a split zip does.
@@ -110,7 +112,9 @@ fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Re
             read_at(file, &mut signature, start)?;
         }
         if signature == *b"PK\x01\x02" || (size == 0 && entries == 0) {
-            return Ok(Ok(End { start, size, entries, is_zip64, shift }));
+            let behind = &record[END + usize::from(u16_at(record, 20))..];
+            let has_more_behind = behind.iter().any(|&byte| byte != 0);
+            return Ok(Ok(End { start, size, entries, is_zip64, shift, has_more_behind }));
         }
     }
     damaged("its directory is not where it should be")

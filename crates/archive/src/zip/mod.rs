@@ -30,6 +30,7 @@ use crate::error::{ErrorKind, Position, Result};
 use crate::limits::{Limits, Meter, check_ratio};
 use crate::progress::InputProgress;
 use crate::stamp::Stamp;
+use crate::summary::Trailing;
 use crate::target::Target;
 use content::Decoder;
 use contested::Contested;
@@ -57,14 +58,14 @@ pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     }
 }
 
-/// Reads a zip. `meter` counts by the directory's sizes.
+/// Reads a zip. `meter` counts what the directory says. Returns what follows it.
 pub(crate) fn read(
     archive: &Archive<'_>,
     threads: usize,
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
-) -> Result<(), ErrorKind> {
+) -> Result<Option<Trailing>, ErrorKind> {
     let Some(end) = end::find(archive.file, archive.stamp.len)? else {
         if end::begins_as_part(archive.file)? {
             return Err(end::part());
@@ -93,7 +94,7 @@ pub(crate) fn read(
     archive.stamp.check(archive.file)?;
     match directory.damage {
         Some(damage) => Err(damage),
-        None => Ok(()),
+        None => Ok(end.has_more_behind.then_some(Trailing::AfterZip)),
     }
 }
 

@@ -155,6 +155,8 @@ impl<'a> Plan<'a> {
                 let (action, why) = self.decide(&path, is, modified);
                 if action == Action::Compare {
                     self.compared.insert(path.clone());
+                } else if action.writes() && action != Action::Rename {
+                    self.compared.remove(&path);
                 }
                 if action == Action::Rename {
                     self.renamed.insert(path);
@@ -190,8 +192,12 @@ impl<'a> Plan<'a> {
     }
 
     fn line(&mut self, action: Action, path: &Path, kind: Kind, bytes: u64, why: Option<String>) {
-        // Put together anew, a path has no slash at its end.
-        let path = path.components().collect();
+        // As in the report of a run: without `.` and without a slash at its end.
+        let path = match check(path) {
+            Ok(path) if path.as_os_str().is_empty() => PathBuf::from("."),
+            Ok(path) => path,
+            Err(_) => path.components().collect(),
+        };
         (self.tell)(Line { action, path, kind: Some(kind), bytes, why });
     }
 
@@ -235,7 +241,9 @@ impl<'a> Plan<'a> {
 
     /// Whether an earlier entry of this path is replaced, whatever is done with a file that was there before the run.
     fn is_ours(&self, path: &Path) -> bool {
-        self.last_wins && (self.made.contains_key(path) || self.renamed.contains(path))
+        // One that is compared is left alone if it is the same; then what comes next is compared as well.
+        let is_made = self.made.contains_key(path) && !self.compared.contains(path);
+        self.last_wins && (is_made || self.renamed.contains(path))
     }
 
     /// A folder gives way to nothing, whatever its time.
@@ -268,7 +276,7 @@ impl<'a> Plan<'a> {
             Some(Conflict::Skip) => (Action::Skip, taken),
             Some(Conflict::SkipIdentical) => match self.is_same(path, there, is, modified) {
                 Some(true) => (Action::Skip, Some("it is there already".into())),
-                Some(false) => (Action::Replace, Some("what has its name is something else".into())),
+                Some(false) => (Action::Replace, Some("what has its name is not the same, or has another time".into())),
                 None => (Action::Compare, taken),
             },
             Some(Conflict::Overwrite) => (Action::Overwrite, taken),

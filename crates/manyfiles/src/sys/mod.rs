@@ -36,14 +36,14 @@ pub(crate) use system::{
     Access, COPIES_BY_PATH, Dir, Handle, Mapping, NAMES_ARE_QUICK, Name, Process, Sleeps, WholeFileSystem, appends,
     around_forks, at_exit, can_sync_file_system, clone_file, close, coarse_milliseconds, copy_contents, copy_in_kernel,
     create_like, create_to_append, explain_folder, file_at, file_system_of, forget_cached, handle_limit,
-    has_usual_separators, id_of_path, identity_and_birth, identity_of, is_not_writable_in_place, is_out_of_handles,
-    is_privileged, is_read_only, is_running, is_separator, is_stand_in, is_unreadable, leave_processor, leaves_room,
-    make_room_for_handles, may_be_for_an_open_file, may_be_on_one_volume, may_hold_lock, mounted_below, name_is_taken,
-    name_of, nameless_place, names_at, names_of, next_data, open_for_one_writer, open_source, own_process, own_user,
-    path_from_bytes, path_of, place, place_at, preallocate, processor, read, read_at, refusal_of_name, regular_file,
-    rename_new, seek, set_group, set_len, set_modified, set_owner, set_permissions, spawn_quiet, start_writeback, stat,
-    sync_all, sync_data, sync_file_system, sync_folder, sync_handle, umask, unlock, unwritten, while_in_use, write,
-    write_at,
+    has_usual_separators, have_one_kernel, id_of_path, identity_and_birth, identity_of, is_not_writable_in_place,
+    is_out_of_handles, is_privileged, is_read_only, is_running, is_separator, is_stand_in, is_unreadable,
+    leave_processor, leaves_room, make_room_for_handles, may_be_for_an_open_file, may_be_on_one_volume, may_hold_lock,
+    name_is_taken, name_of, nameless_place, names_at, names_of, next_data, open_for_one_writer, open_source,
+    own_process, own_user, path_from_bytes, path_of, place, place_at, preallocate, processor, read, read_at,
+    refusal_of_name, regular_file, rename_new, seek, set_group, set_len, set_modified, set_owner, set_permissions,
+    spawn_quiet, start_writeback, stat, sync_all, sync_data, sync_file_system, sync_folder, sync_handle, umask, unlock,
+    unwritten, while_in_use, write, write_at,
 };
 
 #[cfg(not(any(unix, windows)))]

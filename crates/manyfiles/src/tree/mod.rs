@@ -9,8 +9,10 @@
 //! - **Safe**: a path cannot leave the root. No absolute path, no `..`, and no symbolic link is followed on the way
 //!   down, not even one that another process makes meanwhile (Linux: `openat2`; elsewhere each component is opened
 //!   without following).
-//! - **In order**: entries of one path come one after the other, in the order of the calls, hard links included;
-//!   entries of different paths never wait for each other.
+//! - **In order**: entries of one path come one after the other, in the order of the calls, hard links included. Of
+//!   entries of different paths none waits until another is done, but for a hard link and what it leads to. A thread
+//!   writes one entry after the other, though: while the bytes of one are late (a copy from a slow disk, an `as_ref`
+//!   that waits), others of its folder may be late too.
 //! - **Honest**: [`finish`](TreeWriter::finish) names every entry that did not arrive, and
 //!   [`on_entry`](Options::on_entry) tells what became of each as it happens.
 //! - **A good neighbour**: its threads take no signal, and nothing of the program's is copied or changed. After
@@ -21,6 +23,7 @@
 
 mod content;
 mod control;
+mod digest;
 mod engine;
 mod mapped;
 mod options;
@@ -35,9 +38,10 @@ mod writer;
 pub use crate::sys::{Metadata, Node, Refusal};
 pub use content::Content;
 pub use control::{Canceller, Observer};
+pub use digest::Digest;
 pub use mapped::MappedFile;
 pub use options::{Answer, Durability, OnConflict, Options};
-pub use outcome::{Digest, Entry, EntryStat, Outcome};
+pub use outcome::{Entry, EntryStat, Outcome};
 pub use path::check;
 pub use report::{Incomplete, Progress, Report, Times};
 pub use stream::TreeFile;

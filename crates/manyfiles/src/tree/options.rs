@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 #[cfg(doc)]
 use super::TreeWriter;
-use super::outcome::{Digest, Entry, NewDigest, OnEntry};
+use super::digest::{Digest, NewDigest};
+use super::outcome::{Entry, OnEntry};
 
 /// What to do with an entry whose name is taken: a file, a link or a device. A folder that exists is never a conflict,
 /// and a folder is never replaced by something else: that is a failure, unless the entry is skipped or gets another

@@ -1,7 +1,6 @@
 //! What became of each entry, told as it happens.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -78,30 +77,5 @@ pub(super) struct OnEntry(pub(super) Arc<dyn Fn(&Entry<'_>) + Send + Sync>);
 impl fmt::Debug for OnEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnEntry")
-    }
-}
-
-/// A sum over a file's content, made while the file is written. Any hash fits in a few lines; `manyfiles` brings none.
-pub trait Digest: Send {
-    /// Takes the next bytes. The zeros of holes come as bytes.
-    fn update(&mut self, bytes: &[u8]);
-
-    /// The digest of all that came.
-    fn finish(self: Box<Self>) -> Vec<u8>;
-}
-
-/// What came of a digest. A panic of the program's is an error of the file.
-pub(super) fn finish_digest(digest: Box<dyn Digest>) -> std::io::Result<Vec<u8>> {
-    let finished = catch_unwind(AssertUnwindSafe(|| digest.finish()));
-    finished.map_err(|_| std::io::Error::other("the program's digest of this file panicked"))
-}
-
-/// Makes a digest for each file.
-#[derive(Clone)]
-pub(super) struct NewDigest(pub(super) Arc<dyn Fn() -> Box<dyn Digest> + Send + Sync>);
-
-impl fmt::Debug for NewDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NewDigest")
     }
 }

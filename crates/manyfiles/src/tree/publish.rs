@@ -1,32 +1,35 @@
 //! A tree that appears whole: written beside its name, and given the name when all of it is there.
 //!
-//! Everything is done by the handle of the folder above: it may be moved meanwhile, and is still the right one.
+//! All is done in the folder above, by a handle of it: a folder that another program puts in its place is left alone.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::Metadata;
-use crate::error::explained_as;
-use crate::sys::{self, Access, Dir, EntryKind};
-use crate::{Error, Operation, Result, temporary};
+use super::engine::parents_of_missing;
+use crate::sys::{self, Dir, EntryKind};
+use crate::temporary;
+use crate::{Error, Operation, Result};
 
 /// A tree in the making, and the name it is to have.
 #[derive(Debug)]
 pub(super) struct Publish {
-    /// For messages: where the tree is to be.
-    target: PathBuf,
-    /// The folder that has both names.
-    above: Dir,
+    /// The folder that has both names, and its path at the beginning.
+    parent: Dir,
+    above: PathBuf,
     name: OsString,
+    target: PathBuf,
+    /// The temporary name, and the path with it.
     making: OsString,
-    /// The folder that the tree is written in. Locked, so that no other run takes it for one that was left. `None` on
-    /// Windows.
-    made: Option<File>,
-    /// Folders above the target that were made for it, the lowest one first.
-    made_above: Vec<PathBuf>,
+    making_path: PathBuf,
     durable: bool,
+    /// Folders further above that got a new name in them.
+    to_sync: Vec<(PathBuf, Dir)>,
+    /// The lock of the folder in the making, which says that its maker runs. `None`: the file system has no locks.
+    _held: Option<File>,
 }
 
 /// Between the name and the temporary name of a tree that was moved aside: in two renames, between which the process
@@ -40,62 +43,49 @@ impl Publish {
     /// Makes the folder to write in, beside `target`. Those that runs which died have left beside it are removed.
     pub(super) fn begin(target: &Path, durable: bool) -> Result<Publish> {
         let failed = |error| Error::new(Operation::CreateFolder, target, error);
-        // Without a slash at its end, behind which a link would be followed.
-        let target: PathBuf = std::path::absolute(target).map_err(failed)?.components().collect();
+        let invalid = |why| failed(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let absolute = std::path::absolute(target).map_err(failed)?;
+        let Some(above) = absolute.parent() else { return Err(invalid("a root folder cannot be replaced")) };
+        let Some(name) = absolute.file_name() else { return Err(invalid("the path ends in no name")) };
+        // Without a separator at its end, which would lead through a link.
+        let target = above.join(name);
         let failed = |error| Error::new(Operation::CreateFolder, &*target, error);
-        let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "a root folder cannot be replaced")));
-        };
         let old = match fs::symlink_metadata(&target) {
             Ok(old) if !old.is_dir() => return Err(failed(not_a_folder())),
-            Ok(_) => Some(Access::of(&target).map_err(failed)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(failed(error)),
         };
-        let made_above: Vec<PathBuf> =
-            parent.ancestors().take_while(|above| !above.exists()).map(Path::to_path_buf).collect();
-        let failed_above = |error| Error::new(Operation::CreateFolder, parent, error);
-        fs::create_dir_all(parent).map_err(failed_above)?;
-        let above = Dir::open_root(parent).map_err(failed_above)?;
-        let making = loop {
-            let making = temporary::name();
-            match above.make_folder(&making, 0o777) {
-                Ok(()) => break making,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::new(Operation::CreateFolder, parent.join(making), error)),
-            }
+        let missing = if durable { parents_of_missing(above) } else { Vec::new() };
+        fs::create_dir_all(above).map_err(|error| Error::new(Operation::CreateFolder, above, error))?;
+        let parent = Dir::open_root(above).map_err(|error| Error::new(Operation::Open, above, error))?;
+        let open = |path: PathBuf| match Dir::open_root(&path) {
+            Ok(dir) => Ok((path, dir)),
+            Err(error) => Err(Error::new(Operation::Open, path, error)),
         };
-        let made = File::open(parent.join(&making)).ok();
-        let name = name.to_owned();
-        let publish = Publish { target, above, name, making, made, made_above, durable };
-        let begun = publish.check_mounts().and_then(|()| publish.prepare(old.as_ref()));
-        begun.map_err(|error| {
-            drop(publish.remove()); // The error to return is the first one.
-            Error::new(Operation::CreateFolder, &*publish.target, error)
-        })?;
-        publish.clean_up();
-        Ok(publish)
-    }
-
-    /// While it is written, no user has more rights to the new tree than to the old one.
-    fn prepare(&self, old: Option<&Access>) -> io::Result<()> {
-        let Some(made) = &self.made else { return Ok(()) };
-        // A file system without locks: another run goes by the age alone.
-        made.try_lock().unwrap_or(());
-        let Some(old) = old else { return Ok(()) };
-        old.give_to(made)?;
-        old.give_inherited_to(made)?;
-        self.above.let_owner_write(&self.making)
-    }
-
-    /// Where the folder above is now.
-    fn parent(&self) -> PathBuf {
-        self.above.path().or_else(|| self.target.parent().map(Path::to_path_buf)).unwrap_or_default()
+        let to_sync = missing.into_iter().map(open).collect::<Result<_>>()?;
+        refuse_mounts(&parent, name).map_err(failed)?;
+        let mode = if old { parent.stat(name).map_or(0o700, |old| mode_to_make(old.mode)) } else { 0o777 };
+        let (making, held) = make(&parent, mode).map_err(|error| Error::new(Operation::CreateFolder, above, error))?;
+        if let Ok(own) = parent.stat(&making) {
+            clean_up(&parent, name, own.changed);
+        }
+        Ok(Publish {
+            making_path: above.join(&making),
+            above: above.to_path_buf(),
+            name: name.to_owned(),
+            parent,
+            target,
+            making,
+            durable,
+            to_sync,
+            _held: held,
+        })
     }
 
     /// The folder that the tree is written in.
-    pub(super) fn making(&self) -> PathBuf {
-        self.parent().join(&self.making)
+    pub(super) fn making(&self) -> &Path {
+        &self.making_path
     }
 
     /// The name that the tree is to have, as an absolute path.
@@ -104,122 +94,114 @@ impl Publish {
     }
 
     /// Gives the tree its name; what had it is removed. If that fails, what had the name has it still, and the new tree
-    /// is gone. `given`: what the root was told to have. Returns what went wrong.
+    /// is gone. `given` is what entries asked for the tree's own folder. Returns all that failed.
     pub(super) fn appear(self, given: Metadata) -> Vec<Error> {
         let old = match self.take_name(given) {
             Ok(old) => old,
-            Err(error) => {
-                let first = Error::new(Operation::Rename, &*self.target, error);
-                return [first].into_iter().chain(self.remove().err()).collect();
-            }
+            Err(error) => return [error].into_iter().chain(self.remove()).collect(),
         };
-        let mut errors = Vec::new();
         if self.durable {
-            let synced = self.above.sync();
-            errors.extend(synced.err().map(|error| Error::new(Operation::Sync, self.parent(), error)));
+            let all =
+                std::iter::once((&self.above, &self.parent)).chain(self.to_sync.iter().map(|(path, dir)| (path, dir)));
+            let failed = |(path, dir): (&PathBuf, &Dir)| {
+                dir.sync().err().map(|error| Error::new(Operation::Sync, &**path, error))
+            };
+            let failed: Vec<_> = all.filter_map(failed).collect();
+            if !failed.is_empty() {
+                return failed; // After a crash the old tree may have the name again: it is not removed.
+            }
         }
-        errors.extend(old.and_then(|old| self.remove_tree(&old).err()));
-        errors
+        let Some(old) = old else { return Vec::new() };
+        let removed = self.parent.remove_tree(&old);
+        removed.err().map(|error| Error::new(Operation::Remove, self.above.join(old), error)).into_iter().collect()
     }
 
-    /// Returns the name of the tree that had the name.
-    fn take_name(&self, given: Metadata) -> io::Result<Option<OsString>> {
-        let (above, making, name) = (&self.above, &*self.making, &*self.name);
-        match above.stat(name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return above.rename(making, name).map(|()| None),
-            Ok(old) if old.kind == EntryKind::Folder => {}
-            Ok(_) => return Err(not_a_folder()),
-            Err(error) => return Err(error),
-        }
-        self.check_mounts()?;
-        self.dress(given)?;
-        if above.exchange(making, name)? {
-            // Another may have put something else there a moment ago.
-            if above.stat(making).is_ok_and(|replaced| replaced.kind == EntryKind::Folder) {
-                return Ok(Some(making.to_owned()));
+    /// Returns the name that the old tree has now.
+    fn take_name(&self, given: Metadata) -> Result<Option<OsString>> {
+        let failed = |error| Error::new(Operation::Rename, &*self.target, error);
+        let Publish { parent, name, making, .. } = self;
+        self.is_where_it_was().map_err(failed)?;
+        let old = match parent.stat(name) {
+            Ok(old) => old,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return parent.rename(making, name).map_err(failed).map(|()| None);
             }
-            above.exchange(making, name)?;
-            return Err(not_a_folder());
+            Err(error) => return Err(failed(error)),
+        };
+        if old.kind != EntryKind::Folder {
+            return Err(failed(not_a_folder()));
+        }
+        refuse_mounts(parent, name).map_err(failed)?;
+        // What is replaced hands its owner and its permissions on, unless others are given.
+        let keeps = (given.owner.is_some(), given.mode.is_some());
+        sys::Access::of(&self.target)
+            .and_then(|access| access.give_to_folder((parent, making), &self.target, keeps))
+            .map_err(failed)?;
+        if parent.exchange(making, name).map_err(failed)? {
+            // Another may have put something else there a moment ago.
+            if parent.stat(making).is_ok_and(|replaced| replaced.kind == EntryKind::Folder) {
+                return Ok(Some(making.clone()));
+            }
+            parent.exchange(making, name).map_err(failed)?;
+            return Err(failed(not_a_folder()));
         }
         // In two steps: for a moment nothing has the name.
-        let mut aside = name.to_owned();
+        let mut aside = name.clone();
         aside.push(ASIDE);
         aside.push(temporary::name());
-        above.rename(name, &aside)?;
-        match above.rename(making, name) {
+        parent.rename(name, &aside).map_err(failed)?;
+        match parent.rename(making, name) {
             Ok(()) => Ok(Some(aside)),
             Err(error) => {
-                above.rename(&aside, name)?;
-                Err(error)
+                let back = parent.rename(&aside, name);
+                back.map_err(|error| Error::new(Operation::Rename, self.above.join(aside), error))?;
+                Err(failed(error))
             }
         }
     }
 
-    /// What is replaced keeps its permissions and its owner, but for what the root was told to have.
-    fn dress(&self, given: Metadata) -> io::Result<()> {
-        let Some(made) = &self.made else { return Ok(()) };
-        let old = Access::of(&self.parent().join(&self.name))?;
-        if given.mode.is_none() && given.owner.is_none() {
-            return old.give_to(made);
-        }
-        let mode = made.metadata()?.permissions();
-        if given.owner.is_none() {
-            old.give_owner_to(made)?;
-        }
-        if given.mode.is_some() {
-            // Another owner may have taken bits away.
-            return made.set_permissions(mode);
-        }
-        old.give_rights_to(made)
-    }
-
-    /// What is mounted in a folder goes wherever the folder goes: it would be taken for what is to be removed.
-    fn check_mounts(&self) -> io::Result<()> {
-        let Some(point) = sys::mounted_below(&self.parent().join(&self.name)) else { return Ok(()) };
-        let cause = io::Error::new(io::ErrorKind::ResourceBusy, point.display().to_string());
-        const MEANING: &str = "is mounted in the folder that is to be replaced: unmount it first";
-        Err(explained_as(io::ErrorKind::ResourceBusy, cause, MEANING))
-    }
-
-    /// Removes the tree that was in the making.
-    pub(super) fn remove(&self) -> Result<()> {
-        self.remove_tree(&self.making)?;
-        for folder in &self.made_above {
-            if fs::remove_dir(folder).is_err() {
-                break; // Others have put something in it.
+    /// The path that the caller gave must still lead to the folder that has the tree.
+    fn is_where_it_was(&self) -> io::Result<()> {
+        let now = Dir::open_root(&self.above).and_then(|now| now.identity());
+        match now {
+            Ok(now) if now == self.parent.identity()? => Ok(()),
+            _ => {
+                let why = "the folder above was renamed or replaced meanwhile, so that the tree was not published";
+                Err(io::Error::new(io::ErrorKind::NotFound, why))
             }
         }
-        Ok(())
     }
 
-    fn remove_tree(&self, name: &OsStr) -> Result<()> {
-        let removed = self.above.remove_tree(name);
-        removed.map_err(|(path, error)| Error::new(Operation::Remove, self.parent().join(path), error))
+    /// Removes the tree that was in the making. Returns what failed.
+    pub(super) fn remove(&self) -> Option<Error> {
+        let removed = self.parent.remove_tree(&self.making);
+        removed.err().map(|error| Error::new(Operation::Remove, &*self.making_path, error))
     }
+}
 
-    /// Takes away what runs that died have left beside the target, and gives a tree its name back that had been moved
-    /// aside. A courtesy: what cannot be listed or removed stays.
-    fn clean_up(&self) {
-        let Ok(names) = self.above.names(MOST_NAMES) else { return };
-        let now = self.above.stat(&self.making).map_or(std::time::UNIX_EPOCH, |made| made.changed);
-        for left in names {
-            let bytes = left.as_encoded_bytes();
-            let of_target = bytes.strip_prefix(self.name.as_encoded_bytes());
-            let aside = of_target.and_then(|rest| rest.strip_prefix(ASIDE.as_bytes()));
-            let maker = aside.and_then(|maker| std::str::from_utf8(maker).ok()).map_or(&*left, OsStr::new);
-            let is_locked = || {
-                // What cannot be opened, or has no locks, may be in use.
-                let opened = File::open(self.parent().join(&left));
-                !opened.is_ok_and(|folder| folder.try_lock().is_ok())
-            };
-            if !temporary::is_a_tree_that_was_left(&self.above, &left, maker, now, is_locked) {
-                continue;
-            }
-            let is_missing = || self.above.stat(&self.name).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-            // It stays, if this fails, and is looked at again by the next run.
-            match aside {
-                Some(_) if is_missing() => self.above.rename(&left, &self.name).unwrap_or(()),
-                _ => self.above.remove_tree(&left).unwrap_or(()),
+/// The new tree gives other users, while it is written, no right that the old one does not give. What the old one gives
+/// its group is left out: the new one has another group at first, and the group's bits may be the mask of a list.
+fn mode_to_make(old: u32) -> u32 {
+    let others = old & 0o007;
+    0o700 | old & (others << 3 | others)
+}
+
+/// Makes a folder with a temporary name, and takes its lock.
+fn make(parent: &Dir, mode: u32) -> io::Result<(OsString, Option<File>)> {
+    loop {
+        let name = temporary::name();
+        match parent.make_folder(&name, mode) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => made?,
+        }
+        // Before it has the lock another run may take it for one that was left, and remove it.
+        match parent.hold(&name) {
+            Ok(held) if held.is_none() || parent.stat(&name).is_ok() => return Ok((name, held)),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy) => {}
+            Err(error) => {
+                parent.remove_tree(&name).unwrap_or(()); // The error to report is the first.
+                return Err(error);
             }
         }
     }
@@ -228,4 +210,28 @@ impl Publish {
 fn not_a_folder() -> io::Error {
     let why = "what has this name is not a folder: remove it, or publish under another name";
     io::Error::new(io::ErrorKind::NotADirectory, why)
+}
+
+/// The old tree is removed when the new one has its name: nothing that is mounted there may be in it.
+fn refuse_mounts(parent: &Dir, name: &OsStr) -> io::Result<()> {
+    let Some(mounted) = parent.mounted_in(name) else { return Ok(()) };
+    let why = format!("something is mounted at {}: a tree with a mount in it is not replaced", mounted.display());
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
+}
+
+/// Takes away what runs that died have left beside the target, and gives a tree its name back that had been moved
+/// aside. A courtesy: what cannot be listed or removed stays. `now` is the file system's time.
+fn clean_up(parent: &Dir, name: &OsStr, now: SystemTime) {
+    for left in parent.names(MOST_NAMES).unwrap_or_default() {
+        let bytes = left.as_encoded_bytes();
+        let aside = bytes.strip_prefix(name.as_encoded_bytes()).and_then(|rest| rest.strip_prefix(ASIDE.as_bytes()));
+        let made_as = aside.and_then(|maker| std::str::from_utf8(maker).ok()).map_or(&*left, OsStr::new);
+        let Some(_held) = temporary::left_folder(parent, &left, made_as, now) else { continue };
+        let is_free = || parent.stat(name).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let cleaned = match aside {
+            Some(_) if is_free() => parent.rename(&left, name),
+            _ => parent.remove_tree(&left),
+        };
+        cleaned.unwrap_or(()); // It stays, and is looked at again by the next run.
+    }
 }

@@ -130,7 +130,7 @@ impl TreeFile {
 
 impl Write for TreeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = if self.buffer.len() + bytes.len() <= BUFFER {
+        let taken = if self.buffer.len() + bytes.len() <= BUFFER && !self.shared.takes_no_more() {
             bytes.len()
         } else {
             self.spill()?;
@@ -141,8 +141,12 @@ impl Write for TreeFile {
         Ok(taken)
     }
 
-    /// Does nothing: what is buffered is with the operating system when [`close`](TreeFile::close) has returned.
+    /// Writes nothing: what is buffered is with the operating system when [`close`](TreeFile::close) has returned. An
+    /// error says that the tree is cancelled or finished.
     fn flush(&mut self) -> io::Result<()> {
+        if self.shared.takes_no_more() {
+            self.spill()?;
+        }
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ impl Options {
             return Ok(TreeWriter { shared, publish: None, finished: false });
         }
         let publish = Publish::begin(root, self.durability != Durability::None)?;
-        let shared = Shared::open(&publish.making(), true, self).inspect_err(|_| drop(publish.remove()))?;
+        let shared = Shared::open(publish.making(), true, self).inspect_err(|_| drop(publish.remove()))?;
         Ok(TreeWriter { shared, publish: Some(publish), finished: false })
     }
 }
@@ -98,7 +98,7 @@ impl TreeWriter {
     pub fn create(&self, path: impl AsRef<Path>, metadata: Metadata) -> Result<TreeFile> {
         let path = path.as_ref();
         let Split { folder, name } = self.check_file(path)?;
-        let stream = self.shared.begin_stream(&folder, &name, metadata);
+        let stream = self.shared.begin_stream(&folder, &name, metadata)?;
         Ok(TreeFile::new(self.shared.clone(), stream, metadata))
     }
 
@@ -219,14 +219,12 @@ impl TreeWriter {
         // The drop that this panic leads to ends the tree on another thread.
         assert!(!works_for_a_tree(), "a tree is finished in a callback, and would wait for itself");
         self.finished = true;
-        let of_root = self.shared.root_metadata();
+        let given = self.shared.given_to_root();
         let mut report = self.shared.finish();
-        if let Some(publish) = self.publish.take() {
-            if report.is_complete() && publishes {
-                report.failures.extend(publish.appear(of_root));
-            } else {
-                report.failures.extend(publish.remove().err());
-            }
+        match self.publish.take() {
+            Some(publish) if report.is_complete() && publishes => report.failures.extend(publish.appear(given)),
+            Some(publish) => report.failures.extend(publish.remove()),
+            None => {}
         }
         report
     }
@@ -249,9 +247,7 @@ impl TreeWriter {
     }
 
     fn check<'a>(&self, operation: Operation, path: &'a Path) -> Result<Split<'a>> {
-        let split = split(path).map_err(|refusal| self.refuse(Error::refused(operation, path, refusal)))?;
-        self.shared.temporaries.spare(&split.name);
-        Ok(split)
+        split(path).map_err(|refusal| self.refuse(Error::refused(operation, path, refusal)))
     }
 
     /// As `check`, for what cannot be the root itself.

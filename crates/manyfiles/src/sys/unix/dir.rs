@@ -118,6 +118,11 @@ impl Dir {
         Ok(Stat::from(again(|| rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW))?))
     }
 
+    /// Of the folder itself.
+    pub(crate) fn identity(&self) -> io::Result<crate::sys::Identity> {
+        Ok(Stat::from(rustix::fs::fstat(&self.0)?).identity)
+    }
+
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(again(|| rustix::fs::unlinkat(&self.0, name, AtFlags::empty()))?)
     }
@@ -204,12 +209,6 @@ impl Dir {
         return Ok(again(|| rustix::fs::chownat(&folder, c"", Some(user), Some(group), AtFlags::EMPTY_PATH))?);
         #[cfg(not(target_os = "linux"))]
         Ok(again(|| rustix::fs::fchown(&folder, Some(user), Some(group)))?)
-    }
-
-    /// Lets this user write in the folder `name`, whatever else its permissions are.
-    pub(crate) fn let_owner_write(&self, name: &OsStr) -> io::Result<()> {
-        let mode = self.stat(name)?.mode;
-        if mode & 0o700 == 0o700 { Ok(()) } else { self.set_folder_permissions(name, mode | 0o700) }
     }
 
     /// Sets the permissions of the folder `name`, or of this one if the name is empty, through a handle of its own: a

@@ -1,14 +1,12 @@
 //! Where a file is: its name, as the system has it now.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-use super::{Dir, look, nameless_place};
+use super::{look, nameless_place};
 use crate::sys::{EntryKind, PathPlace, Place};
 
 /// A path without links, from the root.
@@ -72,7 +70,7 @@ pub(crate) fn name_of(file: impl AsFd) -> Option<Name> {
         // It may have been cut.
         Ok(len) if len == room.len() => {
             let name = std::fs::read_link(link).ok()?;
-            Some(Name(name.into_os_string().into_vec()))
+            Some(Name(std::os::unix::ffi::OsStringExt::into_vec(name.into_os_string())))
         }
         Ok(len) => Some(Name(room[..len].to_vec())),
         Err(_) => None, // no /proc
@@ -98,67 +96,6 @@ pub(super) fn is_mount_point(path: &Path) -> bool {
         .is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// A path at or below `path` at which something is mounted. `path` is absolute and has no links in it.
-#[cfg(target_os = "linux")]
-pub(crate) fn mounted_below(path: &Path) -> Option<PathBuf> {
-    let mounts = std::fs::read("/proc/self/mountinfo").ok()?; // no /proc: what removes looks at each folder itself
-    let points = mounts.split(|&byte| byte == b'\n').filter_map(|line| line.split(|&byte| byte == b' ').nth(4));
-    points.map(unescaped).find(|point| point.starts_with(path))
-}
-
-/// A path of `mountinfo`: blanks and backslashes are three octal digits behind a backslash.
-#[cfg(target_os = "linux")]
-fn unescaped(shown: &[u8]) -> PathBuf {
-    let mut path = Vec::with_capacity(shown.len());
-    let mut rest = shown;
-    while let [first, behind @ ..] = rest {
-        let digits = behind.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                path.push(byte);
-                rest = &behind[3..];
-            }
-            None => {
-                path.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    OsString::from_vec(path).into()
-}
-
-/// Other systems do not say.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn mounted_below(_path: &Path) -> Option<PathBuf> {
-    None
-}
-
-impl Dir {
-    /// Where the folder is now. `None` where the system does not say.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        name_of(self).map(|name| OsString::from_vec(name.0).into())
-    }
-
-    /// Whether this folder, an entry of `above`, is what is mounted there.
-    pub(super) fn is_root_of_another_mount(&self, above: &Dir) -> bool {
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
-            let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-            // A kernel before 5.8 does not say; then another file system tells as much.
-            if let Ok(stat) = rustix::fs::statx(self, c"", flags, StatxFlags::TYPE)
-                && stat.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT)
-            {
-                return stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
-            }
-        }
-        match (rustix::fs::fstat(self), rustix::fs::fstat(above)) {
-            (Ok(own), Ok(above)) => own.st_dev != above.st_dev,
-            _ => false,
-        }
-    }
-}
-
 /// Whether a name may be moved between what these are about.
 pub(crate) fn may_be_on_one_volume(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -175,8 +112,9 @@ pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
 /// As above: `F_GETPATH`.
 #[cfg(target_vendor = "apple")]
 pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
     let path = rustix::fs::getpath(file).ok()?; // a file that has no name any more
-    Some(OsString::from_vec(path.into_bytes()).into())
+    Some(std::ffi::OsString::from_vec(path.into_bytes()).into())
 }
 
 /// Other systems do not say.

@@ -33,24 +33,6 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 impl Dir {
-    /// Exchanges what two names in this folder stand for, at one moment. `Ok(false)`, and nothing happens, where the
-    /// system cannot.
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<bool> {
-        use rustix::fs::{RenameFlags, renameat_with};
-        match renameat_with(self.as_fd(), one, self.as_fd(), other, RenameFlags::EXCHANGE) {
-            Ok(()) => Ok(true),
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
-    /// Needs Linux or macOS.
-    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-    pub(crate) fn exchange(&self, _one: &OsStr, _other: &OsStr) -> io::Result<bool> {
-        Ok(false)
-    }
-
     /// Whether the folder holds names as one that differ in case, or may: a FUSE file system doesn't say.
     #[cfg(target_os = "linux")]
     pub(crate) fn folds(&self) -> bool {
@@ -99,6 +81,24 @@ impl Dir {
         }
         self.hard_link(self, from, to)?;
         self.remove(from)
+    }
+
+    /// Exchanges what two names in this folder stand for, at one moment. `Ok(false)`, and nothing happens, where the
+    /// system cannot.
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<bool> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(self.as_fd(), one, self.as_fd(), other, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Needs Linux or macOS.
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    pub(crate) fn exchange(&self, _one: &OsStr, _other: &OsStr) -> io::Result<bool> {
+        Ok(false)
     }
 }
 

@@ -1,17 +1,17 @@
 //! Permissions: modes, owners, access control lists.
 
-use std::ffi::CStr;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
 #[cfg(target_os = "linux")]
-use lists::list_of;
-use rustix::fs::{Gid, Mode, Uid};
+use lists::{give_default_list, list_of};
+use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::retry_on_intr as again;
 
-use super::Handle;
+use super::{Dir, Handle};
 
 /// Owner, group, permission bits, and the access control list where there is one.
 #[derive(Debug)]
@@ -19,10 +19,7 @@ pub(crate) struct Access {
     mode: u32,
     user: u32,
     group: u32,
-    is_folder: bool,
     list: List,
-    /// What new entries of a folder inherit.
-    inherited: List,
 }
 
 #[derive(Debug)]
@@ -39,45 +36,44 @@ impl Access {
     pub(crate) fn of(path: &Path) -> io::Result<Access> {
         let metadata = fs::metadata(path)?;
         let (mode, user, group) = (metadata.mode() & 0o7777, metadata.uid(), metadata.gid());
-        let is_folder = metadata.is_dir();
-        let inherited = if is_folder { list_of(path, DEFAULT) } else { List::None };
-        Ok(Access { mode, user, group, is_folder, list: list_of(path, ACCESS), inherited })
+        Ok(Access { mode, user, group, list: list_of(path) })
     }
 
-    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: no user gets a
-    /// right to the new file that the user did not have to the old one. The exception is the user that makes the file.
+    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: no user gets a right to
+    /// the new file that the user did not have to the old one. The exception is the user that makes the file.
     pub(crate) fn give_to(&self, file: &File) -> io::Result<()> {
-        let (same_owner, same_group) = self.give_owner_to(file)?;
-        self.give_rights(file, same_owner, same_group)
-    }
-
-    fn give_rights(&self, file: &File, same_owner: bool, same_group: bool) -> io::Result<()> {
-        let mut mode = self.mode;
-        if !(same_owner && super::is_privileged()) {
-            // As the kernel does when a set-id file is written. On a folder set-group-id gives no rights.
-            mode &= if self.is_folder { 0o3777 } else { 0o1777 };
-        }
-        if !same_group {
-            // The group changed: its old members count as others now, and the reverse. Both get only the rights that
-            // both had.
-            let both = mode >> 3 & mode & 0o7;
-            mode = mode & !0o77 | both << 3 | both;
-        }
-        if !self.give_list_to(file, &self.list, ACCESS)? {
-            mode &= !0o77; // a list may forbid as well as allow
-        }
+        let owner = self.give_owner_to(file, &file.metadata()?);
+        // As where a user writes over a set-id file.
+        let special = if owner.0 && super::is_privileged() { 0o7777 } else { 0o1777 };
+        let mode = self.mode_for(owner, self.mode & special, self.give_list_to(file)?);
         Ok(again(|| rustix::fs::fchmod(file, bits(mode)))?)
     }
 
-    /// The same but for the owner, which stays as it is.
-    pub(crate) fn give_rights_to(&self, file: &File) -> io::Result<()> {
-        let has = file.metadata()?;
-        self.give_rights(file, has.gid() == self.group && has.uid() == self.user, has.gid() == self.group)
+    /// The same for the folder `name` in `parent`, which takes the place of the one that this is of, at `old`. What was
+    /// given for it stays: its owner with `keeps_owner`, its permissions with `keeps_mode`.
+    pub(crate) fn give_to_folder(
+        &self,
+        (parent, name): (&Dir, &OsStr),
+        old: &Path,
+        (keeps_owner, keeps_mode): (bool, bool),
+    ) -> io::Result<()> {
+        let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = File::from(again(|| rustix::fs::openat(parent, name, how, Mode::empty()))?);
+        let metadata = folder.metadata()?;
+        let owner = match keeps_owner {
+            true => (true, true),
+            false => self.give_owner_to(&folder, &metadata),
+        };
+        if keeps_mode {
+            return Ok(());
+        }
+        let mode = self.mode_for(owner, self.mode & if owner.1 { 0o7777 } else { 0o1777 }, self.give_list_to(&folder)?);
+        give_default_list(old, &folder);
+        Ok(again(|| rustix::fs::fchmod(&folder, bits(mode)))?)
     }
 
-    /// Gives it the same owner and group, as far as this process may. Says whether it has the same owner, and group.
-    pub(crate) fn give_owner_to(&self, file: &File) -> io::Result<(bool, bool)> {
-        let has = file.metadata()?;
+    /// Whether it has the same owner then, and the same group.
+    fn give_owner_to(&self, file: &File, has: &fs::Metadata) -> (bool, bool) {
         let mut same_group = has.gid() == self.group;
         let mut same_owner = same_group && has.uid() == self.user;
         if !same_owner {
@@ -85,18 +81,19 @@ impl Access {
             same_owner = again(|| rustix::fs::fchown(file, Some(user), Some(group))).is_ok();
             same_group = same_owner || same_group || again(|| rustix::fs::fchown(file, None, Some(group))).is_ok();
         }
-        Ok((same_owner, same_group))
+        (same_owner, same_group)
     }
 
-    /// New entries of `folder` inherit what those of the other folder did.
-    pub(crate) fn give_inherited_to(&self, folder: &File) -> io::Result<()> {
-        self.give_list_to(folder, &self.inherited, DEFAULT).map(drop)
+    /// `mode`, less what the new owner or a missing list makes too much.
+    fn mode_for(&self, (_, same_group): (bool, bool), mut mode: u32, has_list: bool) -> u32 {
+        if !same_group {
+            // Users of the old group are others now, and the other way round.
+            let both = mode >> 3 & mode & 0o7;
+            mode = mode & !0o77 | both << 3 | both;
+        }
+        if has_list { mode } else { mode & !0o77 } // A list may forbid as well as allow.
     }
 }
-
-/// Names of the lists.
-const ACCESS: &CStr = c"system.posix_acl_access";
-const DEFAULT: &CStr = c"system.posix_acl_default";
 
 #[cfg(target_os = "linux")]
 mod lists {
@@ -105,12 +102,15 @@ mod lists {
 
     use super::*;
 
+    const NAME: &std::ffi::CStr = c"system.posix_acl_access";
+    const DEFAULT: &std::ffi::CStr = c"system.posix_acl_default";
+
     /// No list is longer: what the kernel allows any attribute.
     const LONGEST: usize = 64 << 10;
 
-    pub(super) fn list_of(path: &Path, name: &CStr) -> List {
+    pub(super) fn list_of(path: &Path) -> List {
         let mut list = vec![0; LONGEST];
-        match again(|| rustix::fs::getxattr(path, name, &mut list)) {
+        match again(|| rustix::fs::getxattr(path, NAME, &mut list)) {
             Ok(len) => {
                 list.truncate(len);
                 List::Is(list)
@@ -120,16 +120,28 @@ mod lists {
         }
     }
 
+    /// Gives a folder the list that its new files get, as the one at `old` has it. Where that cannot be read or set, the
+    /// folder keeps what it got from the one above: files that are made later are not this process's.
+    pub(super) fn give_default_list(old: &Path, folder: &File) {
+        let mut list = vec![0; LONGEST];
+        let given = match again(|| rustix::fs::getxattr(old, DEFAULT, &mut list)) {
+            Ok(len) => again(|| rustix::fs::fsetxattr(folder, DEFAULT, &list[..len], XattrFlags::empty())),
+            Err(Errno::NODATA) => again(|| rustix::fs::fremovexattr(folder, DEFAULT)),
+            Err(_) => Ok(()),
+        };
+        given.unwrap_or(());
+    }
+
     impl Access {
         /// Whether the file has the same list now. What it got from its folder is taken away if not.
-        pub(super) fn give_list_to(&self, file: &File, list: &List, name: &CStr) -> io::Result<bool> {
-            if let List::Is(bytes) = list
-                && again(|| rustix::fs::fsetxattr(file, name, bytes, XattrFlags::empty())).is_ok()
+        pub(super) fn give_list_to(&self, file: &File) -> io::Result<bool> {
+            if let List::Is(list) = &self.list
+                && again(|| rustix::fs::fsetxattr(file, NAME, list, XattrFlags::empty())).is_ok()
             {
                 return Ok(true);
             }
-            match again(|| rustix::fs::fremovexattr(file, name)) {
-                Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(matches!(list, List::None)),
+            match again(|| rustix::fs::fremovexattr(file, NAME)) {
+                Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(matches!(self.list, List::None)),
                 Err(errno) => Err(errno.into()),
             }
         }
@@ -137,14 +149,17 @@ mod lists {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn list_of(_path: &Path, _name: &CStr) -> List {
+fn list_of(_path: &Path) -> List {
     List::None
 }
 
 #[cfg(not(target_os = "linux"))]
+fn give_default_list(_old: &Path, _folder: &File) {}
+
+#[cfg(not(target_os = "linux"))]
 impl Access {
-    fn give_list_to(&self, _file: &File, list: &List, _name: &CStr) -> io::Result<bool> {
-        Ok(matches!(list, List::None))
+    fn give_list_to(&self, _file: &File) -> io::Result<bool> {
+        Ok(matches!(self.list, List::None))
     }
 }
 

@@ -158,6 +158,11 @@ impl Dir {
         existing(access, 0).at(&self.0, &wide(name))
     }
 
+    /// Of the folder itself.
+    pub(crate) fn identity(&self) -> io::Result<crate::sys::Identity> {
+        super::identity::identity(&self.0)
+    }
+
     /// Removes what is no folder.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         let file = while_in_use(|| self.open_any(name, DELETE | FILE_READ_ATTRIBUTES))?;
@@ -246,11 +251,6 @@ impl Dir {
     /// A user or group of Windows has no number.
     pub(crate) fn set_owner(&self, _name: &OsStr, _owner: (u32, u32)) -> io::Result<()> {
         Err(no_owner())
-    }
-
-    /// Of folders the read-only attribute says nothing.
-    pub(crate) fn let_owner_write(&self, _name: &OsStr) -> io::Result<()> {
-        Ok(())
     }
 
     /// Of folders the read-only attribute says nothing.

@@ -5,7 +5,7 @@ use std::io;
 use std::mem::offset_of;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use windows_sys::Win32::Foundation::ERROR_MORE_DATA;
 use windows_sys::Win32::Globalization::{CSTR_EQUAL, CompareStringOrdinal};
@@ -14,7 +14,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_NAME_INFO, FileNameInfo, FileNormalizedNameInfo, GetFileInformationByHandleEx, GetFinalPathNameByHandleW,
 };
 
-use super::{Dir, information, regular_file};
+use super::{information, regular_file};
 use crate::sys::{PathPlace, Place};
 
 /// A path on its volume, without the volume, which takes more calls to find out. A file has one such name whatever path
@@ -118,18 +118,6 @@ fn query(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> Option<N
 /// Whether a name may be moved between what these are about. Not known here.
 pub(crate) fn may_be_on_one_volume(_a: &std::fs::Metadata, _b: &std::fs::Metadata) -> bool {
     true
-}
-
-/// A mounted volume is a link there, and is not gone through.
-pub(crate) fn mounted_below(_path: &Path) -> Option<PathBuf> {
-    None
-}
-
-impl Dir {
-    /// Where the folder is now. `None` where the system does not say.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        final_path(&self.0).ok()
-    }
 }
 
 /// The path that the open file has now. `None` where the system does not say.

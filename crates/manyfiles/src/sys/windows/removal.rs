@@ -1,22 +1,25 @@
-//! Trees are removed.
+//! Whole folders are removed, and never what is mounted in them: that is a link here, and links are not followed.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use super::Dir;
-use super::location::final_path;
 
 impl Dir {
-    /// Removes the folder `name` with all that is in it. Links and mounted volumes are removed and not followed.
-    ///
-    /// # Errors
-    /// The first that came up, with the path from this folder on.
-    pub(crate) fn remove_tree(&self, name: &OsStr) -> Result<(), (PathBuf, io::Error)> {
-        let removed = final_path(&self.0).and_then(|path| std::fs::remove_dir_all(path.join(name)));
-        match removed {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(|error| (PathBuf::from(name), error)),
-        }
+    /// Removes the folder `name` with all that is in it.
+    pub(crate) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
+        std::fs::remove_dir_all(super::location::final_path(&self.0)?.join(name))
+    }
+
+    /// Not found out: it may be.
+    pub(crate) fn tree_changed_since(&self, _name: &OsStr, _time: SystemTime) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    /// The removal of a link removes nothing behind it.
+    pub(crate) fn mounted_in(&self, _name: &OsStr) -> Option<PathBuf> {
+        None
     }
 }

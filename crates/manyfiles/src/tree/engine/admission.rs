@@ -41,11 +41,6 @@ impl Shared {
         self.submit(path, Job::new(OsStr::new(""), Work::MakeFolder))
     }
 
-    /// What entries have said of the root so far.
-    pub(in crate::tree) fn root_metadata(&self) -> Metadata {
-        lock(&self.state).queue.folders.root_metadata()
-    }
-
     /// Takes a checked entry, as soon as there is room.
     pub(in crate::tree) fn submit(self: &Arc<Shared>, folder: &OsStr, job: Job) -> Result<()> {
         let mut state = self.wait_for_room(job.weight());
@@ -59,7 +54,7 @@ impl Shared {
         }
         let id = state.queue.folder(folder);
         if let Work::Symlink { .. } = job.work
-            && !state.queue.folders.add_link(id, &job.name)
+            && state.queue.folders.has_folder(id, &job.name)
         {
             drop(state);
             let why = io::Error::new(io::ErrorKind::AlreadyExists, "a folder of this tree has the name");

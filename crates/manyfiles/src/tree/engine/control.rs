@@ -20,6 +20,8 @@ pub(in crate::tree) struct Control {
     /// Where callers wait for room, or for the end.
     pub(super) room: Condvar,
     cancelled: AtomicBool,
+    /// Whether the streams that were open at the end of the tree were ended.
+    streams_ended: AtomicBool,
     /// Whether the file system makes its callers wait, so that closes are worth showing.
     pub(super) slow: AtomicBool,
     /// Whether nothing is left but to wait for the disk.
@@ -46,6 +48,7 @@ impl Control {
             work: Condvar::new(),
             room: Condvar::new(),
             cancelled: AtomicBool::new(false),
+            streams_ended: AtomicBool::new(false),
             slow: AtomicBool::new(false),
             syncing: AtomicBool::new(false),
             totals: Totals::default(),
@@ -73,6 +76,15 @@ impl Control {
 
     pub(in crate::tree) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Relaxed)
+    }
+
+    pub(super) fn end_all_streams(&self) {
+        self.streams_ended.store(true, Relaxed);
+    }
+
+    /// Whether a stream takes nothing any more: the tree is cancelled or finished.
+    pub(in crate::tree) fn takes_no_more(&self) -> bool {
+        self.is_cancelled() || self.streams_ended.load(Relaxed)
     }
 
     pub(in crate::tree) fn fail(&self, error: Error) {

@@ -88,7 +88,7 @@ impl Shared {
 }
 
 /// Folders that making `path` will add a name to.
-fn parents_of_missing(path: &Path) -> Vec<PathBuf> {
+pub(in crate::tree) fn parents_of_missing(path: &Path) -> Vec<PathBuf> {
     let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
     missing
         .filter_map(Path::parent)

@@ -17,6 +17,11 @@ use crate::{Error, Operation, Result};
 const SPECIAL: u32 = 0o7000;
 
 impl Shared {
+    /// What entries for the root itself asked for. Asked before the end, which uses it up.
+    pub(in crate::tree) fn given_to_root(&self) -> Metadata {
+        lock(&self.state).queue.folders.given_to_root()
+    }
+
     /// Does all that is left, ends the threads, and reports.
     pub(in crate::tree) fn finish(self: &Arc<Shared>) -> Report {
         self.end_streams();

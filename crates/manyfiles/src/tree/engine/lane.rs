@@ -11,7 +11,8 @@ use super::folders::{Folder, FolderId};
 use super::lock::lock;
 use super::shared::Shared;
 use crate::sys::{self, Dir, EntryKind};
-use crate::tree::{Digest, EntryStat, Refusal};
+use crate::tree::digest::RunningDigest;
+use crate::tree::{EntryStat, Refusal};
 use crate::{Error, Operation, Result};
 
 /// Handles of folders that are kept open, if the limit of the process allows.
@@ -46,7 +47,7 @@ pub(in crate::tree) struct Lane {
     /// What the program's `on_entry` is told of the entry that was completed last. `None` without `on_entry`.
     pub(super) stat: Option<EntryStat>,
     /// The digest of the content that is being written, and what came of it.
-    pub(super) digest: Option<Box<dyn Digest>>,
+    pub(super) digest: Option<RunningDigest>,
     pub(super) digested: Option<Vec<u8>>,
 }
 
@@ -107,9 +108,6 @@ impl Lane {
     /// The nearest folder at or above this one that is known to be there, and those below it that are not, the deepest
     /// first. Not by recursion, because a hostile path may be a thousand deep.
     fn nearest<'a>(&mut self, folder: &'a Arc<Folder>) -> Result<(Arc<Dir>, Vec<&'a Arc<Folder>>)> {
-        if let Some(&refusal) = folder.refused.get() {
-            return Err(Error::refused(Operation::CreateFolder, folder.path(), refusal));
-        }
         let (mut nearest, mut missing) = (folder, Vec::new());
         loop {
             if let Some(dir) = self.open_folder(nearest)? {

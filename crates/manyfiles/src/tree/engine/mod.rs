@@ -47,6 +47,7 @@ mod write;
 
 pub(super) use self::control::Control;
 pub(super) use self::copy::BUFFER;
+pub(super) use self::durable::parents_of_missing;
 pub(super) use self::job::{Job, Work};
 pub(super) use self::own_thread::works_for_a_tree;
 pub(super) use self::shared::Shared;

@@ -13,7 +13,8 @@ use super::folders::{Folder, FolderId, Identity};
 use super::lock::lock;
 use super::name::Keys;
 use super::own_thread::in_a_callback;
-use crate::tree::outcome::{self as entry, Digest, Entry, NewDigest, OnEntry};
+use crate::tree::digest::{NewDigest, RunningDigest};
+use crate::tree::outcome::{self as entry, Entry, OnEntry};
 use crate::{Error, Operation};
 
 #[derive(Debug)]
@@ -92,8 +93,8 @@ impl super::Shared {
         self.options.on_entry.is_some()
     }
 
-    pub(super) fn new_digest(&self) -> Option<Box<dyn Digest>> {
-        self.options.digest.as_ref().map(|NewDigest(new)| new())
+    pub(super) fn new_digest(&self) -> Option<RunningDigest> {
+        self.options.digest.as_ref().map(NewDigest::begin)
     }
 }
 

@@ -42,6 +42,7 @@ impl Lane {
     pub(super) fn begin(&mut self, at: &OpenFolder, job: Job) -> Result<Option<Opened>> {
         let Job { name, work, .. } = job;
         let OpenFolder { folder, dir } = at;
+        self.shared.temporaries.note_entry(folder.id, &name);
         match work {
             Work::File { content, metadata } => return self.open(at, name, content, metadata),
             Work::MakeFolder => self.counts.folders += 1,

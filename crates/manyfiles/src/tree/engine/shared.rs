@@ -35,7 +35,7 @@ pub(in crate::tree) struct Shared {
     pub(super) questions: Questions,
     /// For names that were taken: which number the next file gets.
     pub(super) numbers: Numbers,
-    pub(in crate::tree) temporaries: Temporaries,
+    pub(super) temporaries: Temporaries,
     pub(super) streams: Streams,
     pub(super) control: Arc<Control>,
 }

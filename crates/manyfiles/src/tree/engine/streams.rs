@@ -26,8 +26,6 @@ use crate::tree::Metadata;
 use crate::{Error, Operation, Result};
 use open::Open;
 
-pub(super) use open::zeros;
-
 /// Streams that are not closed: those left at the end are failures of the report.
 #[derive(Default)]
 pub(super) struct Streams {
@@ -121,7 +119,15 @@ impl Streams {
 }
 
 impl Shared {
-    pub(in crate::tree) fn begin_stream(&self, folder: &OsStr, name: &OsStr, metadata: Metadata) -> Arc<Stream> {
+    pub(in crate::tree) fn begin_stream(
+        &self,
+        folder: &OsStr,
+        name: &OsStr,
+        metadata: Metadata,
+    ) -> Result<Arc<Stream>> {
+        if self.is_cancelled() {
+            return Err(self.cancelled(&Path::new(folder).join(name)));
+        }
         let number = self.streams.count.fetch_add(1, Relaxed);
         let stream = Arc::new(Stream {
             number,
@@ -132,7 +138,7 @@ impl Shared {
             state: Mutex::new(State::Begun),
         });
         lock(&self.streams.all).insert(number, stream.clone());
-        stream
+        Ok(stream)
     }
 
     /// Writes `bytes` after leaving `gap` bytes out; the file is opened if it isn't yet. `Ok(false)` if it is skipped,

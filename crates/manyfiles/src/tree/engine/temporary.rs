@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::Mutex;
 
 use super::folders::FolderId;
 use super::lock::lock;
@@ -11,24 +11,25 @@ use crate::temporary;
 
 /// Those of one tree.
 #[derive(Debug, Default)]
-pub(in crate::tree) struct Temporaries {
+pub(super) struct Temporaries {
     /// Folders that were looked through, and whether the time was known then.
     swept: Mutex<HashSet<(FolderId, bool)>>,
-    /// An entry of this tree has the name of a temporary file: then nothing by such a name is removed, for it could be
-    /// the entry. Held while a folder is looked through.
-    spares_all: RwLock<bool>,
+    /// Entries of the run that are named as temporaries are, in lower case: a copy of a folder that a killed run left
+    /// something in. The lock is held while a file is looked at and removed.
+    entries: Mutex<HashSet<(FolderId, OsString)>>,
 }
 
 impl Temporaries {
     /// A name that nothing has, but for chance.
-    pub(in crate::tree) fn name(&self) -> OsString {
+    pub(super) fn name(&self) -> OsString {
         temporary::name()
     }
 
-    /// Has to come before an entry with this name is written.
-    pub(in crate::tree) fn spare(&self, name: &OsStr) {
-        if temporary::is_one(name) {
-            *self.spares_all.write().unwrap_or_else(PoisonError::into_inner) = true;
+    /// Notes an entry, before anything has its name: from then on the run removes no file of this name as one that a
+    /// dead process left.
+    pub(super) fn note_entry(&self, folder: FolderId, name: &OsStr) {
+        if temporary::looks_temporary(name) {
+            lock(&self.entries).insert((folder, name.to_ascii_lowercase()));
         }
     }
 
@@ -36,10 +37,8 @@ impl Temporaries {
     /// that it makes a temporary there, `own`, which tells the file system's time.
     pub(super) fn sweep(&self, folder: FolderId, dir: &Dir, own: Option<&OsStr>) {
         if lock(&self.swept).insert((folder, own.is_some())) {
-            let spares_all = self.spares_all.read().unwrap_or_else(PoisonError::into_inner);
-            if !*spares_all {
-                temporary::tidy(dir, own);
-            }
+            let entries = lock(&self.entries);
+            temporary::tidy(dir, own, |name| entries.contains(&(folder, name.to_ascii_lowercase())));
         }
     }
 }
