@@ -47,6 +47,8 @@ pub struct FileReport {
     /// What else is wrong: the file is missing, does not begin as a file of framed records, cannot be read on from some
     /// place, or does not go on where the one before it ends.
     pub errors: Vec<Error>,
+    /// Whether nothing kept it from being read to its end.
+    pub(super) is_read: bool,
 }
 
 /// How a file of a log ends.
@@ -114,6 +116,7 @@ impl FileReport {
             damage: Vec::new(),
             misfit: None,
             errors: Vec::new(),
+            is_read: true,
         }
     }
 }
@@ -146,26 +149,31 @@ pub fn check_with(path: impl AsRef<Path>, mut progress: impl FnMut(f64)) -> Resu
 
 pub(super) fn check_in(storage: Arc<dyn Storage>, path: &Path, progress: &mut dyn FnMut(f64)) -> Result<Report> {
     let series = Series::new(&*storage, path)?;
-    let numbers = series.numbers(&*storage)?;
-    if numbers.is_empty() {
+    if series.numbers(&*storage)?.is_empty() {
         return Err(Error::new(Operation::Open, path, io::ErrorKind::NotFound.into()));
     }
-    let mut progress = Progress { tell: progress, passed: 0, total: total_bytes(&*storage, &series, &numbers) };
+    check_series(&*storage, &series, progress)
+}
+
+pub(super) fn check_series(storage: &dyn Storage, series: &Series, progress: &mut dyn FnMut(f64)) -> Result<Report> {
+    let numbers = series.numbers(storage)?;
+    let mut progress = Progress { tell: progress, passed: 0, total: total_bytes(storage, series, &numbers) };
     let mut files: Vec<FileReport> = Vec::new();
     let mut before: Option<(u64, Option<Header>)> = None;
     for (at, &number) in numbers.iter().enumerate() {
         let goes_on = before.is_none_or(|(before, _)| before.checked_add(1) == Some(number));
+        let next = numbers.get(at + 1).copied();
+        let (mut report, header) = check_file(storage, series, number, next, numbers.len() == 1, &mut progress);
+        progress.passed += report.bytes;
         if let Some((before, _)) = before
             && !goes_on
+            && !has_all_of(files.last(), header)
         {
             let mut missing = FileReport::new(series.path(before.saturating_add(1)));
             let cause = io::Error::new(io::ErrorKind::NotFound, "it is missing, between files that are there");
             missing.errors.push(Error::new(Operation::Open, &*missing.path, cause));
             files.push(missing);
         }
-        let next = numbers.get(at + 1).copied();
-        let (mut report, header) = check_file(&*storage, &series, number, next, numbers.len() == 1, &mut progress);
-        progress.passed += report.bytes;
         // Of the last one, its end tells.
         if let (true, Some((_, Some(before))), Some(header)) = (goes_on && next.is_some(), before, header)
             && !header.follows(&before)
@@ -173,12 +181,18 @@ pub(super) fn check_in(storage: Arc<dyn Storage>, path: &Path, progress: &mut dy
             report.errors.push(Error::new(Operation::Read, &*report.path, ending::goes_not_on()));
         }
         if next.is_none() {
-            report.end_is(&*storage, &series, &numbers)?;
+            report.end_is(storage, series, &numbers)?;
         }
         files.push(report);
         before = Some((number, header));
     }
     Ok(Report { files })
+}
+
+/// Whether no position is missing between two files though there was a file between them: one that only repeated what
+/// is in the file before it.
+fn has_all_of(before: Option<&FileReport>, header: Option<Header>) -> bool {
+    before.zip(header).is_some_and(|(before, header)| before.bytes > 0 && before.positions.end.0 == header.base)
 }
 
 /// Tells how far it is.
@@ -226,6 +240,7 @@ fn check_file(
         }
         Err(error) => {
             report.errors.push(error);
+            report.is_read = false;
             return (report, None);
         }
     };
@@ -252,6 +267,7 @@ fn check_file(
             }
             Err(cause) => {
                 report.errors.push(current.error(cause));
+                report.is_read = false;
                 break;
             }
         }

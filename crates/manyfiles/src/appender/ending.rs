@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io;
 
-use super::frame::Header;
-use super::reader::{Opened, open_file};
+use super::common;
+use super::reader::{Next, Opened, open_file};
 use super::series::Series;
 use super::storage::Storage;
 use crate::{Error, Operation, Result};
@@ -80,10 +80,10 @@ pub(super) fn misfit(storage: &dyn Storage, series: &Series, numbers: &[u64]) ->
         Ok(Opened::File(file)) if file.path() != path => error(file.path().to_owned(), Misfit::Compressed.into()),
         Ok(Opened::File(file)) => {
             let Some(before) = nearest(storage, series, others) else { return Ok(None) };
-            match place(&before, last, &file.header) {
+            match place(storage, series, &before, &file) {
                 Place::Behind => Ok(None),
-                Place::Older if belongs(storage, series, &before) => error(path, Misfit::Older.into()),
-                Place::Older | Place::Elsewhere => error(path, no_sequence(&series.path(before.number))),
+                Place::Older => error(path, Misfit::Older.into()),
+                Place::Elsewhere => error(path, no_sequence(&series.path(before.number()))),
             }
         }
         Ok(Opened::Empty) if others.is_empty() => Ok(None),
@@ -95,34 +95,32 @@ pub(super) fn misfit(storage: &dyn Storage, series: &Series, numbers: &[u64]) ->
     }
 }
 
-/// A file in front of the last one.
-struct Before {
-    number: u64,
-    header: Header,
-}
-
 /// The last of these files that can be read.
-fn nearest(storage: &dyn Storage, series: &Series, numbers: &[u64]) -> Option<Before> {
-    numbers.iter().rev().find_map(|&number| {
-        let header = open_file(storage, series, number).ok()?.file()?.header;
-        Some(Before { number, header })
-    })
+fn nearest(storage: &dyn Storage, series: &Series, numbers: &[u64]) -> Option<Next> {
+    numbers.iter().rev().find_map(|&number| open_file(storage, series, number).ok()?.file())
 }
 
+/// Where a file belongs whose number is greater than that of the one before it.
 enum Place {
     Behind,
+    /// It is an older file of the log, and the one before it is where it belongs.
     Older,
     /// One of both is not of this log, or is not the one that has been there.
     Elsewhere,
 }
 
-/// Where a file belongs whose number is greater than that of the one before it.
-fn place(before: &Before, number: u64, header: &Header) -> Place {
-    let is_next = before.number.checked_add(1) == Some(number);
-    if header.follows(&before.header) {
+fn place(storage: &dyn Storage, series: &Series, before: &Next, file: &Next) -> Place {
+    let is_next = before.number().checked_add(1) == Some(file.number());
+    let is_copy = file.header.salt == before.header.salt;
+    if file.header.follows(&before.header) {
         Place::Behind
-    } else if header.base < before.header.base || header.salt == before.header.salt {
-        Place::Older
+    } else if file.header.base < before.header.base || is_copy {
+        // What is taken away must not be the better one of both.
+        if belongs(storage, series, before) || is_copy && has_all_of(before, file) {
+            Place::Older
+        } else {
+            Place::Elsewhere
+        }
     } else if is_next {
         Place::Elsewhere
     } else {
@@ -132,16 +130,21 @@ fn place(before: &Before, number: u64, header: &Header) -> Place {
 }
 
 /// Whether a file is an older one under a new number, as far as the files before it tell.
-pub(super) fn is_older(storage: &dyn Storage, series: &Series, others: &[u64], number: u64, header: &Header) -> bool {
-    nearest(storage, series, others).is_some_and(|before| {
-        matches!(place(&before, number, header), Place::Older) && belongs(storage, series, &before)
-    })
+pub(super) fn is_older(storage: &dyn Storage, series: &Series, others: &[u64], file: &Next) -> bool {
+    nearest(storage, series, others).is_some_and(|before| matches!(place(storage, series, &before, file), Place::Older))
 }
 
-/// Whether nothing speaks against a file: then it is the last one that is wrong.
-fn belongs(storage: &dyn Storage, series: &Series, file: &Before) -> bool {
-    let before = file.number.checked_sub(1).and_then(|number| open_file(storage, series, number).ok()?.file());
-    before.is_none_or(|before| file.header.follows(&before.header))
+/// Whether the file in front of a file says that it is where it belongs. The first file of a log has none in front of
+/// it, and the first number.
+fn belongs(storage: &dyn Storage, series: &Series, file: &Next) -> bool {
+    let is_first = file.header.previous.is_none() && file.number() <= 1;
+    let before = file.number().checked_sub(1).and_then(|number| open_file(storage, series, number).ok()?.file());
+    before.map_or(is_first, |before| file.header.follows(&before.header))
+}
+
+/// Whether each record of a copy is in the other file too, in the same place.
+fn has_all_of(one: &Next, copy: &Next) -> bool {
+    one.header == copy.header && common::end(copy.side(), one.side(), u64::MAX).is_ok_and(|common| common.is_all)
 }
 
 /// The cause where a reader comes to a file that does not belong behind the one before it.

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
+use super::common;
+use super::frame::HEADER;
 use super::losses::Missing;
-use super::reader::{Opened, open_file};
+use super::reader::{Current, Next, Opened, open_file};
 use super::receipt::Position;
 use super::records::{Records, Seen};
 use crate::{Error, Operation, Result};
@@ -18,6 +20,10 @@ impl Records {
             return Ok(true);
         }
         if !current.has_nothing().map_err(|cause| current.error(cause))? {
+            if current.is_cut().map_err(|cause| current.error(cause))? {
+                self.find_file_again()?;
+                return Ok(true);
+            }
             current.has_changed().map_err(|cause| current.error(cause))?;
             return Ok(true);
         }
@@ -27,13 +33,16 @@ impl Records {
 
     /// At the end of the last file that is known: whether there is more now, in it or in a next one.
     pub(super) fn find_next(&mut self) -> Result<bool> {
-        let Some(current) = &mut self.current else { return Ok(false) };
-        let behind = current.next_number();
+        let Some(behind) = self.current.as_ref().map(Current::next_number) else { return Ok(false) };
         // In this order: what the file has before the next one is there is read before that.
         let next = match behind {
             Some(number) => open_file(&*self.storage, &self.series, number)?.file(),
             None => None,
         };
+        if next.is_some() || self.is_cut()? {
+            self.find_file_again()?;
+        }
+        let Some(current) = &mut self.current else { return Ok(false) };
         let has_grown = current.look_again().map_err(|cause| current.error(cause))?;
         if let Some(next) = next {
             if !current.is_followed_by(&next) && !has_grown && self.finds_another_log() {
@@ -69,6 +78,7 @@ impl Records {
         let all = self.series.numbers(&*self.storage)?;
         let is_gone = match there {
             Opened::File(file) if file.header.salt == header.salt => {
+                self.go_on_in(file)?;
                 self.seen = Some(Seen { is_told: false, ..seen });
                 if !behind.is_some_and(|behind| all.contains(&behind)) {
                     self.numbers.extend(all.into_iter().filter(|&other| other > number));
@@ -112,6 +122,53 @@ impl Records {
         self.leave();
         (self.numbers, self.position) = (rest, begin.header.base);
         told
+    }
+
+    fn is_cut(&self) -> Result<bool> {
+        let Some(current) = &self.current else { return Ok(false) };
+        current.is_cut().map_err(|cause| current.error(cause))
+    }
+
+    /// Looks whether the name of the file that is read still leads to it, and whether it has what was read of it.
+    fn find_file_again(&mut self) -> Result<()> {
+        let Some(number) = self.current.as_ref().map(|current| current.number) else { return Ok(()) };
+        match open_file(&*self.storage, &self.series, number) {
+            Ok(Opened::File(there)) => self.go_on_in(there),
+            // Whatever there is to say is said by who looks around.
+            Ok(Opened::Empty | Opened::Gone) | Err(_) => Ok(()),
+        }
+    }
+
+    /// This file has the name of the one that is read. If it is a copy of that one, or if that one was cut, reading goes
+    /// on in it, behind the last record that was read and is there. An error tells that not all of them are there.
+    fn go_on_in(&mut self, there: Next) -> Result<()> {
+        let Some(current) = &self.current else { return Ok(()) };
+        if *current.header() != there.header {
+            return Ok(());
+        }
+        let error = |cause| there.error(cause);
+        let read = current.read_until();
+        // On some file systems a file that is opened twice seems to be two.
+        let is_same = current.is_at(there.path()).map_err(error)? || !there.is_at(there.path()).map_err(error)?;
+        let (end, is_all) = if !is_same {
+            let common = common::end(current.side(), there.side(), read).map_err(error)?;
+            (common.end, common.is_all)
+        } else if !current.is_cut().map_err(error)? {
+            return Ok(());
+        } else if there.len() < read {
+            // What is left is what was there.
+            (common::end(there.side(), there.side(), read).map_err(error)?.end, false)
+        } else {
+            // It has grown since, and nothing tells from where on.
+            (HEADER as u64, false)
+        };
+        let end = if is_all { read } else { end };
+        let to = Position(there.header.position(end));
+        let gone = there.error(Missing { from: Position(self.position), to: Some(to) }.into());
+        self.leave();
+        self.position = to.0;
+        self.current = Some(Current::at(there, end));
+        if is_all { Ok(()) } else { Err(gone) }
     }
 
     /// At the end of a file that the next one does not go on from: whether that is because there is another log under

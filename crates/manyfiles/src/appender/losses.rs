@@ -56,8 +56,8 @@ impl From<Damage> for io::Error {
 pub struct Missing {
     /// The first position that is missing.
     pub from: Position,
-    /// Where the log goes on, if it does. This is not behind `from` where the file of a follower was replaced: by the
-    /// first one of a log that was begun anew under the same name, say.
+    /// Where the log goes on, if it does. This is not behind `from` where the file of a follower was cut, or replaced:
+    /// by a backup, or by the first one of a log that was begun anew under the same name, say.
     pub to: Option<Position>,
 }
 
@@ -67,8 +67,8 @@ impl fmt::Display for Missing {
         match self.to {
             Some(Position(to)) if to <= from => write!(
                 f,
-                "it was removed, or is another file now: what was read up to position {from} is not in the log any \
-                 more, and what follows is read from position {to} on"
+                "it was removed, cut, or replaced: not all that was read up to position {from} is in the log any more, \
+                 and what follows is read from position {to} on"
             ),
             Some(Position(to)) => {
                 write!(f, "the records from position {from} up to {to} are missing: their file is gone")

@@ -23,6 +23,7 @@ pub(super) fn open(file: Box<dyn StoredFile>) -> io::Result<Box<dyn ReadAt>> {
 #[cfg(feature = "zstd")]
 mod unpacking {
     use std::io::{self, BufReader, Read};
+    use std::path::Path;
     use std::sync::{Arc, Mutex, PoisonError};
 
     use super::{MAGIC, ReadAt, StoredFile};
@@ -101,6 +102,10 @@ mod unpacking {
 
         fn len(&self) -> io::Result<u64> {
             Ok(self.len)
+        }
+
+        fn is_at(&self, path: &Path) -> io::Result<bool> {
+            self.file.is_at(path)
         }
     }
 

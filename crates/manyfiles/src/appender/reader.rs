@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::common::Side;
 use super::frame::{self, FRAME, HEADER, Header, MARK};
 use super::losses::Damage;
 use super::packed;
@@ -23,6 +24,19 @@ pub(super) struct Next {
 }
 
 impl Next {
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What is in it, to compare it with another one.
+    pub(super) fn side(&self) -> Side<'_> {
+        Side { file: &*self.file, header: self.header, len: self.len }
+    }
+
+    pub(super) fn is_at(&self, path: &Path) -> io::Result<bool> {
+        self.file.is_at(path)
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.len
     }
@@ -104,6 +118,8 @@ pub(super) struct Current {
     scanner: Scanner,
     /// Where it ends, as the next one says.
     end: Option<u64>,
+    /// Where reading began.
+    start: u64,
     /// Where the last record began.
     record: u64,
     /// Where somebody asked to begin, until a whole frame was found there.
@@ -134,7 +150,41 @@ impl Current {
         if let Some(offset) = asked_for {
             scanner.go_to(offset);
         }
-        Current { number, path, file, len, scanner, end: None, record: 0, asked_for }
+        let start = scanner.position();
+        Current { number, path, file, len, scanner, end: None, start, record: 0, asked_for }
+    }
+
+    /// At a place where a frame begins.
+    pub(super) fn at(next: Next, offset: u64) -> Current {
+        let mut current = Current::new(next, None);
+        current.scanner.go_to(offset);
+        current.start = offset;
+        current
+    }
+
+    /// What is in it, to compare it with another file.
+    pub(super) fn side(&self) -> Side<'_> {
+        Side { file: &*self.file, header: *self.header(), len: self.len }
+    }
+
+    /// Behind the last record that was read, or where reading began.
+    pub(super) fn read_until(&self) -> u64 {
+        self.records_end().max(self.start)
+    }
+
+    /// Whether the file does not have any more what was read of it: it was cut, and perhaps gone on with.
+    pub(super) fn is_cut(&self) -> io::Result<bool> {
+        if self.file.len()? < self.read_until() {
+            return Ok(true);
+        }
+        let Some((at, head)) = self.scanner.last() else { return Ok(false) };
+        let mut now = [0; FRAME];
+        self.file.read_full(&mut now, at)?;
+        Ok(now != head)
+    }
+
+    pub(super) fn is_at(&self, path: &Path) -> io::Result<bool> {
+        self.file.is_at(path)
     }
 
     /// The number that the file behind this one has.
@@ -190,6 +240,11 @@ impl Current {
     /// Behind the last record that was passed.
     pub(super) fn records_end(&self) -> u64 {
         self.scanner.records_end()
+    }
+
+    /// Where in the log the last record ends that was passed; where the file begins if there was none.
+    pub(super) fn records_end_position(&self) -> u64 {
+        self.header().position(self.records_end())
     }
 
     /// How many bytes were passed that a repair has set aside.

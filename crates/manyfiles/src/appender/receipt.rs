@@ -51,7 +51,8 @@ pub enum State {
     Written,
     /// On the disk.
     Durable,
-    /// Something failed before the record was durable. Whether it is there, only reading the file tells.
+    /// Something failed before the record was durable, and it never will be. Whether it is in the file, only reading
+    /// tells; [`wait_written`](Receipt::wait_written) succeeds if the record is known to be with the operating system.
     Failed,
 }
 
@@ -111,8 +112,9 @@ impl Receipt {
         let state = self.group.lock();
         match () {
             () if state.progress.is_durable(self.record) => State::Durable,
-            () if state.progress.is_written(self.record) => State::Written,
+            // Nothing becomes durable any more, whether it was written or not.
             () if state.progress.has_failed() => State::Failed,
+            () if state.progress.is_written(self.record) => State::Written,
             () => State::Buffered,
         }
     }

@@ -220,7 +220,7 @@ impl Records {
             if let Some(next) = open_file(&*self.storage, &self.series, number)?.file() {
                 let (_, others) = self.numbers.make_contiguous().split_last().expect("it has this one");
                 // An older file under a new number has no place that is behind those before it.
-                if !ending::is_older(&*self.storage, &self.series, others, number, &next.header) {
+                if !ending::is_older(&*self.storage, &self.series, others, &next) {
                     if next.header.base <= position {
                         first = Some(number);
                         break;
@@ -271,7 +271,9 @@ impl Records {
         if let Some(missing) = missing
             && (before.is_some() || from.is_some())
         {
-            self.pending.push_back(gap(missing, self.position, &next));
+            // Marks may stand between the last record and the position.
+            let read = before.as_ref().map_or(self.position, Current::records_end_position);
+            self.pending.extend(gap(missing, read.min(self.position), self.position, &next));
         }
         if let Some(damage) = next.damage {
             self.pending.push_back(next.error(damage.into()));
@@ -284,7 +286,12 @@ impl Records {
                 self.pending.push_back(next.error(ending::goes_not_on()));
             }
             // What a reader has seen of the file before is not read again; what has vanished since, nobody repeats.
-            from = from.filter(|_| goes_on).map(|from| from.min(next.header.position(next.header.begin())));
+            let begin = next.header.position(next.header.begin());
+            if goes_on && from.is_some() && before.records_end_position() > begin {
+                let gone = Missing { from: Position(self.position), to: Some(Position(begin)) };
+                self.pending.push_back(next.error(gone.into()));
+            }
+            from = from.filter(|_| goes_on).map(|from| from.min(begin));
         }
         self.seen = Some(Seen { number, header: next.header, is_told: false });
         let mut current = Current::new(next, from);
@@ -403,18 +410,20 @@ impl Records {
     }
 }
 
-/// Files from this one on are missing in front of one.
-fn gap(missing: PathBuf, position: u64, next: &Next) -> Error {
+/// What is to be told where files from this one on are missing in front of one. The last record that was read ends at
+/// `read`, and reading has come to `position`. Nothing, if the missing files had no records of their own: they only
+/// repeated what is in the files before them.
+fn gap(missing: PathBuf, read: u64, position: u64, next: &Next) -> Option<Error> {
     let base = next.header.base;
-    if base < position {
+    if base < read {
         let message = format!(
             "it begins at position {base}, and the files before it end at {position}: it is an older file under a new \
              number, or another log's"
         );
-        return next.error(io::Error::new(io::ErrorKind::InvalidData, message));
+        return Some(next.error(io::Error::new(io::ErrorKind::InvalidData, message)));
     }
     let gap = Missing { from: Position(position), to: Some(Position(base)) };
-    Error::new(Operation::Open, missing, gap.into())
+    (base > position).then(|| Error::new(Operation::Open, missing, gap.into()))
 }
 
 impl Iterator for Records {

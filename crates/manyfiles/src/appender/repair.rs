@@ -17,6 +17,7 @@ use super::leftovers;
 use super::losses::Damage;
 use super::opening::find_end;
 use super::options::OnDamage;
+use super::plan::plan_end;
 use super::reader::{Current, Item, Opened, open_file};
 use super::scan::{Found, Scanner};
 use super::series::Series;
@@ -43,7 +44,7 @@ pub struct Repaired {
 
 /// Sets the damage of a [framed](super::Options::framed) log aside, and mends a last file in which no appender can go
 /// on ([`Misfit`]). Returns the files in which something was mended; where nothing is to be mended, nothing is changed.
-/// When it returns without an error, the log can be opened.
+/// When it returns without an error, the log can be opened. [`plan_repair`](super::plan_repair) says what it would do.
 ///
 /// A damaged file `events.000002` is kept, byte by byte, as `events.000002.damaged` (if that name is taken, with `-2`
 /// behind it, and so on), and replaced by one that has all its whole records at their old positions, durably. Reading
@@ -52,7 +53,7 @@ pub struct Repaired {
 ///
 /// Not repaired is what no copy could mend: a file that is missing between others, that does not begin as a file of
 /// framed records, or of which a part cannot be read. [`check`](super::check) shows these before and after. If the log
-/// cannot be opened for one of these, this fails and says why.
+/// cannot be opened for one of these, this fails, says why, and changes nothing.
 ///
 /// On Windows it may fail while a reader has the damaged file open.
 ///
@@ -91,6 +92,8 @@ pub(super) fn repair_end(
     storage: &Arc<dyn Storage>,
     series: &Series,
 ) -> Result<(Files, Box<dyn StoredFile>, Vec<Repaired>)> {
+    // Nothing is changed where something at the end cannot be mended.
+    plan_end(&**storage, series)?;
     let mut all = Vec::new();
     loop {
         let numbers = series.numbers(&**storage)?;

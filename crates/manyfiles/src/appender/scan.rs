@@ -4,6 +4,7 @@ use std::io;
 
 use super::frame::{self, FRAME, HEADER, Header, MARK, Mark};
 use super::losses::Damage;
+use super::search;
 use super::storage::ReadAt;
 
 /// Reads frames one after the other.
@@ -18,6 +19,8 @@ pub(super) struct Scanner {
     durable: u64,
     /// Behind the last record that was passed.
     records_end: u64,
+    /// The head of the last record that was passed, and its place.
+    last: Option<(u64, [u8; FRAME])>,
     /// Behind a closed mark that was passed.
     closed_end: u64,
     /// Bytes that were set aside, of those up to `aside_end`.
@@ -52,8 +55,8 @@ pub(super) enum Break {
 
 /// What is behind a broken frame.
 enum Beyond {
-    /// A mark at this place that says that the frame was durable.
-    Mark(u64),
+    /// A mark that says that the file was durable up to this place, which is behind the frame.
+    Durable(u64),
     NoMark {
         zeros_from: u64,
     },
@@ -87,6 +90,7 @@ impl Scanner {
             at,
             durable,
             records_end: at,
+            last: None,
             closed_end: 0,
             aside: 0,
             aside_end: 0,
@@ -137,6 +141,11 @@ impl Scanner {
         self.records_end
     }
 
+    /// The head of the last record that was passed, and its place.
+    pub(super) fn last(&self) -> Option<(u64, [u8; FRAME])> {
+        self.last
+    }
+
     /// How many bytes were passed that a repair has set aside.
     pub(super) fn set_aside(&self) -> u64 {
         self.aside
@@ -163,7 +172,7 @@ impl Scanner {
     /// The next record.
     pub(super) fn next(&mut self, file: &(impl ReadAt + ?Sized)) -> io::Result<Found<'_>> {
         let salt = self.header.salt;
-        let length = loop {
+        let (length, head) = loop {
             if self.at == self.len {
                 return Ok(Found::End);
             }
@@ -184,7 +193,9 @@ impl Scanner {
                 continue;
             }
             match self.sum(file, length)? {
-                Some(sum) if frame::check(salt, self.at, length, sum) == check => break length as usize,
+                Some(sum) if frame::check(salt, self.at, length, sum) == check => {
+                    break (length as usize, bytes);
+                }
                 Some(sum) if frame::aside_check(salt, self.at, length, sum) == check => {
                     let total = FRAME as u64 + u64::from(length);
                     self.at += total;
@@ -202,6 +213,7 @@ impl Scanner {
             return Ok(Found::Broken); // it was cut short since the sum was taken
         }
         let start = (self.at - self.buffer_at) as usize + FRAME;
+        self.last = Some((self.at, head));
         self.at += total as u64;
         self.records_end = self.at;
         Ok(Found::Record(&self.buffer[start..start + length]))
@@ -210,17 +222,22 @@ impl Scanner {
     /// What the broken frame here is, and where whole ones go on. Does not move.
     pub(super) fn explain(&mut self, file: &(impl ReadAt + ?Sized)) -> io::Result<Break> {
         let broken = self.at;
-        let found = self.find_mark_beyond(file, broken);
+        if self.durable <= broken {
+            let found = self.find_mark_beyond(file, broken);
+            self.at = broken;
+            match found? {
+                Beyond::Durable(durable) => self.durable = durable,
+                Beyond::NoMark { zeros_from } => return Ok(Break::Torn { until: zeros_from }),
+            }
+        }
+        // A frame ends there.
+        let limit = self.durable;
+        let by_length = self.next_by_length(file, limit);
         self.at = broken;
-        let limit = match found? {
-            Beyond::Mark(mark) => mark,
-            // What was durable when the file was made, or as a mark before it or the next file says.
-            Beyond::NoMark { .. } if self.durable > broken => self.durable,
-            Beyond::NoMark { zeros_from } => return Ok(Break::Torn { until: zeros_from }),
-        };
-        let next = self.next_by_length(file, limit);
-        self.at = broken;
-        Ok(Break::Damaged { until: next?.unwrap_or(limit) })
+        // A length that is wrong may lead to a later frame: those before that are looked for too.
+        let limit = by_length?.unwrap_or(limit);
+        let next = search::next_frame(file, self.header.salt, broken + FRAME as u64, limit)?;
+        Ok(Break::Damaged { until: next.unwrap_or(limit) })
     }
 
     /// The first mark behind `place` that says `place` was durable; if there is none, where the zeros at the end begin.
@@ -247,8 +264,11 @@ impl Scanner {
                     continue;
                 }
                 let bytes = bytes.first_chunk().expect("windows have this size");
-                if frame::parse_mark(self.header.salt, at, bytes).is_some_and(|mark| mark.durable > place) {
-                    return Ok(Beyond::Mark(at));
+                if let Some(Mark { durable, closed }) = frame::parse_mark(self.header.salt, at, bytes)
+                    && durable > place
+                {
+                    // A closed one was durable, as a mark, before it was made a closed one.
+                    return Ok(Beyond::Durable(if closed { at + MARK as u64 } else { durable }));
                 }
             }
             if has < CHUNK {

@@ -11,6 +11,8 @@ use crate::{Error, Operation, Result};
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     base: PathBuf,
+    /// Files from this number on are left out, as if they were not there.
+    until: Option<u64>,
 }
 
 impl Series {
@@ -23,7 +25,12 @@ impl Series {
         if !base.as_os_str().as_encoded_bytes().ends_with(name.as_encoded_bytes()) {
             return Err(invalid("a path that ends so is a folder's; a file's ends in its name"));
         }
-        Ok(Series { base: storage.resolve(base).map_err(error)? })
+        Ok(Series { base: storage.resolve(base).map_err(error)?, until: None })
+    }
+
+    /// The same log, as it would be without the files from this number on.
+    pub(super) fn before(&self, number: u64) -> Series {
+        Series { base: self.base.clone(), until: Some(number) }
     }
 
     pub(super) fn base(&self) -> &Path {
@@ -47,6 +54,12 @@ impl Series {
     /// The path of a file that was compressed.
     pub(super) fn packed_path(&self, number: u64) -> PathBuf {
         self.beside(&format!(".{number:06}{PACKED}"))
+    }
+
+    /// The path that a file has, or had, which is not compressed.
+    pub(super) fn plain_path(&self, path: PathBuf) -> PathBuf {
+        let is_packed = path != self.base && path.extension().is_some_and(|end| end == &PACKED[1..]);
+        if is_packed { path.with_extension("") } else { path }
     }
 
     /// Removes a file that is not written to any more, compressed or not, durably: no later one goes before it.
@@ -92,7 +105,10 @@ impl Series {
         let folder = self.folder();
         let base = self.base.file_name().expect("it has one");
         let names = storage.list(folder).map_err(|cause| Error::new(Operation::Open, folder, cause))?;
-        let number = |name: &OsString| if name == base { Some(0) } else { number_of(name, base) };
+        let number = |name: &OsString| {
+            let number = if name == base { Some(0) } else { number_of(name, base) };
+            number.filter(|number| self.until.is_none_or(|until| *number < until))
+        };
         let mut numbers: Vec<u64> = names.iter().filter_map(number).collect();
         numbers.sort_unstable();
         numbers.dedup();

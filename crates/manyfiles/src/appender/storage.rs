@@ -50,6 +50,8 @@ pub(super) trait ReadAt: Send + Sync {
     /// Reads up to as many bytes as `buffer` holds; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn len(&self) -> io::Result<u64>;
+    /// Whether this path leads to it.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
 
     /// Fills `buffer` from there, as far as the file goes.
     fn read_full(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -73,8 +75,6 @@ pub(super) trait StoredFile: ReadAt {
     fn set_len(&self, len: u64) -> io::Result<()>;
     /// A number that no other file of its file system has, as long as it is there. Never 0.
     fn serial(&self) -> io::Result<u64>;
-    /// Whether this path leads to it.
-    fn is_at(&self, path: &Path) -> io::Result<bool>;
     /// Makes durable what is in it.
     fn sync(&self) -> io::Result<()>;
     fn close(self: Box<Self>) -> io::Result<()>;
@@ -225,6 +225,30 @@ impl ReadAt for OpenFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.file().metadata()?.len())
     }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        // A file need not be opened for that where its path tells who it is.
+        #[cfg(unix)]
+        let opened = std::fs::metadata(path);
+        #[cfg(not(unix))]
+        let opened = File::open(path);
+        let there = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other?,
+        };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let own = self.file().metadata()?;
+            Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
+        }
+        #[cfg(not(unix))]
+        {
+            let (own, there) = (sys::identity_of(self.file())?, sys::identity_of(&there)?);
+            // Wine tells no volume of an open file that was renamed.
+            Ok(own.file == there.file && (own.volume == there.volume || own.volume == 0))
+        }
+    }
 }
 
 /// A file from the future was made before the clock was set back: it counts as new.
@@ -260,30 +284,6 @@ impl StoredFile for OpenFile {
         #[cfg(not(unix))]
         {
             Ok((sys::identity_of(self.file())?.file as u64).max(1))
-        }
-    }
-
-    fn is_at(&self, path: &Path) -> io::Result<bool> {
-        // A file need not be opened for that where its path tells who it is.
-        #[cfg(unix)]
-        let opened = std::fs::metadata(path);
-        #[cfg(not(unix))]
-        let opened = File::open(path);
-        let there = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            other => other?,
-        };
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let own = self.file().metadata()?;
-            Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
-        }
-        #[cfg(not(unix))]
-        {
-            let (own, there) = (sys::identity_of(self.file())?, sys::identity_of(&there)?);
-            // Wine tells no volume of an open file that was renamed.
-            Ok(own.file == there.file && (own.volume == there.volume || own.volume == 0))
         }
     }
 

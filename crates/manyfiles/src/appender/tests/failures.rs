@@ -169,6 +169,8 @@ fn a_failed_write_leaves_what_was_written_before_it_written() {
     assert_eq!(failed.wait_written().unwrap_err().raw_os_error(), Some(EDQUOT));
     written.wait_written().unwrap();
     written.wait_durable().unwrap_err();
+    // Its state says what waiting says: it will never be durable.
+    assert_eq!((written.state(), failed.state()), (State::Failed, State::Failed));
     failed.wait_written().unwrap_err();
 }
 

@@ -215,15 +215,15 @@ impl ReadAt for Scales {
     fn len(&self) -> io::Result<u64> {
         Ok(if self.is_note { 0 } else { self.weight.load(Ordering::Relaxed) })
     }
+
+    fn is_at(&self, _: &Path) -> io::Result<bool> {
+        Ok(true)
+    }
 }
 
 impl StoredFile for Scales {
     fn serial(&self) -> io::Result<u64> {
         Ok(1)
-    }
-
-    fn is_at(&self, _: &Path) -> io::Result<bool> {
-        Ok(true)
     }
 
     fn age(&self) -> io::Result<Duration> {
