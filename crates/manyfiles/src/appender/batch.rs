@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::frame::{self, Header};
+use super::frame;
+use super::header::Header;
 
 /// Bytes of records, one behind the other, in pieces that each go to one place in one file with one call.
 #[derive(Debug, Default)]

@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::current::{Current, Item};
 use super::ending::{self, Misfit};
-use super::frame::{HEADER, Header};
+use super::header::{HEADER, Header};
 use super::losses::Damage;
-use super::reader::{Current, Item, Opened, open_file};
-use super::receipt::Position;
+use super::opened::{Opened, open_file};
+use super::position::Position;
 use super::series::Series;
 use super::storage::{FileSystem, Storage};
 use crate::{Error, Operation, Result};

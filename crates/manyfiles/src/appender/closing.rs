@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::Appender;
-use super::asynchronous::wake;
 use super::sync::{Builder, Mutex, MutexGuard};
+use super::wakers::wake;
 use crate::error::print_last_resort;
 use crate::{Result, Written};
 
@@ -45,6 +45,24 @@ impl Closing {
             close(&appender, &shared);
         }
         Closing(shared)
+    }
+}
+
+impl Appender {
+    /// [`close`](Appender::close) for tasks: begins at once, on a thread of its own, and returns a future of its
+    /// result. (If no thread can be started, this blocks.) Dropping the future stops nothing; a failure that nobody was
+    /// told of is then printed to standard error.
+    ///
+    /// ```
+    /// # async fn example(path: &std::path::Path) -> manyfiles::Result<()> {
+    /// let appender = manyfiles::appender::Appender::open(path)?;
+    /// appender.append(b"one line\n")?.await?;
+    /// let written = appender.close_async().await?;
+    /// assert_eq!(written.durable, 9);
+    /// # Ok(()) }
+    /// ```
+    pub fn close_async(self) -> Closing {
+        Closing::begin(self)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::frame::{FRAME, HEADER, Header};
+use super::frame::FRAME;
+use super::header::{HEADER, Header};
 use super::scan::{Break, Found, Scanner};
 use super::storage::ReadAt;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::common;
-use super::reader::{Next, Opened, open_file};
+use super::opened::{Next, Opened, open_file};
 use super::series::Series;
 use super::storage::Storage;
 use crate::{Error, Operation, Result};

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::frame::{self, FRAME, HEADER, Header, MARK};
-use super::leftovers;
+use super::calls::{busy, write_all};
+use super::frame::{self, FRAME, MARK};
+use super::header::{HEADER, Header};
 use super::note::Note;
-use super::reader::open_file;
+use super::opened::open_file;
 use super::scan::{Found, Scanner};
 use super::series::Series;
 use super::storage::{Storage, StoredFile};
+use super::temporary;
 use crate::{Error, Operation, Result};
 
 /// The file that is written to.
@@ -85,7 +87,7 @@ impl Files {
         let path = self.series.path(number);
         let storage = Arc::clone(&self.storage);
         let file = if self.framed {
-            let (temporary, file) = leftovers::create(&*storage, &self.series)?;
+            let (temporary, file) = temporary::create(&*storage, &self.series)?;
             let made = fill(&*file, &temporary, header, tail)
                 .and_then(|()| self.give_name(&*file, &temporary, number, header.previous.is_none(), over));
             if let Err(error) = made {
@@ -298,28 +300,6 @@ impl Files {
 pub(super) struct Closing {
     pub(super) salt: u32,
     pub(super) end: u64,
-}
-
-/// Another appender was faster.
-pub(super) fn busy(path: &Path) -> Error {
-    let cause = io::Error::new(
-        io::ErrorKind::ResourceBusy,
-        "another appender has just begun or ended a file of this log; open it again",
-    );
-    Error::new(Operation::Open, path, cause)
-}
-
-pub(super) fn write_all(file: &dyn StoredFile, path: &Path, mut bytes: &[u8], mut offset: u64) -> Result<()> {
-    while !bytes.is_empty() {
-        let written = match file.write_at(bytes, offset) {
-            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
-            other => other,
-        };
-        let n = written.map_err(|cause| Error::new(Operation::Write, path, cause))?;
-        bytes = &bytes[n..];
-        offset += n as u64;
-    }
-    Ok(())
 }
 
 /// Writes what a file begins with, and makes that durable.

@@ -4,7 +4,7 @@ use std::iter::FusedIterator;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::receipt::Position;
+use super::position::Position;
 use super::records::Records;
 use crate::Result;
 
@@ -52,6 +52,13 @@ const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(50);
 /// So often in a row without a record, names are listed: files may have been removed that were still to be read.
 const LIST_EVERY: u32 = 20;
+
+impl Records {
+    /// Waits for records that are appended later, by whatever program, across rotation.
+    pub fn follow(self) -> Follow {
+        Follow::new(self)
+    }
+}
 
 impl Follow {
     pub(super) fn new(records: Records) -> Follow {

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use super::common;
-use super::frame::HEADER;
+use super::current::Current;
+use super::header::HEADER;
 use super::losses::Missing;
-use super::reader::{Current, Next, Opened, open_file};
-use super::receipt::Position;
+use super::opened::{Next, Opened, open_file};
+use super::position::Position;
 use super::records::{Records, Seen};
 use crate::{Error, Operation, Result};
 

@@ -13,7 +13,6 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::asynchronous::wake;
 use super::files::{Closing, Files};
 use super::frame;
 use super::options::Options;
@@ -21,6 +20,7 @@ use super::state::{Room, State, Taken};
 use super::storage::Storage;
 use super::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use super::upkeep::Upkeep;
+use super::wakers::wake;
 use crate::{Error, Operation, Result, Written};
 
 /// What an appender and its receipts share.

@@ -4,12 +4,39 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::reader::open_file;
-use super::receipt::Position;
+use super::opened::open_file;
+use super::position::Position;
 use super::records::Records;
 use super::series::Series;
-use super::storage::Storage;
+use super::storage::{FileSystem, Storage};
 use crate::Result;
+
+impl Records {
+    /// Opens the log to read its last `records` records, or all if there are fewer. Files that end before them are not
+    /// read.
+    ///
+    /// Counted are the records that are there now. Errors that are met among them are told as they are read; those
+    /// before them are not.
+    ///
+    /// ```
+    /// # let temp = tempfile::tempdir()?;
+    /// # let path = temp.path().join("events");
+    /// use manyfiles::appender::{Appender, Records};
+    ///
+    /// let appender = Appender::options().framed(true).open(&path)?;
+    /// for n in 0..100_u8 {
+    ///     appender.append(&[n])?;
+    /// }
+    /// appender.flush()?;
+    /// let mut last = Records::open_last(&path, 2)?;
+    /// assert_eq!(last.next().expect("it is there")?, [98]);
+    /// assert_eq!(last.next().expect("it is there")?, [99]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_last(path: impl AsRef<Path>, records: usize) -> Result<Records> {
+        open_last(Arc::new(FileSystem::new()), path.as_ref(), records)
+    }
+}
 
 /// See [`Records::open_last`]. Reads the last file, and twice as many as long as they have too few records.
 pub(super) fn open_last(storage: Arc<dyn Storage>, path: &Path, records: usize) -> Result<Records> {

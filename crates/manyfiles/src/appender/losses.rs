@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::receipt::Position;
+use super::position::Position;
 use crate::Error;
 
 /// Bytes in a file of records that were durable once and are not what they were.

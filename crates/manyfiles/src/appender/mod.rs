@@ -34,9 +34,12 @@
 mod appender;
 mod asynchronous;
 mod batch;
+mod calls;
 mod check;
 mod closing;
 mod common;
+mod current;
+mod end;
 mod ending;
 mod files;
 mod flushing;
@@ -44,21 +47,27 @@ mod follow;
 mod following;
 mod frame;
 mod group;
+mod header;
 mod last;
 mod leftovers;
+mod locking;
 mod losses;
 mod moved;
 mod note;
+mod opened;
 mod opening;
 mod options;
 mod packed;
 #[cfg(feature = "zstd")]
+mod packer;
+#[cfg(feature = "zstd")]
 mod packing;
 mod plan;
+mod position;
 mod progress;
-mod reader;
 mod receipt;
 mod records;
+mod recovery;
 mod repair;
 mod retention;
 mod role;
@@ -68,13 +77,15 @@ mod series;
 mod state;
 mod storage;
 mod sync;
+mod temporary;
 mod upkeep;
+mod wakers;
 mod writing;
 
 #[cfg(test)]
 mod tests;
 
-pub use appender::{Appender, Recovery};
+pub use appender::Appender;
 pub use asynchronous::{UntilDurable, UntilWritten};
 pub use check::{FileEnd, FileReport, Report, check, check_with};
 pub use closing::Closing;
@@ -83,6 +94,8 @@ pub use follow::Follow;
 pub use losses::{Damage, Missing};
 pub use options::{OnDamage, Options};
 pub use plan::{PlannedRepair, RepairPlan, plan_repair};
-pub use receipt::{Position, Receipt, State};
+pub use position::Position;
+pub use receipt::{Receipt, State};
 pub use records::Records;
+pub use recovery::Recovery;
 pub use repair::{Repaired, repair};

@@ -7,8 +7,9 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::files::{Files, busy};
-use super::opening::refuse_framed;
+use super::calls::busy;
+use super::files::Files;
+use super::opened::refuse_framed;
 use crate::{Error, Operation, Result};
 
 /// What became of the file.

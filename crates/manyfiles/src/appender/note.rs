@@ -16,10 +16,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::files::{busy, write_all};
-use super::leftovers;
+use super::calls::{busy, write_all};
 use super::series::Series;
 use super::storage::{Storage, StoredFile};
+use super::temporary;
 use crate::{Error, Operation, Result};
 
 pub(super) struct Note {
@@ -264,7 +264,7 @@ fn save_tail(
     (begin, serial): (u64, u64),
 ) -> Result<Box<dyn StoredFile>> {
     let tail = tail_path(series);
-    let (temporary, copy) = leftovers::create(storage, series)?;
+    let (temporary, copy) = temporary::create(storage, series)?;
     let (mut buffer, mut at) = (vec![0; CHUNK], part.start);
     while at < part.end {
         let most = CHUNK.min((part.end - at) as usize);

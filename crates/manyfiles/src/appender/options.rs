@@ -1,13 +1,6 @@
 //! What can be chosen when an appender is opened.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
-
-use super::Appender;
-use super::retention::Keep;
-use super::storage::FileSystem;
-use crate::Result;
 
 /// Options of an [`Appender`]; [`open`](Options::open) opens it.
 ///
@@ -38,6 +31,14 @@ pub struct Options {
     pub(super) max_delay: Option<Duration>,
     pub(super) flush_every: Option<Duration>,
     pub(super) on_damage: OnDamage,
+}
+
+/// How much of a log is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Keep {
+    pub(super) files: Option<u64>,
+    pub(super) bytes: Option<u64>,
+    pub(super) age: Option<Duration>,
 }
 
 /// What opening does when bytes of a framed log were durable once and are not what they were.
@@ -214,46 +215,6 @@ impl Options {
     pub fn on_damage(mut self, on_damage: OnDamage) -> Options {
         self.on_damage = on_damage;
         self
-    }
-
-    /// Opens the log, or makes it, durably. The folder must be there, and writable.
-    ///
-    /// Appending goes on where the log ends. If it was not closed in order, the page cache may show what the disk does
-    /// not have, so:
-    ///
-    /// - with [framing](Options::framed), in a next file with a number behind the name, which begins with the records
-    ///   that are not known to be durable. The old file is left as it is, with what a crash tore of it;
-    ///   [`recovery`](Appender::recovery) says how much that is. Every record that was found is durable when this
-    ///   returns;
-    /// - without framing, in the file, after its end was written again and synced (at most about 1 MiB, after a power
-    ///   cut more). `NAME.manyfiles-open` lies beside the file while it is open, and `NAME.manyfiles-tail` for a
-    ///   moment: leave both to the next opening;
-    /// - with rotation and without framing, in a new file at every opening.
-    ///
-    /// **Other programs may move the file**, as logrotate does, if it has neither framing nor rotation. Each write asks
-    /// for its length and, once a second at most, whether it still has its name. What comes after a move goes to the
-    /// file that has the name then, or to a new one; what was written before is made durable first, where it is, so
-    /// that each receipt is true of the file that has its record. After a cut (`copytruncate`) records go behind what
-    /// is left: what was written between the other program's copy and its cut is gone, whatever its receipt says, and a
-    /// write at the very moment of the cut may leave a hole, so `create` is the better way.
-    ///
-    /// Symbolic links are followed now: a log's files are beside each other, wherever the link is. A log's file should
-    /// have no second name by a hard link: after an unclean end the log would go on beside the name that it is opened
-    /// by.
-    ///
-    /// Only the last file is read: damage in earlier ones is told by [`Records`](super::Records).
-    ///
-    /// Fails, and leaves everything as it is, if
-    ///
-    /// - the path is no regular file (`InvalidInput`, or what the system says);
-    /// - another appender has the file open, or begins one at this moment (`ResourceBusy`; known where the file system
-    ///   has locks);
-    /// - framing is asked for and the file is none of framed records, or the other way round (`InvalidData`);
-    /// - the file is damaged before its end (`InvalidData`; see [`on_damage`](Options::on_damage));
-    /// - somebody else's file has the name of a note that lies beside a log without frames (`InvalidData`);
-    /// - it is to be rotated without framing and there is a file of that name without a number (`AlreadyExists`).
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Appender> {
-        Appender::new(path.as_ref(), self, Arc::new(FileSystem::new()))
     }
 
     pub(super) fn rotates(&self) -> bool {

@@ -6,14 +6,13 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::sync::Arc;
+use std::thread::Builder;
 
-use super::leftovers;
 use super::packed;
 use super::scan::{Scanner, Start};
 use super::storage::{ReadAt, StoredFile};
+use super::temporary;
 use super::upkeep::Upkeep;
 use crate::{Error, Operation, Result};
 
@@ -25,21 +24,6 @@ const WINDOW: u32 = 20;
 const CHUNK: usize = 256 << 10;
 const STACK: usize = 512 << 10;
 
-/// The thread that compresses, while there is something to do.
-pub(super) struct Packer {
-    is_wanted: bool,
-    must_stop: AtomicBool,
-    work: Mutex<Work>,
-}
-
-#[derive(Default)]
-struct Work {
-    thread: Option<JoinHandle<()>>,
-    is_running: bool,
-    /// Files before this one are to be compressed.
-    newest: u64,
-}
-
 /// What has the name that a compressed file is to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum There {
@@ -49,33 +33,6 @@ enum There {
     /// A beginning of it, or its ruins, or what the plain file was before a power cut took what no sync had covered:
     /// nothing that differs counts, since the plain file does.
     Stale,
-}
-
-impl Packer {
-    pub(super) fn new(is_wanted: bool) -> Packer {
-        Packer { is_wanted, must_stop: AtomicBool::new(false), work: Mutex::default() }
-    }
-
-    fn work(&self) -> std::sync::MutexGuard<'_, Work> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns when the thread has ended. What it was about to do the next appender does.
-    pub(super) fn stop(&self) {
-        self.must_stop.store(true, Ordering::Relaxed);
-        let thread = self.work().thread.take();
-        // A panic there has been printed, and costs nothing but the compression.
-        thread.map_or(Ok(()), JoinHandle::join).unwrap_or(());
-    }
-
-    #[cfg(test)]
-    pub(super) fn is_running(&self) -> bool {
-        self.work().is_running
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.must_stop.load(Ordering::Relaxed)
-    }
 }
 
 impl Upkeep {
@@ -147,7 +104,7 @@ impl Upkeep {
         if there == There::Whole {
             return self.remove_plain(&*file, number);
         }
-        let (temporary, copy) = leftovers::create(&*self.storage, &self.series)?;
+        let (temporary, copy) = temporary::create(&*self.storage, &self.series)?;
         let packed = self
             .compress(&*file, &path, &*copy, &temporary)
             .and_then(|is_done| if is_done { self.take_place(&*file, &temporary, number, there) } else { Ok(false) });

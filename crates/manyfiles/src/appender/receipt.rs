@@ -1,11 +1,10 @@
 //! [`Receipt`]: how far a record has come.
 
 use std::fmt;
-use std::future::IntoFuture;
 use std::sync::Arc;
 
-use super::asynchronous::{UntilDurable, UntilWritten};
 use super::group::Group;
+use super::position::Position;
 use crate::Result;
 
 /// Stands for one appended record, and for all before it: records become written and durable in their order.
@@ -32,13 +31,6 @@ pub struct Receipt {
     pub(super) record: u64,
     pub(super) position: Option<Position>,
 }
-
-/// A place between records in a framed log: where a record begins, or where the next one will. Later ones are greater,
-/// and a place stays what it is however the log is rotated, opened again or shortened at its beginning.
-///
-/// As a number it can be kept elsewhere, in a checkpoint say. Only those mean something that came from the same log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Position(pub u64);
 
 /// How far a record has come. [What each one means](super) after a crash is in the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,28 +71,6 @@ impl Receipt {
         self.group.wait_durable(self.record)
     }
 
-    /// [`wait_written`](Receipt::wait_written) for tasks: a future that belongs to no runtime.
-    ///
-    /// A thread is started to wait on behalf of the tasks, and ends when none has come for a while. (If none can be
-    /// started, the future blocks.) Dropping the future leaves the record on its way.
-    pub fn written(&self) -> UntilWritten {
-        UntilWritten::new(self.clone())
-    }
-
-    /// [`wait_durable`](Receipt::wait_durable) for tasks. Awaiting the receipt itself does the same. See
-    /// [`written`](Receipt::written).
-    ///
-    /// ```
-    /// # async fn example(appender: std::sync::Arc<manyfiles::appender::Appender>) -> manyfiles::Result<()> {
-    /// let receipt = appender.append(b"one line\n")?;
-    /// receipt.durable().await?;
-    /// appender.append(b"and another\n")?.await?;
-    /// # Ok(()) }
-    /// ```
-    pub fn durable(&self) -> UntilDurable {
-        UntilDurable::new(self.clone())
-    }
-
     /// Where the record begins in the log: [`Records::open_at`](super::Records::open_at) reads from there. `None`
     /// without [framing](super::Options::framed).
     pub fn position(&self) -> Option<Position> {
@@ -117,15 +87,6 @@ impl Receipt {
             () if state.progress.is_written(self.record) => State::Written,
             () => State::Buffered,
         }
-    }
-}
-
-impl IntoFuture for Receipt {
-    type Output = Result<()>;
-    type IntoFuture = UntilDurable;
-
-    fn into_future(self) -> UntilDurable {
-        UntilDurable::new(self)
     }
 }
 

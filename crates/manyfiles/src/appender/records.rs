@@ -7,13 +7,12 @@ use std::iter::FusedIterator;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::current::{Current, Item};
 use super::ending;
-use super::follow::Follow;
-use super::frame::Header;
-use super::last;
+use super::header::Header;
 use super::losses::Missing;
-use super::reader::{Current, Item, Next, Opened, not_framed, open_file};
-use super::receipt::Position;
+use super::opened::{Next, Opened, not_framed, open_file};
+use super::position::Position;
 use super::series::Series;
 use super::storage::{FileSystem, Storage};
 use crate::{Error, Operation, Result};
@@ -126,31 +125,6 @@ impl Records {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), Some(position))
     }
 
-    /// Opens the log to read its last `records` records, or all if there are fewer. Files that end before them are not
-    /// read.
-    ///
-    /// Counted are the records that are there now. Errors that are met among them are told as they are read; those
-    /// before them are not.
-    ///
-    /// ```
-    /// # let temp = tempfile::tempdir()?;
-    /// # let path = temp.path().join("events");
-    /// use manyfiles::appender::{Appender, Records};
-    ///
-    /// let appender = Appender::options().framed(true).open(&path)?;
-    /// for n in 0..100_u8 {
-    ///     appender.append(&[n])?;
-    /// }
-    /// appender.flush()?;
-    /// let mut last = Records::open_last(&path, 2)?;
-    /// assert_eq!(last.next().expect("it is there")?, [98]);
-    /// assert_eq!(last.next().expect("it is there")?, [99]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn open_last(path: impl AsRef<Path>, records: usize) -> Result<Records> {
-        last::open_last(Arc::new(FileSystem::new()), path.as_ref(), records)
-    }
-
     pub(super) fn open_in(storage: Arc<dyn Storage>, path: &Path, from: Option<Position>) -> Result<Records> {
         let series = Series::new(&*storage, path)?;
         let numbers: VecDeque<u64> = series.numbers(&*storage)?.into();
@@ -206,11 +180,6 @@ impl Records {
     /// Where the record begins that was returned last: what its [receipt](super::Receipt::position) says.
     pub fn record_position(&self) -> Option<Position> {
         self.record.map(Position)
-    }
-
-    /// Waits for records that are appended later, by whatever program, across rotation.
-    pub fn follow(self) -> Follow {
-        Follow::new(self)
     }
 
     /// Removes the numbers of files that end before a position.

@@ -10,18 +10,22 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::calls::write_all;
+use super::current::{Current, Item};
+use super::end::find_end;
 use super::ending::{self, Misfit};
-use super::files::{Files, write_all};
-use super::frame::{self, HEADER, Header, MARK};
+use super::files::Files;
+use super::frame::{self, MARK};
+use super::header::{HEADER, Header};
 use super::leftovers;
 use super::losses::Damage;
-use super::opening::find_end;
+use super::opened::{Opened, open_file};
 use super::options::OnDamage;
 use super::plan::plan_end;
-use super::reader::{Current, Item, Opened, open_file};
 use super::scan::{Found, Scanner};
 use super::series::Series;
 use super::storage::{FileSystem, ReadAt, Storage, StoredFile};
+use super::temporary;
 use crate::{Error, Operation, Result};
 
 /// How much is copied at once.
@@ -195,7 +199,7 @@ fn repair_file(
     let file =
         storage.open_to_read(&damaged_path).map_err(|cause| Error::new(Operation::Open, &*damaged_path, cause))?;
     let damaged = Source { file: &*file, path: &damaged_path };
-    let (temporary, copy) = leftovers::create(storage, series)?;
+    let (temporary, copy) = temporary::create(storage, series)?;
     let to = Target { file: &*copy, path: &temporary };
     let from = Source { file: current.file(), path: &damaged_path };
     let made =
@@ -354,7 +358,7 @@ impl Whole {
 
 /// Keeps a copy of the damaged file, durably. Returns its path.
 fn keep(storage: &dyn Storage, series: &Series, file: Source<'_>) -> Result<PathBuf> {
-    let (temporary, copy) = leftovers::create(storage, series)?;
+    let (temporary, copy) = temporary::create(storage, series)?;
     let to = Target { file: &*copy, path: &temporary };
     let copied = file.len().and_then(|len| file.copy_to(to, 0..len)).and_then(|()| to.sync());
     let kept = copied.and_then(|()| name_kept(storage, file, to)).inspect_err(|_| {

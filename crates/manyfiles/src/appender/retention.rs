@@ -1,19 +1,11 @@
 //! Removing the oldest files.
 
 use std::io;
-use std::time::Duration;
 
+use super::options::Keep;
 use super::storage::Measure;
 use super::upkeep::Upkeep;
 use crate::{Error, Operation, Result};
-
-/// How much of a log is kept.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Keep {
-    pub(super) files: Option<u64>,
-    pub(super) bytes: Option<u64>,
-    pub(super) age: Option<Duration>,
-}
 
 /// A file, and what is known of it.
 struct Old {
@@ -90,6 +82,8 @@ impl Upkeep {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn needless(keep: Keep, files: &[(u64, u64)]) -> usize {

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::frame::{self, FRAME, HEADER, Header, MARK, Mark};
+use super::frame::{self, FRAME, MARK, Mark};
+use super::header::{HEADER, Header, is_unfinished_header};
 use super::losses::Damage;
 use super::search;
 use super::storage::ReadAt;
@@ -107,7 +108,7 @@ impl Scanner {
         let has = file.read_full(&mut first, 0)?;
         Ok(match first.first_chunk().and_then(Header::parse) {
             Some(header) if len >= HEADER as u64 => Start::Header(header, header.damaged_copy(&first[..HEADER])),
-            _ if frame::is_unfinished_header(&first[..has]) => Start::Unfinished,
+            _ if is_unfinished_header(&first[..has]) => Start::Unfinished,
             _ => Start::Foreign,
         })
     }

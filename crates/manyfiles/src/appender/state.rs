@@ -9,11 +9,12 @@
 
 use std::time::Duration;
 
-use super::asynchronous::Wakers;
 use super::batch::{Batch, NewFile};
-use super::frame::{self, HEADER, Header};
+use super::frame;
+use super::header::{HEADER, Header};
 use super::options::Options;
 use super::progress::Progress;
+use super::wakers::Wakers;
 
 pub(super) struct State {
     // Records.

@@ -5,8 +5,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::options::Options;
-use super::retention::Keep;
+use super::options::{Keep, Options};
 use super::series::Series;
 use super::storage::Storage;
 use super::sync::{Mutex, MutexGuard};
@@ -22,7 +21,7 @@ pub(super) struct Upkeep {
     /// that of a removed file as long as it is open, to be compressed for instance.
     names: Mutex<u64>,
     #[cfg(feature = "zstd")]
-    pub(super) packer: super::packing::Packer,
+    pub(super) packer: super::packer::Packer,
 }
 
 /// Of very many errors the first are kept.
@@ -37,7 +36,7 @@ impl Upkeep {
             errors: Mutex::new(Vec::new()),
             names: Mutex::new(0),
             #[cfg(feature = "zstd")]
-            packer: super::packing::Packer::new(options.compress),
+            packer: super::packer::Packer::new(options.compress),
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::sync::PoisonError;
 
-use super::asynchronous::wake;
 use super::batch::{Batch, NewFile, Piece};
 use super::files::Files;
-use super::frame::HEADER;
 use super::group::{Group, Guard};
+use super::header::HEADER;
 use super::moved::Seen;
+use super::wakers::wake;
 use crate::{Operation, Result};
 
 impl Group {

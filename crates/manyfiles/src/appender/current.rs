@@ -4,110 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::common::Side;
-use super::frame::{self, FRAME, HEADER, Header, MARK};
+use super::frame::{self, FRAME, MARK};
+use super::header::{HEADER, Header};
 use super::losses::Damage;
-use super::packed;
-use super::scan::{Break, Found, Scanner, Start};
-use super::series::Series;
-use super::storage::{ReadAt, Storage};
-use crate::{Error, Operation, Result};
-
-/// A file that was opened.
-pub(super) struct Next {
-    number: u64,
-    path: PathBuf,
-    file: Box<dyn ReadAt>,
-    len: u64,
-    pub(super) header: Header,
-    /// Of one of the header's copies.
-    pub(super) damage: Option<Damage>,
-}
-
-impl Next {
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// What is in it, to compare it with another one.
-    pub(super) fn side(&self) -> Side<'_> {
-        Side { file: &*self.file, header: self.header, len: self.len }
-    }
-
-    pub(super) fn is_at(&self, path: &Path) -> io::Result<bool> {
-        self.file.is_at(path)
-    }
-
-    pub(super) fn len(&self) -> u64 {
-        self.len
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(super) fn error(&self, cause: io::Error) -> Error {
-        Error::new(Operation::Read, &*self.path, cause)
-    }
-}
-
-/// What is under the name of a file of the log.
-pub(super) enum Opened {
-    File(Next),
-    /// Nothing was ever written to it.
-    Empty,
-    /// Nothing is there.
-    Gone,
-}
-
-impl Opened {
-    /// The file, if it has records or may have.
-    pub(super) fn file(self) -> Option<Next> {
-        match self {
-            Opened::File(next) => Some(next),
-            Opened::Empty | Opened::Gone => None,
-        }
-    }
-}
-
-/// Opens a file of the log.
-pub(super) fn open_file(storage: &dyn Storage, series: &Series, number: u64) -> Result<Opened> {
-    let (path, file) = match open_plain_or_packed(storage, series, number)? {
-        Some(opened) => opened,
-        None => return Ok(Opened::Gone),
-    };
-    let len = file.len().map_err(|cause| Error::new(Operation::Read, &*path, cause))?;
-    match Scanner::start(&*file, len).map_err(|cause| Error::new(Operation::Read, &*path, cause))? {
-        Start::Header(header, damage) => Ok(Opened::File(Next { number, path, file, len, header, damage })),
-        Start::Unfinished => Ok(Opened::Empty),
-        Start::Foreign => Err(Error::new(Operation::Open, path, not_framed())),
-    }
-}
-
-/// The plain file, if it is there: a compressed one beside it may not be whole, or what it was made of may not.
-fn open_plain_or_packed(
-    storage: &dyn Storage,
-    series: &Series,
-    number: u64,
-) -> Result<Option<(PathBuf, Box<dyn ReadAt>)>> {
-    for is_packed in [false, true] {
-        let path = if is_packed { series.packed_path(number) } else { series.path(number) };
-        let file = match storage.open_to_read(&path) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-            other => other.map_err(|cause| Error::new(Operation::Open, &*path, cause))?,
-        };
-        if !is_packed {
-            return Ok(Some((path, file)));
-        }
-        let file = packed::open(file).map_err(|cause| Error::new(Operation::Open, &*path, cause))?;
-        return Ok(Some((path, file)));
-    }
-    Ok(None)
-}
-
-/// The cause where a file is none of a framed log.
-pub(super) fn not_framed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does")
-}
+use super::opened::Next;
+use super::scan::{Break, Found, Scanner};
+use super::storage::ReadAt;
+use crate::{Error, Operation};
 
 /// The file that is read.
 pub(super) struct Current {
