@@ -5,14 +5,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::group::Group;
-use super::opening;
-use super::options::Options;
-use super::position::Position;
-use super::receipt::Receipt;
-use super::recovery::Recovery;
-use super::state::State;
-use super::storage::{FileSystem, Storage};
+use crate::appender::commit::group::Group;
+use crate::appender::commit::state::State;
+use crate::appender::opening;
+use crate::appender::options::Options;
+use crate::appender::position::Position;
+use crate::appender::receipt::Receipt;
+use crate::appender::recovery::Recovery;
+use crate::appender::storage::{FileSystem, Storage};
 use crate::error::print_last_resort;
 use crate::{Error, Result, Written};
 

@@ -11,12 +11,12 @@ use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use super::group::Group;
-use super::receipt::Receipt;
-use super::state::State;
-use super::sync::Builder;
-use super::wakers::{Goal, wake};
 use crate::Result;
+use crate::appender::commit::group::Group;
+use crate::appender::commit::state::State;
+use crate::appender::commit::wakers::{Goal, wake};
+use crate::appender::receipt::Receipt;
+use crate::appender::sync::Builder;
 
 /// How long the thread that waits for tasks stays when there is none.
 #[cfg(not(loom))]

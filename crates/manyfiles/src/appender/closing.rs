@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::Appender;
-use super::sync::{Builder, Mutex, MutexGuard};
-use super::wakers::wake;
+use crate::appender::Appender;
+use crate::appender::commit::wakers::wake;
+use crate::appender::sync::{Builder, Mutex, MutexGuard};
 use crate::error::print_last_resort;
 use crate::{Result, Written};
 

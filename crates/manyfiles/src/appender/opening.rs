@@ -3,7 +3,7 @@
 //! What the page cache shows is not what the disk has: after a kill not yet, after a failed sync perhaps never,
 //! whatever is written to that file. So an unclean end means a new beginning. A framed log goes on in a next file,
 //! which begins with the records that only the page cache is known to have; the old file is left as it is. A file
-//! without frames has a [note](super::note) beside it while it is open; one that is rotated is left for a next one at
+//! without frames has a [note](crate::appender::file::note) beside it while it is open; one that is rotated is left for a next one at
 //! every opening.
 
 use std::io;
@@ -11,18 +11,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::end::{End, find_end};
-use super::files::{Files, Tail};
-use super::header::Header;
-use super::leftovers;
-use super::locking::not_moved;
-use super::note::{self, Note};
-use super::opened::refuse_framed;
-use super::options::{OnDamage, Options};
-use super::recovery::Recovery;
-use super::repair::repair_end;
-use super::series::Series;
-use super::storage::Storage;
+use crate::appender::care::end::{End, find_end};
+use crate::appender::care::leftovers;
+use crate::appender::care::repair::repair_end;
+use crate::appender::file::files::{Files, Tail};
+use crate::appender::file::locking::not_moved;
+use crate::appender::file::note::{self, Note};
+use crate::appender::log::header::Header;
+use crate::appender::log::opened::refuse_framed;
+use crate::appender::log::series::Series;
+use crate::appender::options::{OnDamage, Options};
+use crate::appender::recovery::Recovery;
+use crate::appender::storage::Storage;
 use crate::{Error, Operation, Result};
 
 /// Where appending goes on.

@@ -55,7 +55,7 @@ pub enum OnDamage {
     /// it at every reading, in its place.
     GoOn,
     /// The damaged file is kept under another name, and one with what is whole of it takes its place, as
-    /// [`repair`](super::repair) does, which mends a [`Misfit`](super::Misfit) too.
+    /// [`repair`](crate::appender::repair) does, which mends a [`Misfit`](super::Misfit) too.
     /// [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no later reading tells of it. Only the
     /// end of the log is looked at: `repair` is for the other files.
     SetAside,

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::group::Group;
-use super::position::Position;
 use crate::Result;
+use crate::appender::commit::group::Group;
+use crate::appender::position::Position;
 
 /// Stands for one appended record, and for all before it: records become written and durable in their order.
 ///

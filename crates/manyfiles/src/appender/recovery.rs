@@ -1,6 +1,6 @@
 //! [`Recovery`]: what opening found.
 
-use super::repair::Repaired;
+use crate::appender::care::repair::Repaired;
 
 /// What opening found in a framed file: nothing without framing, and for a new file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

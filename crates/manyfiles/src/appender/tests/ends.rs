@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::disk::{Call, Disk, Fault, Random, Stop};
-use crate::appender::frame::FRAME;
-use crate::appender::series::Series;
+use crate::appender::log::frame::FRAME;
+use crate::appender::log::series::Series;
 use crate::appender::{Appender, Options, Receipt, Records};
 
 /// Logs of a kind, with three ends each.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::{Call, Disk, Fault, Random, Remains, Stop};
-use crate::appender::check::check_in;
-use crate::appender::repair::repair_in;
+use crate::appender::care::check::check_in;
+use crate::appender::care::repair::repair_in;
 use crate::appender::{Appender, OnDamage, Options, Records};
 
 fn base() -> PathBuf {

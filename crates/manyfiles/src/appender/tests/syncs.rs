@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::disk::Disk;
-use crate::appender::frame::{FRAME, MARK};
-use crate::appender::header::HEADER;
+use crate::appender::log::frame::{FRAME, MARK};
+use crate::appender::log::header::HEADER;
 use crate::appender::storage::{Measure, ReadAt, Storage, StoredFile};
 use crate::appender::{Appender, Options, State};
 
