@@ -16,7 +16,7 @@ use crate::appender::storage::{FileSystem, Storage};
 use crate::error::print_last_resort;
 use crate::{Error, Result, Written};
 
-/// Appends records to one file from many threads; those who wait share syncs.
+/// Appends records to one file from many threads. Threads that wait share syncs.
 ///
 /// Share it by reference, or in an [`Arc`]. One appender at a time has a file; [`Options::open`] refuses the second.
 ///
@@ -72,8 +72,8 @@ impl Appender {
     /// record's bytes are one piece in the file, behind those of every append that returned before. Nothing is put
     /// between records but [frames](Options::framed), if they were asked for.
     ///
-    /// The receipt says when it is written, or durable. A buffered record stays so until somebody wants it written: see
-    /// [`State::Buffered`](super::State::Buffered).
+    /// The receipt says when it is written, or durable. A buffered record stays so until a call asks for it to be
+    /// written: see [`State::Buffered`](super::State::Buffered).
     ///
     /// Fails if an earlier write, sync or close failed, or this write. A record too long for framing is refused
     /// (`InvalidInput`), and nothing else happens.
@@ -127,7 +127,8 @@ impl Appender {
     /// Makes every record durable and closes the file. Receipts stay good.
     ///
     /// Returns how many bytes the records have that this appender took, in whichever files, and all of them are
-    /// durable: [`bytes`](Written::bytes) and [`durable`](Written::durable) are the same number. Frames are not counted.
+    /// durable: [`bytes`](Written::bytes) and [`durable`](Written::durable) are the same number. Frames are not
+    /// counted.
     ///
     /// Fails with the first failure that there was, of this call or before it.
     pub fn close(mut self) -> Result<Written> {
@@ -139,8 +140,8 @@ impl Appender {
 
     /// What went wrong since the last call of this with files that are not written to any more: one that could not be
     /// [removed](super::Options::keep_files) or compressed, say. No record is lost by it, and no other call fails. Of
-    /// very many errors the first 64 are kept. What nobody has taken when the appender is closed or dropped is printed
-    /// to standard error.
+    /// very many errors the first 64 are kept. Errors that were not taken when the appender is closed or dropped are
+    /// printed to standard error.
     pub fn take_upkeep_errors(&self) -> Vec<Error> {
         self.group.upkeep.take_errors()
     }
@@ -191,7 +192,7 @@ impl Options {
     ///   has locks);
     /// - framing is asked for and the file is none of framed records, or the other way round (`InvalidData`);
     /// - the file is damaged before its end (`InvalidData`; see [`on_damage`](Options::on_damage));
-    /// - somebody else's file has the name of a note that lies beside a log without frames (`InvalidData`);
+    /// - another program's file has the name of a note that lies beside a log without frames (`InvalidData`);
     /// - it is to be rotated without framing and there is a file of that name without a number (`AlreadyExists`).
     pub fn open(self, path: impl AsRef<Path>) -> Result<Appender> {
         Appender::new(path.as_ref(), self, Arc::new(FileSystem::new()))
@@ -199,8 +200,8 @@ impl Options {
 }
 
 impl Drop for Appender {
-    /// Does what [`close`](Appender::close) does, and blocks as long. A failure that nobody has been told of is printed
-    /// to standard error.
+    /// Does what [`close`](Appender::close) does, and blocks as long. A failure that no call has told of is printed to
+    /// standard error.
     fn drop(&mut self) {
         if self.is_closed {
             return;

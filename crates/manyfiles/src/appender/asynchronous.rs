@@ -29,7 +29,7 @@ const IDLE: Duration = Duration::ZERO;
 const STACK: usize = 128 << 10;
 
 impl State {
-    /// Those who wait for nothing any more.
+    /// The wakers of tasks that have what they wait for, or a failure.
     pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
         let everybody = self.progress.has_failed();
         let (written, durable) = (self.progress.written(), self.progress.durable());
@@ -90,7 +90,7 @@ impl Waiting {
         if !starts {
             group.tasks[goal as usize].notify_one();
         } else if !start_helper(group, goal) {
-            // No thread: then this one does what the helper would, for everybody who counts on one, and blocks.
+            // No thread: then this thread does what the helper would, for all tasks that count on one, and blocks.
             work(group, goal, Duration::ZERO);
             if let Some(told) = group.lock().told(goal, record) {
                 return Poll::Ready(told);
@@ -115,8 +115,8 @@ fn start_helper(group: &Arc<Group>, goal: Goal) -> bool {
     builder.spawn(move || work(&helper, goal, IDLE)).is_ok()
 }
 
-/// Waits on behalf of tasks, as any other thread would. There is one for each goal, so that who waits for a write never
-/// waits for a sync. Ends when no task has come for a while.
+/// Waits on behalf of tasks, as any other thread would. There is one for each goal, so that a task that waits for a
+/// write never waits for a sync. Ends when no task has come for a while.
 fn work(group: &Group, goal: Goal, idle: Duration) {
     let mut state = group.lock();
     loop {
@@ -129,7 +129,7 @@ fn work(group: &Group, goal: Goal, idle: Duration) {
                 }
                 Goal::Durable => drop(group.try_sync(record, state)),
             }
-            // Those who came just now may wait for what was reached before, or failed.
+            // Tasks that came just now may wait for what was reached before, or failed.
             let mut now = group.lock();
             let wakers = now.take_wakers();
             drop(now);

@@ -3,8 +3,8 @@
 //! What the page cache shows is not what the disk has: after a kill not yet, after a failed sync perhaps never,
 //! whatever is written to that file. So an unclean end means a new beginning. A framed log goes on in a next file,
 //! which begins with the records that only the page cache is known to have; the old file is left as it is. A file
-//! without frames has a [note](crate::appender::file::note) beside it while it is open; one that is rotated is left for a next one at
-//! every opening.
+//! without frames has a [note](crate::appender::file::note) beside it while it is open; one that is rotated is left for
+//! a next one at every opening.
 
 use std::io;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path, options: &Options, storage: Arc<dyn Storage>, sa
         open_plain(series, storage)?
     };
     leftovers::remove(&*files.storage, &files.series);
-    // If it was there already: whoever made it may have been killed before doing this.
+    // The file may have been there already, and its maker may have been killed before it did this.
     files.sync_folder()?;
     if !options.framed && !options.rotates() {
         files.note = Some(Note::leave(&*files.storage, &files.series, beginning.end, files.file.as_deref())?);

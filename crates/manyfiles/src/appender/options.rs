@@ -122,7 +122,7 @@ impl Options {
     /// See [`rotate_bytes`](Options::rotate_bytes) for names. Default: never.
     ///
     /// The age of a file that was there is what the file system says of its making; from then on a clock counts that
-    /// nobody sets. A file that seems to come from the future counts as new.
+    /// cannot be set. A file that seems to come from the future counts as new.
     #[must_use]
     pub fn rotate_age(mut self, age: Duration) -> Options {
         self.rotate_age = Some(age);
@@ -186,10 +186,10 @@ impl Options {
     }
 
     /// How long a sync may be put off so that more records share it. Default: half of what a sync takes. With zero, a
-    /// sync begins as soon as somebody waits and the last one is done.
+    /// sync begins as soon as a thread or a task waits and the last sync is done.
     ///
     /// Most threads that waited for a sync are back at once with their next record. The next sync waits for them, this
-    /// long at most, and not at all while experience says that they do not come. Whoever is alone never waits. Nothing
+    /// long at most, and not at all while experience says that they do not come. A single thread never waits. Nothing
     /// is ever acknowledged before its sync, whatever this says.
     #[must_use]
     pub fn max_delay(mut self, delay: Duration) -> Options {
@@ -197,9 +197,9 @@ impl Options {
         self
     }
 
-    /// Writes records that nobody waits for when the oldest of them has been buffered for this long. So other programs
-    /// see them, and a crash of this process leaves them; a power cut may take them until somebody
-    /// [syncs](Appender::sync). Default: buffered records stay so until somebody wants them written.
+    /// Writes buffered records when the oldest of them has been buffered for this long, though no thread waits for
+    /// them. So other programs see them, and a crash of this process leaves them. A power cut may take them until they
+    /// are [synced](Appender::sync). Default: buffered records stay so until a call asks for them to be written.
     ///
     /// A thread waits for that time. It is started by the first record that is buffered, and ends with the appender, or
     /// this long after everything was written. If no thread can be started, the append writes. A write that fails is
@@ -221,7 +221,7 @@ impl Options {
         self.rotate_bytes.is_some() || self.rotate_age.is_some()
     }
 
-    /// Longer records are written by whoever appends them.
+    /// Longer records are written by the thread that appends them.
     pub(super) fn largest_copy(&self) -> usize {
         self.capacity / 4
     }

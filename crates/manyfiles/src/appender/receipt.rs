@@ -36,8 +36,8 @@ pub struct Receipt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum State {
-    /// In this process's memory. It goes on when somebody waits, a buffer is full, or the appender is flushed, synced
-    /// or closed; by itself only with [`flush_every`](super::Options::flush_every).
+    /// In this process's memory. It is written when a thread or a task waits, when a buffer is full, or when the
+    /// appender is flushed, synced or closed; by itself only with [`flush_every`](super::Options::flush_every).
     Buffered,
     /// With the operating system.
     Written,
@@ -52,8 +52,8 @@ impl Receipt {
     /// Returns when the record is with the operating system: other programs see it, and it stays when this process
     /// crashes.
     ///
-    /// Writes it, if nobody has, together with all that is buffered. Does not wait for a sync, unless a new file is
-    /// begun.
+    /// Writes the record, if it is not written yet, together with all that is buffered. Does not wait for a sync,
+    /// unless a new file is begun.
     ///
     /// Fails if it could not be written, or if a sync has failed since that did not cover it before.
     pub fn wait_written(&self) -> Result<()> {
@@ -62,8 +62,8 @@ impl Receipt {
 
     /// Returns when the record is durable: a sync that began after it was written has succeeded.
     ///
-    /// If nobody syncs, this does, for all records up to then. If somebody does, this waits for that sync and, if it
-    /// began too early, for the next.
+    /// If no sync is running, this call syncs, for all records up to then. If one is running, this waits for that sync
+    /// and, if it began too early, for the next.
     ///
     /// Fails if the record could not be written or synced, or if anything failed before it was. Every receipt then
     /// fails so, every time; see [`State::Failed`].

@@ -17,11 +17,11 @@ pub(super) trait Storage: Send + Sync {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
     /// Makes a file that is not there, for this process alone to write.
     fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
-    /// Opens a file that is there, to read it beside those who write.
+    /// Opens a file that is there, to read it while an appender writes to it.
     fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
     /// The path behind symbolic links, so that a log has one name however a program calls it.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
-    /// A number that nobody else gets.
+    /// A number that no other caller gets.
     fn unique(&self) -> u64;
     /// Gives a file another name that nothing has; `AlreadyExists` if something has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -99,7 +99,7 @@ impl Storage for FileSystem {
     }
 
     fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        // Asked before: opening a pipe waits for somebody to write to it.
+        // Asked before: opening a pipe waits for a writer.
         if !std::fs::metadata(path)?.is_file() {
             return Err(not_regular());
         }
@@ -227,7 +227,7 @@ impl ReadAt for OpenFile {
     }
 
     fn is_at(&self, path: &Path) -> io::Result<bool> {
-        // A file need not be opened for that where its path tells who it is.
+        // On Unix the path alone tells which file it leads to: the file need not be opened.
         #[cfg(unix)]
         let opened = std::fs::metadata(path);
         #[cfg(not(unix))]

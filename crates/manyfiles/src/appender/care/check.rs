@@ -39,7 +39,8 @@ pub struct FileReport {
     pub end: FileEnd,
     /// Bytes behind the end that are no records of the log: what a crash tore, or what the next file repeats.
     pub torn_bytes: u64,
-    /// Bytes of damage that [`repair`](crate::appender::repair) has set aside: the records that were there are gone from the log.
+    /// Bytes of damage that [`repair`](crate::appender::repair) has set aside: the records that were there are gone
+    /// from the log.
     pub set_aside_bytes: u64,
     /// Stretches that were durable and have changed, in order.
     pub damage: Vec<Damage>,
@@ -89,10 +90,10 @@ impl FileReport {
     }
 
     /// Says of the last file what opening would.
-    fn end_is(&mut self, storage: &dyn Storage, series: &Series, numbers: &[u64]) -> Result<()> {
+    fn note_end(&mut self, storage: &dyn Storage, series: &Series, numbers: &[u64]) -> Result<()> {
         if let Some(error) = ending::misfit(storage, series, numbers)? {
             self.misfit = error.misfit();
-            // Whoever read it may have told of the same.
+            // Reading the file may have told of the same.
             if self.misfit.is_none() && self.errors.is_empty() {
                 self.errors.push(error);
             }
@@ -122,8 +123,8 @@ impl FileReport {
     }
 }
 
-/// Reads all of a [framed](crate::appender::Options::framed) log and says what is in it and what is wrong. Changes nothing, and
-/// takes no lock: an appender may be at work meanwhile, and its last records may or may not be counted.
+/// Reads all of a [framed](crate::appender::Options::framed) log and says what is in it and what is wrong. Changes
+/// nothing, and takes no lock: an appender may be at work meanwhile, and its last records may or may not be counted.
 ///
 /// Needs memory for one record and for the report, which grows with the count of files and of damaged stretches.
 ///
@@ -190,7 +191,7 @@ pub(in crate::appender) fn check_series(
             report.errors.push(Error::new(Operation::Read, &*report.path, ending::goes_not_on()));
         }
         if next.is_none() {
-            report.end_is(storage, series, &numbers)?;
+            report.note_end(storage, series, &numbers)?;
         }
         files.push(report);
         before = Some((number, header));
@@ -214,7 +215,7 @@ struct Progress<'a> {
 
 impl Progress<'_> {
     /// The file that is read has been read up to here.
-    fn is_at(&mut self, offset: u64) {
+    fn go_to(&mut self, offset: u64) {
         // Files may have grown since they were asked.
         (self.tell)(((self.passed + offset) as f64 / self.total.max(1) as f64).min(1.0));
     }
@@ -260,12 +261,12 @@ fn check_file(
     let mut current = Current::new(opened, None);
     if let Some(next) = next
         && let Ok(Opened::File(next)) = open_file(storage, series, next)
-        && current.is_followed_by(&next)
+        && current.link_next(&next)
     {
         report.end = FileEnd::Continued;
     }
     loop {
-        progress.is_at(current.offset());
+        progress.go_to(current.offset());
         match current.next(next.is_none()) {
             Ok(Item::Record(_)) => report.records += 1,
             Ok(Item::Damage(damage)) => report.damage.push(damage),

@@ -98,7 +98,7 @@ impl Whole {
             at = offset + bytes;
         }
         from.copy_to(to, at..self.end)?;
-        // The zeros of what is set aside at the end are in nobody's write.
+        // No write has made the zeros of what is set aside at the end.
         to.file.set_len(self.end).map_err(|cause| to.error(Operation::Write, cause))?;
         if self.is_last {
             write_all(to.file, to.path, &frame::mark(self.header.salt, self.end, self.end), self.end)?;

@@ -17,8 +17,8 @@ pub(in crate::appender) struct End {
     pub(in crate::appender) found: Inspection,
 }
 
-/// Looks at the last file, which is locked, as everybody does who opens, or says that it can be opened. `None` if it is
-/// the only one, and nothing was ever written to it.
+/// Looks at the last file, which is locked. Opening does this, and a repair before it says that the log can be opened.
+/// `None` if it is the only one, and nothing was ever written to it.
 pub(in crate::appender) fn find_end(files: &Files, file: &dyn StoredFile, on_damage: OnDamage) -> Result<Option<End>> {
     let numbers = files.series.numbers(&*files.storage)?;
     if let Some(error) = ending::misfit(&*files.storage, &files.series, &numbers)? {

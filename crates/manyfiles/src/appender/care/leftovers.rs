@@ -21,7 +21,7 @@ pub(in crate::appender) fn remove(storage: &dyn Storage, series: &Series) {
 }
 
 fn remove_one(storage: &dyn Storage, path: &std::path::Path) -> io::Result<()> {
-    // Refused while somebody is at it.
+    // Refused while another appender has it locked.
     let file = storage.open(path)?;
     if begins_as_ours(&*file)? && file.is_at(path)? {
         storage.remove(path)?;

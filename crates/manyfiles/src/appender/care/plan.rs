@@ -33,8 +33,9 @@ pub struct PlannedRepair {
     pub misfit: Option<Misfit>,
 }
 
-/// Reads all of a [framed](crate::appender::Options::framed) log and says what [`repair`](crate::appender::repair) would do with it. Changes
-/// nothing and takes no lock. `progress` is told how much of the log has been read: from 0 to 1, by bytes.
+/// Reads all of a [framed](crate::appender::Options::framed) log and says what [`repair`](crate::appender::repair)
+/// would do with it. Changes nothing and takes no lock. `progress` is told how much of the log has been read: from 0 to
+/// 1, by bytes.
 ///
 /// Fails where the repair would, but for what only shows when something is changed: an appender that has the log open,
 /// a full disk, missing rights.

@@ -39,18 +39,20 @@ pub struct Repaired {
     pub misfit: Option<Misfit>,
 }
 
-/// Sets the damage of a [framed](crate::appender::Options::framed) log aside, and mends a last file in which no appender can go
-/// on ([`Misfit`]). Returns the files in which something was mended; where nothing is to be mended, nothing is changed.
-/// When it returns without an error, the log can be opened. [`plan_repair`](crate::appender::plan_repair) says what it would do.
+/// Sets the damage of a [framed](crate::appender::Options::framed) log aside, and mends a last file in which no
+/// appender can go on ([`Misfit`]). Returns the files in which something was mended; where nothing is to be mended,
+/// nothing is changed. When it returns without an error, the log can be opened.
+/// [`plan_repair`](crate::appender::plan_repair) says what it would do.
 ///
 /// A damaged file `events.000002` is kept, byte by byte, as `events.000002.damaged` (if that name is taken, with `-2`
 /// behind it, and so on), and replaced by one that has all its whole records at their old positions, durably. Reading
-/// then passes over what was damaged ([`Records::set_aside_bytes`](crate::appender::Records::set_aside_bytes) says how much that
-/// was). A last file that is empty or an older one just gets that name. Nothing ever removes the copy, nor reads it.
+/// then passes over what was damaged ([`Records::set_aside_bytes`](crate::appender::Records::set_aside_bytes) says how
+/// much that was). A last file that is empty or an older one just gets that name. Nothing ever removes the copy, nor
+/// reads it.
 ///
 /// Not repaired is what no copy could mend: a file that is missing between others, that does not begin as a file of
-/// framed records, or of which a part cannot be read. [`check`](crate::appender::check) shows these before and after. If the log
-/// cannot be opened for one of these, this fails, says why, and changes nothing.
+/// framed records, or of which a part cannot be read. [`check`](crate::appender::check) shows these before and after.
+/// If the log cannot be opened for one of these, this fails, says why, and changes nothing.
 ///
 /// On Windows it may fail while a reader has the damaged file open.
 ///
@@ -76,7 +78,7 @@ pub(in crate::appender) fn repair_in(storage: Arc<dyn Storage>, path: &Path) -> 
             all.push(repaired);
         }
     }
-    // Whoever opens it comes to the same end.
+    // An opening comes to the same end.
     find_end(&files, &*lock, OnDamage::Refuse)?;
     lock.close().map_err(|cause| files.error(Operation::Close, cause))?;
     all.sort_by(|one, other| one.path.cmp(&other.path));
@@ -158,7 +160,7 @@ fn kept_path(path: &Path, n: u64) -> PathBuf {
 }
 
 /// Repairs one file, if it is damaged, or compressed and must not be. Returns the new one too, locked. The caller has
-/// the log for itself; `lock` is his handle of this file, if he has one.
+/// the log for itself. `lock`: the caller's handle of this file, if it has one open.
 fn repair_file(
     storage: &dyn Storage,
     series: &Series,
@@ -167,7 +169,7 @@ fn repair_file(
     misfit: Option<Misfit>,
     lock: &mut Option<Box<dyn StoredFile>>,
 ) -> Result<Option<(Repaired, Box<dyn StoredFile>)>> {
-    // What cannot be read is told by whoever reads, and is not mended here.
+    // A file that cannot be read is told by readers, and is not mended here.
     let Ok(Opened::File(opened)) = open_file(storage, series, number) else { return Ok(None) };
     // What was compressed is plain when it is repaired.
     let (path, damaged_path) = (series.path(number), opened.path().to_owned());
@@ -175,7 +177,7 @@ fn repair_file(
     let mut current = Current::new(opened, None);
     let next = next.and_then(|next| open_file(storage, series, next).ok()).and_then(Opened::file);
     if let Some(next) = &next {
-        current.is_followed_by(next);
+        current.link_next(next);
     }
     let damage = match find_damage(&mut current, next.is_none()) {
         Ok(damage) => damage,
@@ -220,8 +222,8 @@ fn repair_file(
 }
 
 /// Does something to the name of a file that the caller has locked. Where a file that is open cannot lose its name, as
-/// on some systems of Windows, the lock is given back before; whoever opens the file in that moment keeps it from being
-/// replaced, and the repair fails.
+/// on some systems of Windows, the lock is given back before. A program that opens the file in that moment keeps it
+/// from being replaced, and the repair fails.
 fn give_up(lock: &mut Option<Box<dyn StoredFile>>, change: impl Fn() -> io::Result<()>) -> io::Result<()> {
     match change() {
         Err(cause) if cfg!(windows) && cause.kind() == io::ErrorKind::PermissionDenied => {

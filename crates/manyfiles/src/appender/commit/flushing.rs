@@ -24,7 +24,7 @@ impl Group {
         let flusher = Arc::clone(self);
         let builder = Builder::new().name("manyfiles-flush".into()).stack_size(STACK);
         if builder.spawn(move || flusher.flush_in_time()).is_err() {
-            // No thread: then at once. A failure is told to who comes next.
+            // No thread: then at once. A failure is told to the next caller.
             self.try_write(newest).has_flusher = false;
         }
     }

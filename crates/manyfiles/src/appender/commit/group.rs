@@ -1,14 +1,15 @@
-//! Group commit: who writes, who syncs, who sleeps until when.
+//! Group commit: which thread writes, which one syncs, and what the others wait for.
 //!
-//! There is no thread for it. Somebody who waits for his record to be durable, and finds no leader, becomes the leader:
-//! he waits for those who are expected, writes what is buffered, syncs, tells all whose records that covers, and wakes
-//! one of those who came meanwhile, who leads next. [`State`] says what the roles are; here they are handed over.
+//! There is no thread for it. A thread that waits for durability and finds no leader becomes the leader. The leader
+//! waits for threads that are expected, writes the buffer, syncs, wakes the threads that wait for records up to there,
+//! and names the next leader. [`State`] says what the roles are; here they are handed over.
 //!
-//! What is written and durable is [`Progress`](crate::appender::commit::progress::Progress), under the lock of [`State`] as all else. Who
-//! changes it lets go of the lock and then wakes: no code of a user (wakers, executors) ever runs under it.
+//! What is written and durable is [`Progress`](crate::appender::commit::progress::Progress), under the lock of
+//! [`State`] as all else. A thread that changes it lets go of the lock and then wakes others: no code of a user
+//! (wakers, executors) ever runs under the lock.
 //!
-//! Locks: whoever holds `files` may take `state`, never the other way round. The lock of `files` is shared by those who
-//! write and sync, and had alone by whoever changes the file, which so waits for a sync in flight.
+//! Lock order: `files`, then `state`. Writing and syncing take `files` shared. Changing the file takes it exclusively
+//! and so waits for a running sync.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub(in crate::appender) struct Group {
     turn: Condvar,
     /// A group is durable, or the next one needs a leader. Groups take turns: see [`State::groups`].
     groups: [Condvar; 2],
-    /// Those whom the leader waits for are there.
+    /// The threads that the leader waits for are there.
     gathered: Condvar,
     /// The helper for writes, or that for syncs, has something to do.
     pub(in crate::appender) tasks: [Condvar; 2],
@@ -48,7 +49,7 @@ pub(in crate::appender) type Guard<'a> = MutexGuard<'a, State>;
 impl Group {
     pub(in crate::appender) fn new(state: State, files: Files, options: Options, storage: Arc<dyn Storage>) -> Group {
         let upkeep = Arc::new(Upkeep::new(Arc::clone(&storage), files.series.clone(), &options));
-        upkeep.goes_on(files.number);
+        upkeep.begin(files.number);
         Group {
             state: Mutex::new(state),
             turn: Condvar::new(),
@@ -136,7 +137,7 @@ impl Group {
         self.lock().progress.appended()
     }
 
-    /// Whether somebody has been told of a failure.
+    /// Whether a caller has been told of a failure.
     pub(in crate::appender) fn is_told(&self) -> bool {
         self.lock().progress.is_told()
     }
@@ -147,7 +148,7 @@ impl Group {
         if state.progress.is_written(record) { Ok(()) } else { Err(told(&mut state)) }
     }
 
-    /// Returns when this record is with the system, or something has failed. Nobody is told of that here.
+    /// Returns when this record is with the system, or something has failed. No caller is told of a failure here.
     pub(in crate::appender) fn try_write(&self, record: u64) -> Guard<'_> {
         let mut state = self.lock();
         while !state.progress.is_written(record) && !state.progress.has_failed() {
@@ -171,7 +172,7 @@ impl Group {
         if state.progress.is_durable(record) { Ok(()) } else { Err(told(&mut state)) }
     }
 
-    /// Returns when this record is durable, or something has failed. Nobody is told of that here.
+    /// Returns when this record is durable, or something has failed. No caller is told of a failure here.
     pub(in crate::appender) fn try_sync<'a>(&'a self, record: u64, mut state: Guard<'a>) -> Guard<'a> {
         let mut has_arrived = false;
         while !state.progress.is_durable(record) && !state.progress.has_failed() {
@@ -180,7 +181,7 @@ impl Group {
                 self.arrives(&mut state, record);
             }
             if state.leading {
-                // Those of the closed group and those who gather for the next one sleep apart.
+                // Threads of the closed group and threads that gather for the next one sleep apart.
                 let group = if record <= state.closed { state.groups } else { state.groups + 1 };
                 state = self.wait_group(group, state);
             } else {
@@ -190,7 +191,7 @@ impl Group {
         state
     }
 
-    /// Counts somebody who waits for this record to be durable.
+    /// Counts a thread or a task that waits for this record to be durable.
     pub(in crate::appender) fn arrives(&self, state: &mut State, record: u64) {
         if record <= state.closed {
             state.gathering.covered += 1;
@@ -219,14 +220,14 @@ impl Group {
         state
     }
 
-    /// Those who wait for a write look again.
+    /// Threads that wait for a write look again.
     pub(in crate::appender) fn wake_turn(&self, state: &State) {
         if state.sleepers.turn > 0 {
             self.turn.notify_all();
         }
     }
 
-    // Roles. Who calls these has set the role's flag, and has it back cleared.
+    // Roles. The caller of these has set the role's flag, and gets it back cleared.
 
     /// The leader's work. Returns when the group is durable, or something has failed.
     fn lead<'a>(&'a self, state: Guard<'a>) -> Guard<'a> {
@@ -239,8 +240,8 @@ impl Group {
     fn leads<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         state.leading = true;
         state = self.gather(state);
-        // Nobody else starts to write until the leader has: else those who fill buffers could keep him waiting for
-        // ever.
+        // No other thread starts to write until the leader has. Without this, threads that fill buffers could delay the
+        // leader without end.
         state.reserved = true;
         while state.writing {
             state = self.wait_turn(state);
@@ -253,12 +254,12 @@ impl Group {
         state.groups += 1;
         state.gathering.close();
         if state.batch.is_empty() {
-            self.wake_turn(&state); // for those whom `reserved` kept from writing
+            self.wake_turn(&state); // for threads that `reserved` kept from writing
         } else {
             state.writing = true;
             state = self.write(state, &[], true);
         }
-        // Nobody has written since: these are all the records of the group. (A new file may have made the old one
+        // No thread has written since: these are all the records of the group. (A new file may have made the old one
         // durable, and have no record yet.)
         if state.progress.has_failed() || state.progress.durable() == state.progress.written() {
             return self.steps_down(state);
@@ -266,7 +267,7 @@ impl Group {
         let covered = state.progress.covered();
         drop(state);
         let begun = self.storage.now();
-        // Known before the files are free: else somebody who begins a new file meanwhile would sync the old one again,
+        // Known before the files are free: else a thread that begins a new file meanwhile would sync the old one again,
         // and a second sync is not told of what the first one lost.
         let synced = self.with_files(|files| match files.sync() {
             Ok(()) => {
@@ -289,7 +290,7 @@ impl Group {
         self.steps_down(state)
     }
 
-    /// Ends the leader's role: wakes the group that is durable, and somebody of the next one, to lead.
+    /// Ends the leader's role: wakes the group that is durable, and one thread of the next group, to lead.
     fn steps_down<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         state.leading = false;
         let wakers = state.take_wakers();
@@ -310,17 +311,17 @@ impl Group {
         self.lock()
     }
 
-    /// Waits for those who are expected to come back, for a while.
+    /// Waits for the threads that are expected to come back, for a while.
     fn gather<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
-        let patience = state.gathering.patience(&self.options);
-        if patience.is_zero() {
+        let next_pause = state.gathering.next_pause(&self.options);
+        if next_pause.is_zero() {
             return state;
         }
         let begun = self.storage.now();
         let missing = state.gathering.expected - state.gathering.arrived;
         state.gathering.sleeping = true;
         while !state.gathering.is_complete() && !state.progress.has_failed() {
-            let left = patience.saturating_sub(self.storage.now().saturating_sub(begun));
+            let left = next_pause.saturating_sub(self.storage.now().saturating_sub(begun));
             if left == Duration::ZERO {
                 break;
             }
@@ -336,7 +337,7 @@ impl Group {
         self.wake_everybody();
     }
 
-    /// Lets everybody look at what there is.
+    /// Wakes all threads and tasks, so that they look again.
     pub(in crate::appender) fn wake_everybody(&self) {
         let wakers = self.lock().take_wakers();
         self.turn.notify_all();
@@ -347,7 +348,7 @@ impl Group {
 
     // The end.
 
-    /// Makes all durable and closes the file, after which there is nothing to wait for. Nobody appends any more.
+    /// Makes all durable and closes the file, after which there is nothing to wait for. No thread appends any more.
     pub(in crate::appender) fn close(&self) -> Result<Written> {
         let synced = self.wait_durable(self.appended());
         let mut state = self.lock();

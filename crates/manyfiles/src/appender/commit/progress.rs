@@ -8,7 +8,7 @@ use crate::{Error, Operation};
 
 /// Where a place in a file is: bytes of it that are written, or durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::appender) struct Place {
+pub(in crate::appender) struct FilePlace {
     /// Files are counted as they are begun.
     pub(in crate::appender) file: u64,
     pub(in crate::appender) offset: u64,
@@ -22,10 +22,10 @@ pub(in crate::appender) struct Progress {
     written: u64,
     durable: u64,
     /// How far the file that is written to has come.
-    written_place: Place,
-    durable_place: Place,
+    written_place: FilePlace,
+    durable_place: FilePlace,
     failure: Option<Error>,
-    /// Somebody has been told of the failure.
+    /// A caller has been told of the failure.
     told: bool,
 }
 
@@ -33,7 +33,7 @@ pub(in crate::appender) struct Progress {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::appender) struct Covered {
     record: u64,
-    place: Place,
+    place: FilePlace,
 }
 
 impl Covered {
@@ -45,7 +45,7 @@ impl Covered {
 impl Progress {
     /// Begins behind what is durable in the file already.
     pub(in crate::appender) fn new(end: u64) -> Progress {
-        let place = Place { file: 0, offset: end };
+        let place = FilePlace { file: 0, offset: end };
         Progress {
             appended: 0,
             appended_bytes: 0,
@@ -126,7 +126,7 @@ impl Progress {
 
     /// A file was begun behind one that is durable. It is durable itself, up to this place.
     pub(in crate::appender) fn begins_file(&mut self, offset: u64) {
-        let next = Place { file: self.written_place.file + 1, offset };
+        let next = FilePlace { file: self.written_place.file + 1, offset };
         (self.written_place, self.durable_place) = (next, next);
     }
 
@@ -143,7 +143,7 @@ impl Progress {
         self.failure.is_some()
     }
 
-    /// Whether somebody has been told of a failure.
+    /// Whether a caller has been told of a failure.
     pub(in crate::appender) fn is_told(&self) -> bool {
         self.told
     }
@@ -153,7 +153,7 @@ impl Progress {
         self.failure.as_ref()
     }
 
-    /// The failure, for somebody who asks.
+    /// The failure, for a caller: it counts as told.
     pub(in crate::appender) fn tell(&mut self) -> Option<Error> {
         self.told |= self.failure.is_some();
         self.failure.clone()

@@ -4,8 +4,8 @@ use crate::Operation;
 use crate::appender::commit::group::Group;
 
 impl Group {
-    /// What is made here fails everything if its owner panics: nobody else would ever do what that thread was about to
-    /// do. It must not be under the lock of [`State`] when it goes, so the caller's work is in a function of its own.
+    /// If the thread that has the role panics, everything fails: no other thread would ever do its work. The role must
+    /// not be dropped under the lock of [`State`], so the caller's work is in a function of its own.
     pub(in crate::appender) fn takes_role(&self, operation: Operation) -> Role<'_> {
         Role { group: self, operation, ended_well: false }
     }

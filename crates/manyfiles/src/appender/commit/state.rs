@@ -1,10 +1,10 @@
-//! What all threads share under one lock, as plain data: records that wait, how far the others have come, who does
-//! what.
+//! What all threads share under one lock, as plain data: records that wait, how far the others have come, and which
+//! thread does what.
 //!
 //! How far records have come is [`Progress`].
 //!
 //! Two roles go from thread to thread. The **writer** takes what is buffered and hands it to the system. The **leader**
-//! closes the group of those who wait to be durable, writes what of theirs is still buffered, and syncs. Each role has
+//! closes the group of records that threads wait for, writes those that are still buffered, and syncs. Each role has
 //! one holder at most.
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(in crate::appender) struct State {
     // Records.
     /// What waits for a write.
     pub(in crate::appender) batch: Batch,
-    /// An empty batch that has its memory already, while nobody writes.
+    /// An empty batch that has its memory already, while no thread writes.
     pub(in crate::appender) spare: Batch,
     pub(in crate::appender) progress: Progress,
 
@@ -34,21 +34,20 @@ pub(in crate::appender) struct State {
     age: Duration,
 
     // Roles.
-    /// Somebody writes.
+    /// A thread is writing.
     pub(in crate::appender) writing: bool,
     /// The leader is next to write.
     pub(in crate::appender) reserved: bool,
     /// There is a leader.
     pub(in crate::appender) leading: bool,
-    /// Groups closed so far. Those who wait for the group that is closed, and those who gather for the next, sleep
-    /// apart.
+    /// Number of closed groups. Its parity picks the condvar, so that waking one group leaves the next asleep.
     pub(in crate::appender) groups: u64,
     /// The last record of the group that was closed last.
     pub(in crate::appender) closed: u64,
     pub(in crate::appender) gathering: Gathering,
     pub(in crate::appender) sleepers: Sleepers,
 
-    /// When what is buffered is to be written, if nobody has by then.
+    /// When the buffered records are to be written, if no thread has written them by then.
     pub(in crate::appender) flush_at: Option<Duration>,
     /// There is a thread that waits for that.
     pub(in crate::appender) has_flusher: bool,
@@ -68,7 +67,7 @@ pub(in crate::appender) struct Taken {
     pub(in crate::appender) position: Option<u64>,
 }
 
-/// How many threads sleep where, so that nobody is woken, which is a system call, where nobody sleeps.
+/// How many threads sleep on each condvar. Waking is a system call, so it is left out where no thread sleeps.
 #[derive(Debug, Default)]
 pub(in crate::appender) struct Sleepers {
     pub(in crate::appender) turn: usize,
@@ -78,11 +77,11 @@ pub(in crate::appender) struct Sleepers {
 /// How many wait, and how many are expected to.
 #[derive(Debug, Default)]
 pub(in crate::appender) struct Gathering {
-    /// Who waits for the next group to be durable.
+    /// Threads that wait for the next group to be durable.
     pub(in crate::appender) arrived: usize,
-    /// Who waits for the group that is closed.
+    /// Threads that wait for the group that is closed.
     pub(in crate::appender) covered: usize,
-    /// Who waited when the last sync was done; most come back at once with their next record.
+    /// Threads that waited when the last sync was done. Most come back at once with their next record.
     pub(in crate::appender) expected: usize,
     /// The leader sleeps until those are there.
     pub(in crate::appender) sleeping: bool,
@@ -242,8 +241,8 @@ impl Gathering {
     /// A sync that is faster than this is over before a sleeper is awake.
     const SHORTEST: Duration = Duration::from_micros(100);
 
-    /// How long the leader may wait for those who are expected.
-    pub(in crate::appender) fn patience(&mut self, options: &Options) -> Duration {
+    /// How long the leader may wait for the threads that are expected.
+    pub(in crate::appender) fn next_pause(&mut self, options: &Options) -> Duration {
         if self.is_complete() {
             return Duration::ZERO;
         }
@@ -257,13 +256,13 @@ impl Gathering {
         })
     }
 
-    /// Whether all who are expected are there.
+    /// Whether all threads that are expected are there.
     pub(in crate::appender) fn is_complete(&self) -> bool {
         self.arrived >= self.expected
     }
 
-    /// The leader has waited for this many, and perhaps not long enough for all. Who expects those who do not come
-    /// waits ever more seldom.
+    /// The leader has waited for this many threads, and perhaps not long enough for all. Each time too few threads
+    /// come, the next groups skip the wait: 2, 6, 14 … 62 groups.
     pub(in crate::appender) fn waited(&mut self, missing: usize) {
         let still_missing = self.expected.saturating_sub(self.arrived);
         if still_missing <= missing / 2 {

@@ -9,7 +9,7 @@ use std::task::Waker;
 pub(in crate::appender) struct Wakers {
     pub(in crate::appender) written: BTreeMap<(u64, u64), Waker>,
     pub(in crate::appender) durable: BTreeMap<(u64, u64), Waker>,
-    /// Tells those who wait for the same record apart.
+    /// Tells tasks that wait for the same record apart.
     pub(in crate::appender) next: u64,
 }
 
@@ -34,8 +34,8 @@ impl Wakers {
     }
 }
 
-/// Wakes tasks. Their executors' code runs here, so no lock is held. A panic in it is their own: it is printed as any
-/// other, and those who share the syncs go on.
+/// Wakes tasks. Their executors' code runs here, so no lock is held. A panic in it is the executor's own: it is printed
+/// as any other, and the threads that share the syncs go on.
 pub(in crate::appender) fn wake(wakers: Vec<Waker>) {
     for waker in wakers {
         drop(catch_unwind(AssertUnwindSafe(|| waker.wake())));

@@ -12,8 +12,8 @@ use crate::{Operation, Result};
 
 impl Group {
     /// The writer's work: hands what is buffered to the system, and behind it the rest of a record that is not copied.
-    /// Who calls this has set [`State::writing`](crate::appender::commit::state::State::writing), and has it back cleared. `syncs` says
-    /// that a sync comes next.
+    /// The caller has set [`State::writing`](crate::appender::commit::state::State::writing), and gets it back cleared.
+    /// `syncs` says that a sync comes next.
     pub(in crate::appender) fn write<'a>(&'a self, mut state: Guard<'a>, rest: &[u8], syncs: bool) -> Guard<'a> {
         let mut batch = state.take_batch();
         drop(state);
@@ -57,7 +57,7 @@ impl Group {
         self.with_files(|files| {
             files.write(bytes, piece.offset)?;
             if !rest.is_empty() {
-                // The record whose beginning is in `bytes` must not stay there without its rest.
+                // The beginning of a record is in `bytes`. It must not stay there without the rest.
                 return files.write(rest, end).inspect_err(|_| files.cut_back(piece.offset));
             }
             if syncs {
@@ -74,7 +74,7 @@ impl Group {
             files.rotate(new_file.header, new_file.old_end)?;
             Ok(files.number)
         })?;
-        self.upkeep.goes_on(newest);
+        self.upkeep.begin(newest);
         Ok(())
     }
 

@@ -75,8 +75,8 @@ impl Files {
     /// Makes the first file of a log, or the next one, and makes it durable: with a whole header, and with the tail of
     /// the file before it. It has its name when all that is on the disk, not before.
     ///
-    /// `over` is a file of this number, locked, in which nothing was ever written. Who begins a next file has the last
-    /// one locked.
+    /// `over` is a file of this number, locked, in which nothing was ever written. The caller that begins a next file
+    /// has the last one locked.
     pub(in crate::appender) fn begin(
         &mut self,
         number: u64,
@@ -115,8 +115,8 @@ impl Files {
         self.sync_folder()
     }
 
-    /// Gives a file that is whole its name in the log, which nothing else may have. Nobody else opens it to write
-    /// before that: it is locked from its making on.
+    /// Gives a whole file its name in the log. The name must be free. No other appender opens the file to write before
+    /// that: the file is locked from its making on.
     fn give_name(
         &self,
         file: &dyn StoredFile,
@@ -160,7 +160,7 @@ impl Files {
     pub(in crate::appender) fn rotate(&mut self, header: Header, end: u64) -> Result<()> {
         let number = self.series.next(self.number)?;
         self.trim(end);
-        // While the old one is open nobody else takes it for the last one.
+        // While the old file is open, no other appender takes it for the last one.
         let (old, old_path) = (self.file.take(), self.path.clone());
         let begun = self.begin(number, header, None, None);
         let closed = old.map_or(Ok(()), |old| old.close());
@@ -215,7 +215,7 @@ impl Files {
         self.file(Operation::Sync)?.sync().map_err(|cause| self.error(Operation::Sync, cause))
     }
 
-    /// Keeps that a file without frames is durable up to here, for whoever opens it after an unclean end.
+    /// Notes that a file without frames is durable up to here. The next opening reads this after an unclean end.
     pub(in crate::appender) fn synced(&self, end: u64) {
         if let Some(note) = &self.note {
             note.synced(self.place(end));

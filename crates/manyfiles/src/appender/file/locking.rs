@@ -34,7 +34,7 @@ impl Files {
     }
 }
 
-/// Whoever had the file before may have moved it, and another may be in its place.
+/// The program that had the file before may have moved it, and another file may be in its place.
 pub(in crate::appender) fn not_moved(file: &dyn StoredFile, path: &Path) -> Result<()> {
     match file.is_at(path) {
         Ok(true) => Ok(()),

@@ -55,7 +55,7 @@ impl Files {
                 other => other,
             };
             let file = match opened {
-                // Made, or removed, by somebody else meanwhile.
+                // Another program has made or removed the file meanwhile.
                 Err(cause) if matches!(cause.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {
                     continue;
                 }
@@ -85,7 +85,7 @@ impl Files {
     fn begin_behind(&mut self, len: u64, end: u64) -> Result<()> {
         self.shift = len.wrapping_sub(end);
         match (&self.note, &self.file) {
-            (Some(note), Some(file)) => note.is_about(&**file, len),
+            (Some(note), Some(file)) => note.describe(&**file, len),
             _ => Ok(()),
         }
     }

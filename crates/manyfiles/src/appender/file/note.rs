@@ -1,9 +1,9 @@
 //! [`Note`]: beside a file without frames, while it is open.
 //!
 //! Such a file cannot say whether it was closed in order. A note `events.manyfiles-open` says so: it is there from
-//! before the first write until everything is durable and the file closed. Who finds one knows that the page cache may
-//! show what the disk does not have, and up to where it is known to have it. The note need not be durable: after a
-//! power cut there is no page cache that could differ.
+//! before the first write until everything is durable and the file closed. If an opening finds a note, the page cache
+//! may show bytes that the disk does not have. The note says up to where the disk has them. The note need not be
+//! durable: after a power cut there is no page cache that could differ.
 //!
 //! The doubtful bytes are written again, in a way that a crash at any time leaves them in one place at least: they are
 //! copied to `events.manyfiles-tail`, durably, cut off, and written anew. Rewriting without cutting is not enough:
@@ -62,21 +62,21 @@ impl Note {
             }
             Err(cause) => return Err(Error::new(Operation::Open, path, cause)),
         };
-        // Between its making and its lock somebody may have taken it for an old one.
+        // Between its making and its lock another appender may have taken it for an old one.
         if !file.is_at(&path).map_err(|cause| Error::new(Operation::Open, &*path, cause))? {
             return Err(busy(&path));
         }
         read_note(&*file, &path)?;
         let note = Note { path, file, said: AtomicU64::new(0), serial: AtomicU64::new(NO_FILE) };
         match about {
-            Some(about) => note.is_about(about, end)?,
+            Some(about) => note.describe(about, end)?,
             None => note.say(end)?,
         }
         Ok(note)
     }
 
     /// Says that this file is open from now on, and durable up to `end`.
-    pub(in crate::appender) fn is_about(&self, file: &dyn StoredFile, end: u64) -> Result<()> {
+    pub(in crate::appender) fn describe(&self, file: &dyn StoredFile, end: u64) -> Result<()> {
         let serial = file.serial().map_err(|cause| Error::new(Operation::Metadata, &*self.path, cause))?;
         self.serial.store(serial, Ordering::Relaxed);
         self.say(end)
@@ -146,7 +146,7 @@ pub(in crate::appender) fn is_tail(first: &[u8]) -> bool {
 }
 
 /// Removes a note about a file that is not there any more. A tail of it is kept: it is all that is left of its bytes.
-/// Somebody else's file under either name is an error.
+/// Another program's file under either name is an error.
 pub(in crate::appender) fn forget(storage: &dyn Storage, series: &Series) -> Result<()> {
     let tail = tail_path(series);
     match storage.open(&tail) {
@@ -209,8 +209,7 @@ pub(in crate::appender) fn recover(storage: &dyn Storage, series: &Series, file:
     // Its name may be no more durable than what it is to mend.
     series.sync_folder(storage)?;
     write_again(&*old, &tail, file, path)?;
-    // Whoever opens the file syncs the folder before anything is appended: this must not be written once more over
-    // that.
+    // The opening syncs the folder before anything is appended: this must not be written once more over that.
     storage.remove(&tail).map_err(|cause| Error::new(Operation::Remove, &*tail, cause))?;
     old.close().map_err(|cause| Error::new(Operation::Close, tail, cause))
 }
@@ -227,7 +226,7 @@ fn find_note(storage: &dyn Storage, series: &Series) -> Result<Option<(u64, u64)
 }
 
 /// Up to where a note says that which file was durable. One that a crash left unfinished says nothing of that. Anything
-/// else is no note: it is somebody's file, and is left alone.
+/// else is no note: it is another program's file, and is left alone.
 fn read_note(note: &dyn StoredFile, path: &Path) -> Result<(u64, u64)> {
     let mut bytes = [0; NOTE + 1];
     let has = read_to(note, path, &mut bytes, 0)?;

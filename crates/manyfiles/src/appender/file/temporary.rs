@@ -1,10 +1,10 @@
-//! Files under temporary names: how they are called, and which of them nobody needs any more.
+//! Files under temporary names: how they are called, and how they are made.
 //!
 //! A file of a log has its name when it is whole on the disk. Until then it is called
 //! `events.manyfiles-0123456789abcdef`, with a number of its own: no two appenders ever make the same one, so none
-//! takes another's file for its own or for a leftover. Whoever makes it holds its lock until it has its final name, or
-//! is removed. One that is not locked was left by a process that has ended; the next appender that has the log for
-//! itself removes it.
+//! takes another's file for its own or for a leftover. The maker of the file holds its lock until the file has its
+//! final name, or is removed. One that is not locked was left by a process that has ended; the next appender that has
+//! the log for itself removes it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -17,8 +17,8 @@ use crate::{Error, Operation, Result};
 
 const MARK: &str = ".manyfiles-";
 const DIGITS: usize = 16;
-/// A number that is taken, or whose file somebody took for a leftover before it was locked, is given up for another
-/// one.
+/// A number may be taken, or another appender may have removed the file as a leftover before it was locked. Then
+/// another number is tried.
 const TRIES: u32 = 100;
 
 /// Makes a file that no other appender makes, opens or removes.
@@ -27,7 +27,7 @@ pub(in crate::appender) fn create(storage: &dyn Storage, series: &Series) -> Res
     for _ in 0..TRIES {
         let path = series.beside(&format!("{MARK}{:0DIGITS$x}", storage.unique()));
         match storage.create(&path) {
-            // Between its making and its lock somebody may remove it as a leftover: then it has no name.
+            // Between its making and its lock another appender may remove it as a leftover: then it has no name.
             Ok(file) if file.is_at(&path).map_err(|cause| error(&path, cause))? => return Ok((path, file)),
             Ok(_) => {}
             Err(cause) if matches!(cause.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::ResourceBusy) => {}

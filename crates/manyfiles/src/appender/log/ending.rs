@@ -12,7 +12,8 @@ use crate::{Error, Operation, Result};
 /// What is wrong with the last file of a log, though its bytes are not damaged: an appender that went on there would
 /// give away positions that records have, or go on behind files that are gone. [`Error::misfit`] has it.
 ///
-/// [`repair`](crate::appender::repair) and [`OnDamage::SetAside`](crate::appender::OnDamage::SetAside) mend each of these.
+/// [`repair`](crate::appender::repair) and [`OnDamage::SetAside`](crate::appender::OnDamage::SetAside) mend each of
+/// these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Misfit {
@@ -100,7 +101,7 @@ fn nearest(storage: &dyn Storage, series: &Series, numbers: &[u64]) -> Option<Ne
     numbers.iter().rev().find_map(|&number| open_file(storage, series, number).ok()?.file())
 }
 
-/// Where a file belongs whose number is greater than that of the one before it.
+/// Where a file belongs. Its number is greater than that of the file before it.
 enum Place {
     Behind,
     /// It is an older file of the log, and the one before it is where it belongs.
@@ -154,7 +155,7 @@ pub(in crate::appender) fn goes_not_on() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// The cause where that is so of the last file, and nobody can go on behind it.
+/// The cause where the last file does not go on, so that no appender can go on behind it.
 fn no_sequence(before: &std::path::Path) -> io::Error {
     let name = before.file_name().unwrap_or_default().to_string_lossy();
     let message = format!(

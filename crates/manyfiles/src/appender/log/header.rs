@@ -94,8 +94,8 @@ impl Header {
     }
 }
 
-/// Whether a file that holds this and nothing else may be one whose making was cut short: nothing had been written to
-/// it.
+/// Whether the making of a file that holds this and nothing else may have been cut short: no record had been written to
+/// the file.
 pub(in crate::appender) fn is_unfinished_header(bytes: &[u8]) -> bool {
     let known = bytes.len().min(MAGIC.len());
     bytes.len() <= HEADER

@@ -49,8 +49,9 @@ impl From<Damage> for io::Error {
 }
 
 /// Records that are not in the log any more, because their files were removed: by
-/// [`Appender::remove_before`](crate::appender::Appender::remove_before), by an appender that [keeps](crate::appender::Options::keep_files)
-/// only so many, or by somebody else. [`Error::missing`] has it; the error's kind is `NotFound`.
+/// [`Appender::remove_before`](crate::appender::Appender::remove_before), by an appender that
+/// [keeps](crate::appender::Options::keep_files) only so many, or by another program. [`Error::missing`] has it; the
+/// error's kind is `NotFound`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {

@@ -109,8 +109,8 @@ pub(in crate::appender) fn not_framed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a file of framed records does")
 }
 
-/// Refuses a log that has frames to whoever asks for none: what is appended without them would be damage there. Reads
-/// only, so that this is said of a log that is open too.
+/// Refuses to open a log that has frames without them: what is appended without frames would be damage there. Only
+/// reads, so an open log is refused for the same reason.
 pub(in crate::appender) fn refuse_framed(series: &Series, storage: &dyn Storage) -> Result<()> {
     for number in series.numbers(storage)? {
         let path = series.path(number);

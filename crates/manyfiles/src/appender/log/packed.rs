@@ -28,7 +28,7 @@ mod unpacking {
 
     use super::{MAGIC, ReadAt, StoredFile};
 
-    /// So much is unpacked at once, and kept: who reads on in order unpacks everything once.
+    /// So much is unpacked at once, and kept: a reader that goes on in order unpacks everything once.
     const CHUNK: usize = 256 << 10;
     /// The longest header of a compressed file.
     const LONGEST_HEADER: usize = 18;

@@ -133,7 +133,7 @@ impl Scanner {
     }
 
     /// Something else than a mark says that the file was durable up to here.
-    pub(in crate::appender) fn is_durable_until(&mut self, end: u64) {
+    pub(in crate::appender) fn set_durable_until(&mut self, end: u64) {
         self.durable = self.durable.max(end);
     }
 

@@ -131,7 +131,7 @@ fn number_of(name: &OsStr, base: &OsStr) -> Option<u64> {
     let is_ours = number.len() >= 6 && number.iter().all(u8::is_ascii_digit);
     let digits = std::str::from_utf8(number).ok()?;
     let number: u64 = digits.parse().ok()?;
-    // Each number has one spelling: `events.0000009` is somebody else's.
+    // Each number has one spelling: `events.0000009` is another program's file.
     (is_ours && number > 0 && format!("{number:06}") == digits).then_some(number)
 }
 

@@ -25,7 +25,7 @@ pub(in crate::appender) struct Current {
     start: u64,
     /// Where the last record began.
     record: u64,
-    /// Where somebody asked to begin, until a whole frame was found there.
+    /// Where the caller asked to begin, until a whole frame was found there.
     asked_for: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ const LOOKS: u32 = 6;
 pub(in crate::appender) enum Item {
     Record(Vec<u8>),
     Damage(Damage),
-    /// Where somebody asked to begin there is the middle of one. What follows is next.
+    /// The place where the caller asked to begin is the middle of a record. The record behind it is next.
     NoRecord(Error),
     End {
         torn_bytes: u64,
@@ -123,14 +123,14 @@ impl Current {
     }
 
     /// The next file says where this one ends. Returns whether it does.
-    pub(in crate::appender) fn is_followed_by(&mut self, next: &Next) -> bool {
+    pub(in crate::appender) fn link_next(&mut self, next: &Next) -> bool {
         if let Some(previous) = next.header.previous
             && next.header.follows(self.header())
             && self.next_number() == Some(next.number)
         {
             self.end = Some(previous.end.max(HEADER as u64));
             self.scanner.look_again(previous.end);
-            self.scanner.is_durable_until(previous.end);
+            self.scanner.set_durable_until(previous.end);
         }
         self.end.is_some()
     }
@@ -193,8 +193,8 @@ impl Current {
         Ok((end < asked_for).then(|| self.header().position(end)))
     }
 
-    /// Somebody has written since the file was read.
-    pub(in crate::appender) fn has_changed(&mut self) -> io::Result<()> {
+    /// An appender has written since the file was read.
+    pub(in crate::appender) fn look_at_length(&mut self) -> io::Result<()> {
         self.len = self.file.len()?;
         self.scanner.look_again(self.len);
         Ok(())
@@ -202,7 +202,7 @@ impl Current {
 
     /// Whether the file is longer, or its end another, than when it was looked at last.
     pub(in crate::appender) fn look_again(&mut self) -> io::Result<bool> {
-        self.has_changed()?;
+        self.look_at_length()?;
         let at = self.scanner.position();
         let found = self.scanner.next(&*self.file);
         let is_record = matches!(found?, Found::Record(_));
@@ -212,7 +212,7 @@ impl Current {
         Ok(is_record)
     }
 
-    /// A place that is in the middle of a frame looks like damage, and is a mistake of whoever asked for it.
+    /// A place in the middle of a frame looks like damage. It is a mistake of the caller.
     fn no_record_at(&self, offset: u64, next: u64) -> Error {
         let (at, next) = (self.header().position(offset), self.header().position(next));
         let message = format!("no record begins at position {at}; reading goes on at position {next}");
@@ -249,9 +249,9 @@ impl Current {
             let explained = self.scanner.explain(&*self.file);
             self.scanner.look_again(self.end.unwrap_or(self.len));
             let until = match (explained?, self.end) {
-                // Somebody may have written here since it was read, and further on, with marks that say so, or be
-                // writing just now: a second look tells, and of what looks damaged where an appender may be at work, a
-                // few more.
+                // An appender may have written here since this was read, and further on, with marks that say so. Or it
+                // writes just now. A second look tells; where an appender may be at work, what looks damaged gets a few
+                // more looks.
                 (found, end)
                     if looks == 0 || looks < LOOKS && end.is_none() && matches!(found, Break::Damaged { .. }) =>
                 {
@@ -267,7 +267,7 @@ impl Current {
                 // All of it was durable before the next one was made.
                 (Break::Torn { .. }, Some(end)) => end,
                 (Break::Torn { until }, None) => {
-                    // Of a file whose next one is missing, nobody knows where it ended.
+                    // The next file is missing, so where this one ended is not known.
                     let torn_bytes = if is_last { until - offset } else { 0 };
                     return Ok(Item::End { torn_bytes });
                 }
@@ -300,7 +300,7 @@ fn ends_at(file: &dyn ReadAt, header: &Header, offset: u64) -> io::Result<bool> 
 }
 
 /// Where the first frame begins that is not before `offset`, found from the beginning of the file; `offset` itself
-/// where nobody can know that, in damage and behind the last record.
+/// where that is not known: in damage, and behind the last record.
 fn next_frame(file: &(impl ReadAt + ?Sized), header: Header, len: u64, offset: u64) -> io::Result<u64> {
     let mut scanner = Scanner::new(header, len);
     loop {
@@ -310,8 +310,7 @@ fn next_frame(file: &(impl ReadAt + ?Sized), header: Header, len: u64, offset: u
         };
         let behind = scanner.position();
         let begin = behind - length.unwrap_or(0);
-        // Before it there may be marks: whoever asks has found no whole frame at `offset`, so none of them begins
-        // there.
+        // Before it there may be marks. The caller has found no whole frame at `offset`, so no mark begins there.
         if offset <= begin {
             return Ok(begin);
         }

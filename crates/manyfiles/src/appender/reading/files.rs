@@ -19,8 +19,8 @@ impl Records {
         current
     }
 
-    /// Goes to the next file, and in it to a position of the log or to its beginning: who follows says where he is.
-    /// There is none if `current` is `None` then.
+    /// Goes to the next file, and in it to a position of the log or to its beginning. A follower gives its position. If
+    /// `current` is `None` afterwards, there is no next file.
     pub(in crate::appender) fn open_next(&mut self, from: Option<u64>) -> Result<()> {
         let before = self.leave();
         let Some((number, next, missing)) = self.next_file(before.as_ref())? else { return Ok(()) };
@@ -47,7 +47,8 @@ impl Records {
             if follows && !goes_on {
                 self.pending.push_back(next.error(ending::goes_not_on()));
             }
-            // What a reader has seen of the file before is not read again; what has vanished since, nobody repeats.
+            // What a reader has seen of the file before is not read again. Records that have vanished since are not
+            // repeated by any file.
             let begin = next.header.position(next.header.begin());
             if goes_on && from.is_some() && before.records_end_position() > begin {
                 let gone = Missing { from: Position(self.position), to: Some(Position(begin)) };
@@ -61,7 +62,7 @@ impl Records {
         if let Some(&number) = self.numbers.front()
             && let Ok(Opened::File(next)) = open_file(&*self.storage, &self.series, number)
         {
-            current.is_followed_by(&next);
+            current.link_next(&next);
         }
         self.position = current.position();
         self.current = Some(current);

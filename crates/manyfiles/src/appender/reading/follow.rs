@@ -10,14 +10,14 @@ use crate::appender::reading::records::Records;
 
 /// The records of a log, and those that are appended later by whatever program; [`Records::follow`] makes one.
 ///
-/// Each record is there once, whole and in order, across rotation and across appenders that come and go. Nobody who
-/// appends notices: this reads files and looks for new ones, each millisecond while records come and every 50 while
-/// none do. It shows records when they are *written*; a power cut may still take those, and with them what a reader on
-/// the same machine did. A reader on another machine, of a network file system, may so have seen records that are not
-/// in the log when it is back.
+/// Each record is there once, whole and in order, across rotation and across appenders that come and go. Appenders do
+/// not notice: a follower only reads files and looks for new ones, each millisecond while records come and every 50
+/// while none do. It shows records when they are *written*; a power cut may still take those, and with them what a
+/// reader on the same machine did. A reader on another machine, of a network file system, may so have seen records that
+/// are not in the log when it is back.
 ///
-/// Where files are [removed](crate::appender::Appender::remove_before) before this has read them, their records are passed over:
-/// it goes on with the first file that is there, and tells of the gap with one error, whose cause is a
+/// Where files are [removed](crate::appender::Appender::remove_before) before this has read them, their records are
+/// passed over: it goes on with the first file that is there, and tells of the gap with one error. Its cause is a
 /// [`Missing`](crate::appender::Missing).
 ///
 /// Where the file that this reads is removed and nothing comes behind it, one error tells that, within about a second,

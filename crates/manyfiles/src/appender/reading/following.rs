@@ -25,7 +25,7 @@ impl Records {
                 self.find_file_again()?;
                 return Ok(true);
             }
-            current.has_changed().map_err(|cause| current.error(cause))?;
+            current.look_at_length().map_err(|cause| current.error(cause))?;
             return Ok(true);
         }
         let Some(behind) = current.next_number() else { return Ok(false) };
@@ -46,7 +46,7 @@ impl Records {
         let Some(current) = &mut self.current else { return Ok(false) };
         let has_grown = current.look_again().map_err(|cause| current.error(cause))?;
         if let Some(next) = next {
-            if !current.is_followed_by(&next) && !has_grown && self.finds_another_log() {
+            if !current.link_next(&next) && !has_grown && self.finds_another_log() {
                 return Ok(true);
             }
             self.numbers.extend(behind);
@@ -135,13 +135,13 @@ impl Records {
         let Some(number) = self.current.as_ref().map(|current| current.number) else { return Ok(()) };
         match open_file(&*self.storage, &self.series, number) {
             Ok(Opened::File(there)) => self.go_on_in(there),
-            // Whatever there is to say is said by who looks around.
+            // What is wrong with the name is told when the follower looks around.
             Ok(Opened::Empty | Opened::Gone) | Err(_) => Ok(()),
         }
     }
 
-    /// This file has the name of the one that is read. If it is a copy of that one, or if that one was cut, reading goes
-    /// on in it, behind the last record that was read and is there. An error tells that not all of them are there.
+    /// This file has the name of the one that is read. If it is a copy of that one, or if that one was cut, reading
+    /// goes on in it, behind the last record that was read and is there. An error tells that not all of them are there.
     fn go_on_in(&mut self, there: Next) -> Result<()> {
         let Some(current) = &self.current else { return Ok(()) };
         if *current.header() != there.header {

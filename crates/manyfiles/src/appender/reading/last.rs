@@ -59,7 +59,7 @@ pub(in crate::appender) fn open_last(storage: Arc<dyn Storage>, path: &Path, rec
         let mut last = VecDeque::new();
         let mut count = 0;
         while let Some(record) = suffix.next() {
-            // What is wrong is told to whoever reads it, if it is among the last.
+            // What is wrong is told when it is read, if it is among the last records.
             if record.is_err() {
                 continue;
             }

@@ -24,14 +24,15 @@ use crate::{Error, Operation, Result};
 /// unless the machine crashed. What a crash tore off the end is left out, and [`torn_bytes`](Records::torn_bytes) says
 /// how much that was.
 ///
-/// **Damage** is something else: bytes that were durable and are not what they were. Each stretch is an error, in its
-/// place, whose cause is a [`Damage`](crate::appender::Damage); what follows it is read on. The two can be told apart up to the
-/// last sync but one, and in a file that was closed in order or left for the next one, up to its end. A damaged record
-/// in the last group before a crash counts as torn.
+/// **Damage** is something else: bytes that were durable and are not what they were. Each stretch is an error in its
+/// place. Its cause is a [`Damage`](crate::appender::Damage); the records behind it are read on. A torn tail and damage
+/// can be told apart up to the last sync but one, and in a file that was closed in order or left for the next one, up
+/// to its end. A damaged record in the last group before a crash counts as torn.
 ///
 /// **Files that are gone** while this reads the log, or are missing between others, are told by one error in their
-/// place, whose cause is a [`Missing`] with the positions; what comes behind them is read on. A file that is removed
-/// while this is in it is still read to its end.
+/// place. Its cause is a [`Missing`] with the positions. The records behind them are read on. A file that is removed
+/// while this reads it is still read to its end. A missing file that only repeated records of the file before it is not
+/// told: no record is missing.
 ///
 /// An appender may be at work in the log: then these are the records that were there when it was opened.
 /// [`follow`](Records::follow) waits for those that come.
@@ -80,7 +81,7 @@ pub struct Records {
 pub(in crate::appender) struct Seen {
     pub(in crate::appender) number: u64,
     pub(in crate::appender) header: Header,
-    /// Somebody who follows was told that it is gone, and nothing has come.
+    /// The follower was told that the file is gone, and no other file has come.
     pub(in crate::appender) is_told: bool,
 }
 
@@ -98,8 +99,8 @@ impl Records {
         Records::open_in(Arc::new(FileSystem::new()), path.as_ref(), None)
     }
 
-    /// Opens the log to read from a place that a [receipt](crate::appender::Receipt::position) or a reader has told of. What is
-    /// before it is not looked at.
+    /// Opens the log to read from a place that a [receipt](crate::appender::Receipt::position) or a reader has told of.
+    /// What is before it is not looked at.
     ///
     /// Fails as [`open`](Records::open), if the file that had the place was removed ([`Missing`]), and if the log ends
     /// before it (`InvalidInput`): nothing was written there yet, or a power cut took it, and other records will come
@@ -170,13 +171,14 @@ impl Records {
         self.torn_bytes
     }
 
-    /// How many bytes of damage have been passed over so far that a [repair](crate::appender::repair) has set aside. What records
-    /// were there is gone from the log; the damaged file is kept beside it.
+    /// How many bytes of damage have been passed over so far that a [repair](crate::appender::repair) has set aside.
+    /// What records were there is gone from the log; the damaged file is kept beside it.
     pub fn set_aside_bytes(&self) -> u64 {
         self.set_aside_bytes + self.current.as_ref().map_or(0, Current::set_aside)
     }
 
-    /// Where to read on behind the record that was returned last: the place for [`open_at`](Records::open_at) next time.
+    /// Where to read on behind the record that was returned last: the place for [`open_at`](Records::open_at) next
+    /// time.
     pub fn position(&self) -> Position {
         Position(self.position)
     }

@@ -1,7 +1,7 @@
 //! What is done with files that are not written to any more: the oldest are removed, the others compressed, as was
 //! asked for.
 //!
-//! Nothing here fails the log. Errors are kept for whoever asks.
+//! Nothing here fails the log. Errors are kept until they are taken.
 
 #[cfg(feature = "zstd")]
 pub(in crate::appender) mod packer;
@@ -47,7 +47,7 @@ impl Upkeep {
     }
 
     /// A file was begun, or the log opened: all files before this one are not written to any more.
-    pub(in crate::appender) fn goes_on(self: &Arc<Upkeep>, newest: u64) {
+    pub(in crate::appender) fn begin(self: &Arc<Upkeep>, newest: u64) {
         self.remove_old(newest);
         #[cfg(feature = "zstd")]
         self.start_packing(newest);

@@ -2,7 +2,7 @@
 //!
 //! A file is compressed to one under a temporary name, which is read back and compared, and synced. It takes the name
 //! `events.000003.zst`, durably, before the plain file is removed. Where a crash leaves both, the plain one is read,
-//! and removed when both were found to be the same. Where somebody else's file has the name, the plain one stays.
+//! and removed when both were found to be the same. Where another program's file has the name, the plain one stays.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ impl Upkeep {
         }
         encoder.finish().map_err(write)?;
         copy.sync().map_err(|cause| Error::new(Operation::Sync, copy_path, cause))?;
-        // Read from the page cache; what the disk makes of it the checksum tells whoever reads it later.
+        // Read from the page cache; what the disk makes of it the checksum tells at a later reading.
         let again =
             self.storage.open_to_read(copy_path).map_err(|cause| Error::new(Operation::Open, copy_path, cause))?;
         let again = packed::open(again).map_err(|cause| Error::new(Operation::Read, copy_path, cause))?;
@@ -175,7 +175,7 @@ impl Upkeep {
         }
     }
 
-    /// What has the name of the compressed file already. Somebody else's file is an error.
+    /// What has the name of the compressed file already. Another program's file is an error.
     fn of_whom(&self, file: &dyn StoredFile, there: Box<dyn StoredFile>, number: u64) -> Result<There> {
         let (path, packed_path) = (self.series.path(number), self.series.packed_path(number));
         /// No file is shorter that holds anything.

@@ -63,7 +63,7 @@ impl Upkeep {
         Ok(())
     }
 
-    /// `None` if somebody else has removed it.
+    /// `None` if another program has removed it.
     fn measure(&self, number: u64) -> Result<Option<Measure>> {
         let mut all: Option<Measure> = None;
         for path in [self.series.path(number), self.series.packed_path(number)] {
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_newer_file_is_never_removed_before_an_older_one() {
         let keep = Keep { age: Some(Duration::from_secs(50)), ..Keep::default() };
-        // Somebody has touched the first.
+        // A program has touched the first.
         assert_eq!(needless(keep, &[(1, 0), (1, 90), (1, 80), (1, 0)]), 0);
     }
 }
