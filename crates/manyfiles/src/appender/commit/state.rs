@@ -262,7 +262,7 @@ impl Gathering {
     }
 
     /// The leader has waited for this many threads, and perhaps not long enough for all. Each time too few threads
-    /// come, the next groups skip the wait: 2, 6, 14 … 62 groups.
+    /// come, more of the next groups skip the wait: 0, 2, 6, 14, 30, 62.
     pub(in crate::appender) fn waited(&mut self, missing: usize) {
         let still_missing = self.expected.saturating_sub(self.arrived);
         if still_missing <= missing / 2 {

@@ -21,10 +21,16 @@ use crate::appender::reading::records::Records;
 /// [`Missing`](crate::appender::Missing).
 ///
 /// Where the file that this reads is removed and nothing comes behind it, one error tells that, within about a second,
-/// and where another log has been begun under the same name, or the file was replaced, one more. Each has a
+/// and where another log has been begun under the same name, one more. Each has a
 /// [`Missing`](crate::appender::Missing) as its cause. Then the new files are read from their beginning, and
 /// [`position`](Follow::position) is one of the new log. What an appender goes on to write to a file without a name is
 /// read until then.
+///
+/// Where the file is replaced by a copy of it that has all that was read, a backup for instance, this goes on in the
+/// copy without an error. Where the copy has not all of it, or the file was cut, one error with a `Missing` tells that,
+/// and `Missing::to` says where reading goes on: behind the last record that is still there. (Of a file that was cut and
+/// has grown beyond its old length before this looked, that is the file's beginning, so records may come twice.)
+/// Positions never go back without such an error.
 ///
 /// As an iterator it waits for ever.
 ///
