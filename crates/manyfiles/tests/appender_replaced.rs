@@ -1,6 +1,6 @@
-//! Who follows a log goes on in a copy of its file, and is told where records that were read are not in the log any more.
+//! A follower goes on in a copy of its file, and is told where records that it has read are not in the log any more.
 #![cfg(feature = "full")]
-// On Windows nobody replaces a file that is read.
+// On Windows a file cannot be replaced while it is read.
 #![cfg(unix)]
 
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use manyfiles::appender::{Appender, Follow, Missing, Options, Position, Records, repair};
 use tempfile::TempDir;
 
-/// Nobody waits that long unless something hangs.
+/// No test waits that long unless something hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn framed() -> Options {

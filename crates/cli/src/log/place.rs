@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The log that somebody means by the path: the path itself, or, if it is a file with a number (`events.000003`), the
+/// The log that a path means: the path itself, or, if it is a file with a number (`events.000003`), the
 /// path without the number. A path that has files with numbers of its own is a log's, whatever it looks like.
 pub fn log_at(path: &Path) -> PathBuf {
     let name = path.file_name().and_then(without_number);

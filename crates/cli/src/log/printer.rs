@@ -31,7 +31,7 @@ impl Printer {
         Printer { form, out, screen: Screen::default(), failure: None, is_incomplete: false }
     }
 
-    /// Whether somebody still gets what is printed.
+    /// Whether what is printed is still read.
     pub fn is_open(&self) -> bool {
         self.failure.is_none()
     }

@@ -47,7 +47,7 @@ fn listen() -> Result<Stop, CannotBegin> {
 /// How long a wait for records lasts before it is asked whether to stop.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
-/// Prints what comes, until somebody stops this or nobody reads it any more.
+/// Prints what comes, until this is stopped or what is printed is not read any more.
 fn follow(mut follow: Follow, mut printer: Printer, stop: &Stop) -> ExitCode {
     let mut last_error = None;
     while printer.is_open() && !stop.is_set() {

@@ -185,7 +185,7 @@ impl OpenFile {
     }
 
     fn file(&self) -> &File {
-        self.file.as_ref().expect("it is taken by whoever drops this")
+        self.file.as_ref().expect("it is only taken when this is dropped")
     }
 
     /// Gives the lock back at once. A program that this process is starting just now has a copy of the handle until it

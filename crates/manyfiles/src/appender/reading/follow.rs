@@ -28,8 +28,8 @@ use crate::appender::reading::records::Records;
 ///
 /// Where the file is replaced by a copy of it that has all that was read, a backup for instance, this goes on in the
 /// copy without an error. Where the copy has not all of it, or the file was cut, one error with a `Missing` tells that,
-/// and `Missing::to` says where reading goes on: behind the last record that is still there. (Of a file that was cut and
-/// has grown beyond its old length before this looked, that is the file's beginning, so records may come twice.)
+/// and `Missing::to` says where reading goes on: behind the last record that is still there. (Of a file that was cut
+/// and has grown beyond its old length before this looked, that is the file's beginning, so records may come twice.)
 /// Positions never go back without such an error.
 ///
 /// As an iterator it waits for ever.

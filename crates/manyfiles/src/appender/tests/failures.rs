@@ -76,7 +76,7 @@ fn a_failed_call_reaches_every_waiter_with_its_number_and_no_success_follows() {
                     let has = |record: &[u8]| everything.windows(record.len()).any(|window| window == record);
                     for (record, receipt, result) in &told {
                         let record_text = String::from_utf8_lossy(record);
-                        // What was told stays so, whoever asks, and however often.
+                        // What was told stays so, at each call, however often.
                         for _ in 0..2 {
                             assert_eq!(receipt.wait_durable().is_ok(), result.is_ok(), "{story}: {record_text}");
                         }

@@ -205,7 +205,7 @@ fn mending_the_end_that_is_stopped_at_any_step_or_fails_throws_nothing_away() {
                 let disk = Disk::holding(&files);
                 disk.inject(call, nth, Fault::Fail { errno: 28, for_good: true });
                 match set_aside(&disk, false) {
-                    Ok(()) => assert_eq!(disk.failed(), 0, "{story}: and nobody is told"),
+                    Ok(()) => assert_eq!(disk.failed(), 0, "{story}: and no caller is told"),
                     Err(error) => assert_eq!(error.raw_os_error(), Some(28), "{story}: {error}"),
                 }
                 all_are_there(&disk, &story);

@@ -105,7 +105,7 @@ impl Storage for Scene {
         Ok(Vec::new())
     }
 
-    /// Stands still: nobody is waited for by the clock.
+    /// Stands still: no wait ends by the clock.
     fn now(&self) -> Duration {
         Duration::ZERO
     }
