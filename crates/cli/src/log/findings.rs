@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use manyfiles::Error;
-use manyfiles::appender::{Damage, FileEnd, FileReport, Report, check_with};
+use manyfiles::appender::{Damage, FileEnd, FileReport, RepairPlan, Report, check_with, plan_repair};
 use serde_json::{Map, Value, json};
 
 use super::place::log_at;
@@ -19,15 +19,26 @@ use crate::words::CannotBegin;
 /// Reads all of the log, and shows meanwhile how far that is. Fails if there is nothing to be read: no file of it is
 /// one of a log.
 pub(super) fn find(given: &Path, progress: Progress) -> Result<Report, CannotBegin> {
-    let screen = Screen::default();
-    let mut display = Display::new(progress);
-    let checked = check_with(log_at(given), |part| display.show(&screen, |elapsed| seen(part, elapsed)));
-    screen.clear();
+    let checked = shown(progress, |tell| check_with(log_at(given), tell));
     let report = checked.map_err(|error| cannot_open(given, &error))?;
     match readable(&report) {
         Some(error) => Err(cannot_open(given, error)),
         None => Ok(report),
     }
+}
+
+/// What a repair would do, found out in the same way.
+pub(super) fn plan(given: &Path, progress: Progress) -> manyfiles::Result<RepairPlan> {
+    shown(progress, |tell| plan_repair(log_at(given), tell))
+}
+
+/// Shows how far reading is.
+fn shown<R>(progress: Progress, read: impl FnOnce(&mut dyn FnMut(f64)) -> R) -> R {
+    let screen = Screen::default();
+    let mut display = Display::new(progress);
+    let result = read(&mut |part| display.show(&screen, |elapsed| seen(part, elapsed)));
+    screen.clear();
+    result
 }
 
 /// Why no file of the log can be read, if that is so.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::disk::{Call, Disk, Fault, Random, Stop};
-use crate::appender::frame::FRAME;
-use crate::appender::series::Series;
+use crate::appender::log::frame::FRAME;
+use crate::appender::log::series::Series;
 use crate::appender::{Appender, Options, Receipt, Records};
 
 /// Logs of a kind, with three ends each.
@@ -94,7 +94,7 @@ fn record(n: u64, life: u64, seed: u64) -> Vec<u8> {
     }
 }
 
-/// The nth record of a log from whose front records may be gone: it says which one it is.
+/// The nth record of a log that may have lost records at its front: it says which one it is.
 fn numbered(n: usize, life: u64, seed: u64) -> Vec<u8> {
     [format!("{n:08} ").as_bytes(), &record(n as u64, life, seed)].concat()
 }
@@ -161,7 +161,7 @@ impl Log {
                 Ok(()) if self.disk.is_over() => break,
                 Ok(()) => {}
                 Err(error) => {
-                    // Nobody hears anything else from then on.
+                    // No caller is told anything else from then on.
                     if !self.disk.is_over() {
                         appender.append(b"late").unwrap_err();
                         appender.flush().unwrap_err();
@@ -315,7 +315,7 @@ impl Log {
                     let found = left[at..].windows(record.len()).position(|window| window == record);
                     at += found.unwrap_or_else(|| panic!("{story}: a record is gone")) + record.len();
                 }
-                // What was only written stays so in a file that nobody goes on in.
+                // What was only written stays so in a file that is not gone on with.
                 self.records.truncate(self.durable);
             }
         }

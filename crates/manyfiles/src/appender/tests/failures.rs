@@ -76,7 +76,7 @@ fn a_failed_call_reaches_every_waiter_with_its_number_and_no_success_follows() {
                     let has = |record: &[u8]| everything.windows(record.len()).any(|window| window == record);
                     for (record, receipt, result) in &told {
                         let record_text = String::from_utf8_lossy(record);
-                        // What was told stays so, whoever asks, and however often.
+                        // What was told stays so, at each call, however often.
                         for _ in 0..2 {
                             assert_eq!(receipt.wait_durable().is_ok(), result.is_ok(), "{story}: {record_text}");
                         }
@@ -169,6 +169,8 @@ fn a_failed_write_leaves_what_was_written_before_it_written() {
     assert_eq!(failed.wait_written().unwrap_err().raw_os_error(), Some(EDQUOT));
     written.wait_written().unwrap();
     written.wait_durable().unwrap_err();
+    // Its state says what waiting says: it will never be durable.
+    assert_eq!((written.state(), failed.state()), (State::Failed, State::Failed));
     failed.wait_written().unwrap_err();
 }
 

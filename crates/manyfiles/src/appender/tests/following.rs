@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::disk::Disk;
-use crate::appender::frame::FRAME;
+use crate::appender::log::frame::FRAME;
 use crate::appender::{Appender, Records};
 
 fn base() -> PathBuf {

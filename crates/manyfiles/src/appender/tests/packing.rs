@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::disk::{Call, Disk, Fault, Random, Remains, Stop};
-use crate::appender::leftovers;
-use crate::appender::series::Series;
+use crate::appender::care::leftovers;
+use crate::appender::log::series::Series;
 use crate::appender::upkeep::Upkeep;
 use crate::appender::{Appender, Options, Records};
 
