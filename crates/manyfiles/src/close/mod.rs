@@ -56,6 +56,7 @@ mod sync;
 mod threads;
 #[cfg(feature = "tracing")]
 mod trace;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -64,7 +65,7 @@ pub(crate) use handle::Handle;
 pub(crate) use inside::pool as pool_that_closes;
 pub(crate) use policy::Access;
 pub(crate) use pool::Pool;
-pub(crate) use process::{close_one, nothing_pends, settle, settle_surely};
+pub(crate) use process::{close_one, is_in_the_way, nothing_pends, settle, settle_surely};
 pub(crate) use spot::Target;
 
 pub use closer::Closer;

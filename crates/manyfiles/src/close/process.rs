@@ -76,6 +76,7 @@ extern "C" fn in_child() {
     drop(HELD.try_with(Cell::take));
     FORKS.fetch_add(1, Ordering::Relaxed);
     PENDING.store(0, Ordering::Relaxed);
+    super::watch::in_child();
 }
 
 fn known() -> MutexGuard<'static, Vec<Weak<Pool>>> {
@@ -111,8 +112,13 @@ fn make_room(capacity: usize) {
     let _ = capacity;
 }
 
-fn pools() -> Vec<Arc<Pool>> {
+pub(super) fn pools() -> Vec<Arc<Pool>> {
     known().iter().filter_map(Weak::upgrade).collect()
+}
+
+/// Whether a pending close concerns `target`, or may concern it.
+pub(crate) fn is_in_the_way(target: &Target) -> bool {
+    !nothing_pends() && pools().iter().any(|pool| pool.is_in_the_way(target))
 }
 
 /// Returns when the pending closes that concern `target` are made, whichever closers they were handed over to. Their

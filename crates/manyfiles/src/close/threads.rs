@@ -10,6 +10,7 @@ use super::metrics::Side;
 use super::pool::Pool;
 use super::queue::{Need, Source};
 use super::sync::Builder;
+use super::watch;
 
 /// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a
 /// program that is busy keeps its threads; starting one again costs some 30 µs.
@@ -75,6 +76,7 @@ impl Pool {
     }
 
     fn start_worker(self: &Arc<Pool>, executor: &dyn Executor) {
+        watch::given();
         let worker = Worker(Some(Arc::clone(self)));
         handle::contain(|| executor.execute(Box::new(move || worker.run())));
     }
@@ -85,6 +87,7 @@ impl Pool {
     /// next wait or hand-over.
     #[cold]
     fn replace_worker(self: &Arc<Pool>) {
+        watch::dropped();
         let mut queue = self.lock();
         if queue.is_empty() {
             queue.not_started(Source::Executor);
@@ -92,6 +95,27 @@ impl Pool {
             queue.replace_worker();
             drop(queue);
             self.start_thread();
+        }
+    }
+
+    /// Threads of the pool's own do what the executor should have begun by now: its threads may all be in closes that
+    /// hang.
+    pub(super) fn replace_late_workers(self: &Arc<Pool>) {
+        if self.is_left_behind() {
+            return;
+        }
+        let mut queue = self.lock();
+        if !queue.look_for_late_workers() {
+            return;
+        }
+        loop {
+            let need = queue.need();
+            drop(queue);
+            if need == Need::Nothing {
+                return;
+            }
+            self.meet(need);
+            queue = self.lock();
         }
     }
 
@@ -118,8 +142,9 @@ impl Pool {
     /// A worker on an executor: closes what waits, if it is not too much for one turn. Else another is to go on, which has to
     /// queue up behind the runtime's other work, and may be refused: a runtime that shuts down waits for this one.
     fn work_on_executor(self: &Arc<Pool>) {
+        let running = watch::Running::begin();
         let mut queue = self.lock();
-        queue.started();
+        queue.started(Source::Executor);
         for _ in 0..TURN {
             let Some(job) = queue.pop() else { break };
             drop(self.run(Side::Pool, queue, job));
@@ -128,13 +153,14 @@ impl Pool {
         queue.ended(Source::Executor);
         let need = queue.need();
         drop(queue);
+        drop(running);
         self.meet(need);
     }
 
     /// A thread of the pool's own: closes what waits until nothing has come for a while.
     fn work(self: &Arc<Pool>) {
         let mut queue = self.lock();
-        queue.started();
+        queue.started(Source::Own);
         let mut is_tired = self.idle.is_zero();
         let mut was_idle = false;
         loop {

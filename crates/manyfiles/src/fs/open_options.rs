@@ -6,7 +6,10 @@ use std::path::Path;
 use super::File;
 use super::owner::Owner;
 use super::pending::{cut_or_made, opened};
-use crate::close::Access;
+use super::refused::cannot_open;
+use crate::close::{self, Access};
+#[cfg(unix)]
+use crate::sys;
 
 /// [`std::fs::OpenOptions`] that opens a [`File`] of this module.
 ///
@@ -30,7 +33,11 @@ pub struct OpenOptions {
     options: std::fs::OpenOptions,
     /// Whether it was said here what the file is opened for.
     is_known: bool,
+    reads: bool,
     writes: bool,
+    /// Flags of the system's.
+    #[cfg(unix)]
+    flags: i32,
     /// What is in the file goes away.
     cuts: bool,
     makes: bool,
@@ -51,6 +58,7 @@ impl OpenOptions {
     /// For reading.
     pub fn read(&mut self, read: bool) -> &mut OpenOptions {
         self.options.read(read);
+        self.reads = read;
         self
     }
 
@@ -99,12 +107,30 @@ impl OpenOptions {
 
     pub(super) fn open_for(&self, owner: Owner, path: &Path) -> io::Result<File> {
         let open = || self.options.open(path);
-        let file = match self.cuts && self.makes && !self.is_new {
-            true => cut_or_made(path, || self.options.clone().create_new(true).open(path), open),
-            false => opened(path, self.is_new, open),
+        let refused = || self.are_refused(path);
+        // With `create_new` the system would take some options that it refuses without.
+        let may_make = self.cuts && self.makes && !self.is_new && !close::nothing_pends() && !self.are_invalid();
+        let file = match may_make {
+            true => cut_or_made(path, refused, || self.options.clone().create_new(true).open(path), open),
+            false => opened(path, self.is_new, refused, open),
         }?;
         let access = self.is_known.then_some(if self.writes { Access::Write } else { Access::Read });
         Ok(File::opened(file, path, owner, access, self.close_here))
+    }
+
+    /// Whether the file at `path` cannot be opened so, whatever is closed.
+    fn are_refused(&self, path: &Path) -> bool {
+        #[cfg(unix)]
+        let are_flags_refused = sys::do_flags_refuse(self.flags, path);
+        #[cfg(not(unix))]
+        let are_flags_refused = false;
+        are_flags_refused || self.is_known && cannot_open(path, self.reads, self.writes) || self.are_invalid()
+    }
+
+    /// Whether std or the system refuses such options for any path. Nothing can be at an empty path; options are looked
+    /// at before it is.
+    fn are_invalid(&self) -> bool {
+        self.options.open("").is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput)
     }
 }
 
@@ -124,6 +150,7 @@ mod unix {
         /// [`OpenOptionsExt::custom_flags`]: flags for `open` besides those that follow from the other choices.
         pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
             self.options.custom_flags(flags);
+            self.flags = flags;
             self
         }
     }
@@ -211,7 +238,10 @@ impl From<std::fs::OpenOptions> for OpenOptions {
         OpenOptions {
             options,
             is_known: false,
+            reads: false,
             writes: false,
+            #[cfg(unix)]
+            flags: 0,
             cuts: false,
             makes: false,
             is_new: false,

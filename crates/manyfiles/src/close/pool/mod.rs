@@ -90,7 +90,7 @@ impl Pool {
     /// Whether the pool's threads are of no use any more, so that it closes on the spot, prints errors at once and touches nothing
     /// else. This process was forked from the one that made the pool: its threads stayed there, and its lock may be held by one of them
     /// for ever. Or the process ends, and has waited for what was pending: what is closed now nobody would wait for.
-    fn is_left_behind(&self) -> bool {
+    pub(super) fn is_left_behind(&self) -> bool {
         self.forks != process::forks() || process::has_ended()
     }
 

@@ -20,7 +20,18 @@ impl Pool {
         self.settle_before(target, before, PATIENCE)
     }
 
-    /// The same, but closes that only may concern `target` are not waited for.
+    /// Whether a close that was handed over before concerns `target`, or may concern it and is worth waiting for.
+    pub(in crate::close) fn is_in_the_way(self: &Arc<Pool>, target: &Target) -> bool {
+        if self.is_left_behind() {
+            return false;
+        }
+        let mut queue = self.lock();
+        let before = self.horizon(&queue);
+        queue.learn_names(target);
+        queue.hinders(target, before) != Hinders::No
+    }
+
+    /// As `settle`, but closes that only may concern `target` are not waited for.
     pub(in crate::close) fn settle_surely(self: &Arc<Pool>, target: &Target) -> bool {
         if self.is_left_behind() {
             return false;

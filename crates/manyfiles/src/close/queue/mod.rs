@@ -11,6 +11,7 @@ use super::spot::{Hinders, Spot, Target};
 use crate::errors::Collected;
 use crate::sys::Identity;
 
+use threads::Given;
 pub(super) use threads::{Need, Source};
 
 /// A close that was handed over.
@@ -52,7 +53,7 @@ struct Volume {
 ///
 /// A thread is starting, idle, woken (and not there yet) or closing. Starting and woken threads will look at the queue,
 /// and closing ones will when they are done; so if no more jobs wait than threads are starting or woken, each job has
-/// its thread.
+/// its thread. A worker that the executor does not begin for long counts as late, and no longer as starting.
 pub(super) struct Queue {
     waiting: VecDeque<Job>,
     closing: Vec<Closing>,
@@ -77,6 +78,8 @@ pub(super) struct Queue {
     /// Those of the threads that are the executor's.
     workers: usize,
     starting: usize,
+    /// Workers that the executor was given and has not begun.
+    given: Given,
     idle: usize,
     woken: usize,
     shut_down: bool,
@@ -101,6 +104,7 @@ impl Queue {
             threads: 0,
             workers: 0,
             starting: 0,
+            given: Given::default(),
             idle: 0,
             woken: 0,
             shut_down: false,

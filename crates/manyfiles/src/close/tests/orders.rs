@@ -280,6 +280,31 @@ fn work_that_an_executor_runs_races_with_a_wait_that_helps() {
 }
 
 #[test]
+fn work_that_an_executor_begins_late_is_done_by_a_thread_of_the_pools_own() {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(2);
+    orders.check(|| {
+        let executor = Keeps::new();
+        let scene = Scene::on(executor.clone(), Threads);
+        scene.close();
+        scene.close();
+        let mut work = executor.take();
+        let begun = work.remove(0);
+        let runtime = thread::spawn(move || begun());
+        scene.pool.replace_late_workers();
+        scene.pool.replace_late_workers();
+        while scene.closed() < 2 {
+            thread::yield_now();
+        }
+        // What comes too late does no harm.
+        work.into_iter().for_each(|work| work());
+        runtime.join().unwrap();
+        assert!(scene.pool.wait().check().is_ok());
+        assert_eq!(scene.pool.pending(), 0);
+    });
+}
+
+#[test]
 fn work_that_a_runtime_drops_is_done_while_another_thread_hands_over() {
     // Fails to start the first thread, the second, or none.
     for refused in [0, 1, usize::MAX] {

@@ -66,11 +66,6 @@ pub(crate) fn leaves_room(_file: &Handle) -> bool {
     false
 }
 
-/// Whether a name may be moved between what these are about. Not known here.
-pub(crate) fn may_be_on_one_volume(_a: &std::fs::Metadata, _b: &std::fs::Metadata) -> bool {
-    true
-}
-
 pub(crate) fn may_hold_lock(_file: &Handle) -> bool {
     true
 }
@@ -113,6 +108,22 @@ pub(crate) const COPIES_BY_PATH: bool = true;
 
 pub(crate) fn create_like(_source: &Metadata, _to: &Path, _must_be_new: bool) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn may_not_open(_path: &Path, _reads: bool, _writes: bool) -> bool {
+    false
+}
+
+pub(crate) fn may_not_change_entries(_folder: &Path) -> bool {
+    false
+}
+
+pub(crate) fn may_not_remove(_path: &Path, _folder: &Path) -> bool {
+    false
+}
+
+pub(crate) fn may_not_set_permissions(_path: &Path) -> bool {
+    false
 }
 
 pub(crate) fn may_be_for_an_open_file(_error: &io::Error, _paths: &[&Path]) -> bool {

@@ -71,16 +71,22 @@ pub(crate) fn regular_file(file: impl AsFd) -> Option<Identity> {
 
 /// Which regular file `path` leads to, where that can be told without opening it.
 pub(crate) fn file_at(path: &Path) -> Option<Identity> {
-    let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).ok()?;
-    match look(CWD, &path, true)? {
+    match look_at(path, true)? {
         (EntryKind::File, place) => Some(place.identity),
         _ => None,
     }
 }
 
-/// What is at `path`, all but its name. An empty `path` asks about `at` itself.
+/// What is at `path`, all but its name. Nothing is at an empty path.
+pub(super) fn look_at(path: &Path, follow: bool) -> Option<(EntryKind, Place)> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
+    let path = std::ffi::CString::new(path).ok().filter(|path| !path.is_empty())?;
+    look(CWD, &path, follow)
+}
+
+/// What is at `path` from `at` on, all but its name. An empty `path` asks about `at` itself.
 #[cfg(target_os = "linux")]
-pub(super) fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
+fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
     use rustix::fs::{FileType, StatxFlags};
     // What the kernel knows by itself: NFS writes out a file's data before it answers anything else.
     let mut flags = AtFlags::STATX_DONT_SYNC;
@@ -102,7 +108,7 @@ pub(super) fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> O
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
+fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
     by_stat(at, path, follow)
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-use super::{look, nameless_place};
+use super::{look_at, nameless_place};
 use crate::sys::{EntryKind, PathPlace, Place};
 
 /// A path without links, from the root.
@@ -41,8 +41,7 @@ pub(crate) fn place(file: impl AsFd) -> Option<Place> {
 /// What is at `path`, itself or, with `follow`, what a link there leads to. `None` for nothing, and for what is neither
 /// a file nor a folder.
 pub(crate) fn place_at(path: &Path, follow: bool) -> Option<PathPlace> {
-    let path_c = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).ok()?;
-    match look(CWD, &path_c, follow)? {
+    match look_at(path, follow)? {
         (EntryKind::File, place) => Some(PathPlace::File(place.identity)),
         (EntryKind::Folder, place) => {
             #[cfg(target_os = "linux")]
@@ -90,16 +89,27 @@ pub(crate) fn name_of(_file: impl AsFd) -> Option<Name> {
 /// Whether something is mounted at this path.
 #[cfg(target_os = "linux")]
 pub(super) fn is_mount_point(path: &Path) -> bool {
-    use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
-    rustix::fs::statx(CWD, path, flags, StatxFlags::TYPE)
-        .is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+    has_attribute(path, rustix::fs::StatxAttributes::MOUNT_ROOT)
 }
 
-/// Whether a name may be moved between what these are about.
-pub(crate) fn may_be_on_one_volume(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    a.dev() == b.dev()
+/// Whether what is at `path` keeps its name whoever asks: something is mounted there, or it is immutable.
+#[cfg(target_os = "linux")]
+pub(super) fn is_fixed(path: &Path) -> bool {
+    use rustix::fs::StatxAttributes as Has;
+    has_attribute(path, Has::MOUNT_ROOT | Has::IMMUTABLE | Has::APPEND)
+}
+
+/// The same. Other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_fixed(_path: &Path) -> bool {
+    false
+}
+
+#[cfg(target_os = "linux")]
+fn has_attribute(path: &Path, any: rustix::fs::StatxAttributes) -> bool {
+    use rustix::fs::{AtFlags, StatxFlags};
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    rustix::fs::statx(CWD, path, flags, StatxFlags::TYPE).is_ok_and(|stat| stat.stx_attributes.intersects(any))
 }
 
 /// The path that the open file has now, as the kernel knows it. `None` where the kernel does not say.

@@ -115,11 +115,6 @@ fn query(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> Option<N
     }
 }
 
-/// Whether a name may be moved between what these are about. Not known here.
-pub(crate) fn may_be_on_one_volume(_a: &std::fs::Metadata, _b: &std::fs::Metadata) -> bool {
-    true
-}
-
 /// The path that the open file has now. `None` where the system does not say.
 pub(crate) fn path_of(file: &File) -> Option<std::path::PathBuf> {
     final_path(file).ok()
