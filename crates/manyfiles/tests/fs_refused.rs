@@ -1,6 +1,7 @@
 //! What std refuses is refused at once and with std's own error, while a close is pending that the call would wait for
 //! if it could succeed. No thread makes that close: a call that waited for it would make it, and it would not be pending
 //! any more.
+#![allow(clippy::nonsensical_open_options, clippy::suspicious_open_options, reason = "std is to refuse them")]
 
 #[cfg(unix)]
 mod support;

@@ -4,9 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::handle;
-use super::pool::Pool;
-use super::{Metrics, Options};
+use super::metrics::Metrics;
+use super::options::Options;
+use super::policy::Policy;
+use super::pool::{IDLE, Pool};
+use super::recognise;
+use super::spawn::Threads;
 use crate::Errors;
 
 /// Closes files on threads of its own while closing is slow, and brings every error back.
@@ -80,7 +83,7 @@ impl Closer {
     /// `handle` is closed on this thread.
     #[inline]
     pub fn close<H: Send + 'static>(&self, handle: H) {
-        let path = handle::path_of(&handle);
+        let path = recognise::path_of(&handle);
         self.pool.close(handle, path, None);
     }
 
@@ -148,6 +151,18 @@ impl Closer {
     /// What it has done so far.
     pub fn metrics(&self) -> Metrics {
         self.pool.metrics()
+    }
+}
+
+impl Options {
+    /// Makes the closer.
+    pub fn build(self) -> Closer {
+        let Options { policy, capacity, threads, on_error, executor } = self;
+        let policy = policy.unwrap_or_else(|| match &executor {
+            Some(executor) if !executor.callers_may_block() => Policy::Always,
+            _ => Policy::default(),
+        });
+        Closer { pool: Pool::new(policy, capacity, threads, on_error, executor, Box::new(Threads), IDLE) }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::{Closer, Metrics};
+use super::closer::Closer;
+use super::metrics::Metrics;
 use crate::Errors;
 
 static GLOBAL: OnceLock<Closer> = OnceLock::new();

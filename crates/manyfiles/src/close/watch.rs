@@ -10,8 +10,6 @@
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 use std::time::Duration;
 
-use super::process;
-
 /// How often the thread looks. Work is late that has not begun at two looks, while none of the same closer's began in
 /// between.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -27,10 +25,10 @@ static RUNNING: AtomicIsize = AtomicIsize::new(0);
 /// Whether there is a thread that looks.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// An executor gets a piece of work.
-pub(super) fn given() {
+/// An executor gets a piece of work. `look` is called now and then while work may be late: it finds the closers whose work is.
+pub(super) fn given(look: fn()) {
     GIVEN.fetch_add(1, Ordering::SeqCst);
-    watch_if_needed();
+    watch_if_needed(look);
 }
 
 /// An executor has dropped a piece of work that it had not begun.
@@ -42,10 +40,10 @@ pub(super) fn dropped() {
 pub(super) struct Running(());
 
 impl Running {
-    pub(super) fn begin() -> Running {
+    pub(super) fn begin(look: fn()) -> Running {
         GIVEN.fetch_sub(1, Ordering::SeqCst);
         RUNNING.fetch_add(1, Ordering::SeqCst);
-        watch_if_needed();
+        watch_if_needed(look);
         Running(())
     }
 }
@@ -67,32 +65,32 @@ fn is_needed() -> bool {
     GIVEN.load(Ordering::SeqCst) > 0 && RUNNING.load(Ordering::SeqCst) > 0
 }
 
-fn watch_if_needed() {
-    if is_needed() && !IS_WATCHED.swap(true, Ordering::SeqCst) && !start() {
+fn watch_if_needed(look: fn()) {
+    if is_needed() && !IS_WATCHED.swap(true, Ordering::SeqCst) && !start(look) {
         IS_WATCHED.store(false, Ordering::SeqCst);
     }
 }
 
 /// `false`: there is no thread to be had. The next piece of work tries again.
 #[cfg(not(loom))]
-fn start() -> bool {
+fn start(look: fn()) -> bool {
     const STACK: usize = 64 << 10;
     let thread = std::thread::Builder::new().name("manyfiles-watch".into()).stack_size(STACK);
-    crate::sys::spawn_quiet(thread, watch).is_ok()
+    crate::sys::spawn_quiet(thread, move || watch(look)).is_ok()
 }
 
 /// A model looks by itself.
 #[cfg(loom)]
-fn start() -> bool {
-    let _ = (watch, PAUSE);
+fn start(look: fn()) -> bool {
+    let _ = (look, watch, PAUSE);
     false
 }
 
-fn watch() {
+fn watch(look: fn()) {
     loop {
         std::thread::sleep(PAUSE);
         if is_needed() {
-            process::pools().iter().for_each(|pool| pool.replace_late_workers());
+            look();
             continue;
         }
         IS_WATCHED.store(false, Ordering::SeqCst);

@@ -3,8 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use super::file::File;
+use super::functions;
+use super::open_options::OpenOptions;
 use super::owner::Owner;
-use super::{File, OpenOptions, functions};
 use crate::close::Closer;
 
 /// With the feature `fs`: files whose closes belong to this closer. All other functions of [`fs`](crate::fs) see them

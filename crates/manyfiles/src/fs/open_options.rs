@@ -3,15 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use super::File;
-use super::owner::Owner;
-use super::pending::{cut_or_made, opened};
 use super::refused::cannot_open;
-use crate::close::{self, Access};
 #[cfg(unix)]
 use crate::sys;
 
-/// [`std::fs::OpenOptions`] that opens a [`File`] of this module.
+/// [`std::fs::OpenOptions`] that opens a [`File`](super::File) of this module.
 ///
 /// It has the same methods, those of the platform's extension trait included: what it says there holds here.
 ///
@@ -30,21 +26,21 @@ use crate::sys;
 /// ```
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    options: std::fs::OpenOptions,
+    pub(super) options: std::fs::OpenOptions,
     /// Whether it was said here what the file is opened for.
-    is_known: bool,
-    reads: bool,
-    writes: bool,
+    pub(super) is_known: bool,
+    pub(super) reads: bool,
+    pub(super) writes: bool,
     /// Flags of the system's.
     #[cfg(unix)]
     flags: i32,
     /// What is in the file goes away.
-    cuts: bool,
-    makes: bool,
+    pub(super) cuts: bool,
+    pub(super) makes: bool,
     /// There must be none.
-    is_new: bool,
-    /// The file is removed when it is closed: see [`File`].
-    close_here: bool,
+    pub(super) is_new: bool,
+    /// The file is removed when it is closed: see [`File`](super::File).
+    pub(super) close_here: bool,
 }
 
 #[expect(clippy::new_without_default, reason = "std's has none")]
@@ -97,29 +93,8 @@ impl OpenOptions {
         self
     }
 
-    /// Opens the file.
-    ///
-    /// # Errors
-    /// As [`std::fs::OpenOptions::open`].
-    pub fn open<P: AsRef<Path>>(&self, path: P) -> io::Result<File> {
-        self.open_for(Owner::default(), path.as_ref())
-    }
-
-    pub(super) fn open_for(&self, owner: Owner, path: &Path) -> io::Result<File> {
-        let open = || self.options.open(path);
-        let refused = || self.are_refused(path);
-        // With `create_new` the system would take some options that it refuses without.
-        let may_make = self.cuts && self.makes && !self.is_new && !close::nothing_pends() && !self.are_invalid();
-        let file = match may_make {
-            true => cut_or_made(path, refused, || self.options.clone().create_new(true).open(path), open),
-            false => opened(path, self.is_new, refused, open),
-        }?;
-        let access = self.is_known.then_some(if self.writes { Access::Write } else { Access::Read });
-        Ok(File::opened(file, path, owner, access, self.close_here))
-    }
-
     /// Whether the file at `path` cannot be opened so, whatever is closed.
-    fn are_refused(&self, path: &Path) -> bool {
+    pub(super) fn are_refused(&self, path: &Path) -> bool {
         #[cfg(unix)]
         let are_flags_refused = sys::do_flags_refuse(self.flags, path);
         #[cfg(not(unix))]
@@ -129,7 +104,7 @@ impl OpenOptions {
 
     /// Whether std or the system refuses such options for any path. Nothing can be at an empty path; options are looked
     /// at before it is.
-    fn are_invalid(&self) -> bool {
+    pub(super) fn are_invalid(&self) -> bool {
         self.options.open("").is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput)
     }
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::close::{self, Target};
+use crate::close::{self, Affected};
 use crate::sys;
 
 /// What an operation is about: what is at a path itself, or what a symbolic link there leads to; of a folder all below,
@@ -29,11 +29,11 @@ impl<'a> At<'a> {
     }
 
     /// The file or folder that is there, by whatever name it was opened.
-    fn target(self) -> Option<Target> {
-        let target = sys::place_at(self.path(), !matches!(self, At::Itself(_))).map(Target::from)?;
-        Some(match (self, target) {
-            (At::Listed(_), Target::Folder(folder)) => Target::Entries(folder),
-            (_, target) => target,
+    fn affected(self) -> Option<Affected> {
+        let affected = sys::at_path(self.path(), !matches!(self, At::Itself(_))).map(Affected::from)?;
+        Some(match (self, affected) {
+            (At::Listed(_), Affected::Folder(folder)) => Affected::Entries(folder),
+            (_, affected) => affected,
         })
     }
 }
@@ -45,10 +45,10 @@ pub(super) fn settled<R>(
     operation: impl FnMut() -> io::Result<R>,
 ) -> io::Result<R> {
     if !close::nothing_pends() {
-        let targets: Vec<_> = about.iter().filter_map(|at| at.target()).filter(close::is_in_the_way).collect();
-        if !targets.is_empty() && !refused() {
-            targets.iter().for_each(|target| {
-                close::settle(target);
+        let all: Vec<_> = about.iter().filter_map(|at| at.affected()).filter(close::is_in_the_way).collect();
+        if !all.is_empty() && !refused() {
+            all.iter().for_each(|affected| {
+                close::settle(affected);
             });
         }
     }
@@ -60,16 +60,16 @@ pub(super) fn settled<R>(
 /// depends on no close.
 pub(super) fn known<R>(at: At, refused: impl FnOnce() -> bool, ask: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     if !close::nothing_pends()
-        && let Some(Target::Named(file)) = at.target()
+        && let Some(Affected::Named(file)) = at.affected()
     {
-        settle_unless(refused, &Target::File(file));
+        settle_unless(refused, &Affected::File(file));
     }
     with_handles(ask)
 }
 
-fn settle_unless(refused: impl FnOnce() -> bool, target: &Target) {
-    if close::is_in_the_way(target) && !refused() {
-        close::settle(target);
+fn settle_unless(refused: impl FnOnce() -> bool, affected: &Affected) {
+    if close::is_in_the_way(affected) && !refused() {
+        close::settle(affected);
     }
 }
 
@@ -113,13 +113,13 @@ pub(super) fn opened(
         && !is_new
         && let Some(identity) = sys::file_at(path)
     {
-        settle_unless(&refused, &Target::File(identity));
+        settle_unless(&refused, &Affected::File(identity));
     }
     let file = match with_handles(&mut open) {
         Err(error) if !nothing_pended && sys::may_be_for_an_open_file(&error, &[path]) && !refused() => {
             // What was in the way may have been closed just now. If it was something else, it tells once more.
-            if let Some(target) = At::Followed(path).target() {
-                close::settle_surely(&target);
+            if let Some(affected) = At::Followed(path).affected() {
+                close::settle_surely(&affected);
             }
             with_handles(&mut open)
         }
@@ -127,7 +127,7 @@ pub(super) fn opened(
     }?;
     if !close::nothing_pends()
         && let Some(identity) = sys::regular_file(&file)
-        && close::settle(&Target::File(identity))
+        && close::settle(&Affected::File(identity))
         && !is_new
     {
         return with_handles(open);
@@ -151,7 +151,7 @@ pub(super) fn unless_open(path: &Path, mut operation: impl FnMut() -> io::Result
     let nothing_pended = close::nothing_pends();
     match with_handles(&mut operation) {
         Err(error) if !nothing_pended && (has_only_stand_ins(&error, path) || is_for_an_open_file(&error, path)) => {
-            let was_pending = At::Itself(path).target().is_some_and(|target| close::settle(&target));
+            let was_pending = At::Itself(path).affected().is_some_and(|affected| close::settle(&affected));
             // On Windows the name of a removed file lives on until its close, and leads to nothing.
             if !was_pending && cfg!(windows) {
                 close::close_one();

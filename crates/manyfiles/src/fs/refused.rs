@@ -7,7 +7,7 @@ use std::fs::{metadata, symlink_metadata};
 use std::io::ErrorKind::NotFound;
 use std::path::Path;
 
-use crate::sys::{self, PathPlace};
+use crate::sys::{self, AtPath};
 
 /// Whether what is at `path` cannot be opened for this.
 pub(super) fn cannot_open(path: &Path, reads: bool, writes: bool) -> bool {
@@ -67,9 +67,9 @@ pub(super) fn cannot_link(original: &Path, link: &Path) -> bool {
 
 /// Whether the folder that `to` is in is missing, or on another volume or mount than the one that `from` is in.
 fn goes_elsewhere(from: &Path, to: &Path) -> bool {
-    let folder = |path| match sys::place_at(folder_of(path)?, true)? {
-        PathPlace::Folder(place) => Some(place),
-        PathPlace::File(_) => None,
+    let folder = |path| match sys::at_path(folder_of(path)?, true)? {
+        AtPath::Folder(location) => Some(location),
+        AtPath::File(_) => None,
     };
     let (Some(from), Some(to)) = (folder(from), folder(to)) else { return true };
     from.identity.volume != to.identity.volume || from.mount != to.mount

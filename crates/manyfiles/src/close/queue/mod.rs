@@ -1,17 +1,18 @@
 //! The queue of pending closes as plain data: what to do next is decided here, under a lock that its owner holds, and
 //! done elsewhere, without the lock. What the jobs need of threads is in `threads.rs`.
 
+mod given;
 mod threads;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
 use super::handle::Handle;
-use super::spot::{Hinders, Spot, Target};
+use super::spot::{Affected, Hinders, Spot};
 use crate::errors::Collected;
 use crate::sys::Identity;
 
-use threads::Given;
+use given::Given;
 pub(super) use threads::{Need, Source};
 
 /// A close that was handed over.
@@ -188,26 +189,26 @@ impl Queue {
         (self.waiting[index].number < before).then(|| self.take(index))?
     }
 
-    /// Learns the names of those that wait, if it depends on them whether they are in the way of `target`.
-    pub(super) fn learn_names(&mut self, target: &Target) {
-        if let Target::Folder(_) | Target::Entries(_) = target {
-            self.waiting.iter_mut().for_each(|job| job.spot.learn_name(&job.handle));
+    /// Learns the names of those that wait, if it depends on them whether they are in the way of `affected`.
+    pub(super) fn learn_paths(&mut self, affected: &Affected) {
+        if let Affected::Folder(_) | Affected::Entries(_) = affected {
+            self.waiting.iter_mut().for_each(|job| job.spot.learn_path(&job.handle));
         }
     }
 
-    /// The first of those in the way of `target` that a caller may close in place of a thread.
-    pub(super) fn pop_hindering(&mut self, target: &Target, before: u64) -> Option<Job> {
+    /// The first of those in the way of `affected` that a caller may close in place of a thread.
+    pub(super) fn pop_hindering(&mut self, affected: &Affected, before: u64) -> Option<Job> {
         let index = self
             .waiting
             .iter()
-            .position(|job| job.is_ready && job.handle.is_plain() && job.spot.hinders(target) == Hinders::Surely)?;
+            .position(|job| job.is_ready && job.handle.is_plain() && job.spot.hinders(affected) == Hinders::Surely)?;
         (self.waiting[index].number < before).then(|| self.take(index))?
     }
 
     fn take(&mut self, index: usize) -> Option<Job> {
         let mut job = self.waiting.remove(index)?;
         // While the handle is being closed the system cannot be asked for its name.
-        job.spot.learn_name(&job.handle);
+        job.spot.learn_path(&job.handle);
         let volume = self.volume(&job.spot);
         volume.ready -= 1;
         volume.closing += 1;
@@ -274,13 +275,13 @@ impl Queue {
         self.waiting.iter().take_while(|job| job.number < until).any(|job| job.is_ready && !job.handle.is_plain())
     }
 
-    /// How much the pending closes before this number are in the way of `target`.
-    pub(super) fn hinders(&self, target: &Target, before: u64) -> Hinders {
+    /// How much the pending closes before this number are in the way of `affected`.
+    pub(super) fn hinders(&self, affected: &Affected, before: u64) -> Hinders {
         let waiting = self.waiting.iter().map(|job| (job.number, &job.spot, job.is_given_up));
         let closing = self.closing.iter().map(|closing| (closing.number, &closing.spot, closing.is_given_up));
         let mut most = Hinders::No;
         for (_, spot, is_given_up) in waiting.chain(closing).filter(|(number, ..)| *number < before) {
-            match spot.hinders(target) {
+            match spot.hinders(affected) {
                 Hinders::Surely => return Hinders::Surely,
                 Hinders::Perhaps if !is_given_up => most = Hinders::Perhaps,
                 _ => {}
@@ -289,13 +290,13 @@ impl Queue {
         most
     }
 
-    /// Marks the pending closes that only may concern `target`: waiters skip them from now on.
-    pub(super) fn give_up_on(&mut self, target: &Target, before: u64) {
+    /// Marks the pending closes that only may concern `affected`: waiters skip them from now on.
+    pub(super) fn give_up_on(&mut self, affected: &Affected, before: u64) {
         for job in self.waiting.iter_mut().take_while(|job| job.number < before) {
-            job.is_given_up |= job.spot.hinders(target) == Hinders::Perhaps;
+            job.is_given_up |= job.spot.hinders(affected) == Hinders::Perhaps;
         }
         for closing in self.closing.iter_mut().filter(|closing| closing.number < before) {
-            closing.is_given_up |= closing.spot.hinders(target) == Hinders::Perhaps;
+            closing.is_given_up |= closing.spot.hinders(affected) == Hinders::Perhaps;
         }
     }
 

@@ -21,18 +21,6 @@ pub(in crate::close) enum Need {
     Start(Source),
 }
 
-/// Workers that were given to the executor. An executor begins them in the order in which it got them.
-#[derive(Default)]
-pub(super) struct Given {
-    /// Not begun yet. They count as starting.
-    queued: usize,
-    /// How many of those were queued at the last look. 0 if one has begun since then: the executor is slow, and does
-    /// not hang.
-    seen: usize,
-    /// Not begun for so long that nothing relies on them any more.
-    late: usize,
-}
-
 impl Queue {
     /// From now on the executor takes up to `max` workers.
     pub(in crate::close) fn allow_workers(&mut self, max: usize) {
@@ -49,9 +37,9 @@ impl Queue {
             self.idle -= 1;
             self.woken += 1;
             Need::Wake
-        } else if self.workers < self.max_workers && self.given.late == 0 {
+        } else if self.workers < self.max_workers && self.given.late() == 0 {
             self.start(Source::Executor)
-        } else if self.max_workers == 0 || self.given.late > 0 || (coming == 0 && self.is_one_stuck()) {
+        } else if self.max_workers == 0 || self.given.late() > 0 || (coming == 0 && self.is_one_stuck()) {
             self.start(Source::Own)
         } else {
             Need::Nothing
@@ -79,7 +67,7 @@ impl Queue {
         self.starting += 1;
         if source == Source::Executor {
             self.workers += 1;
-            self.given.queued += 1;
+            self.given.one_more();
         }
         Need::Start(source)
     }
@@ -97,33 +85,17 @@ impl Queue {
         match source {
             Source::Own => self.starting -= 1,
             Source::Executor => {
-                if !self.one_less_given() {
+                if !self.given.one_less() {
                     self.starting -= 1;
                 }
             }
         }
     }
 
-    /// The executor has begun or dropped the first of its workers. `true` if that one was late.
-    fn one_less_given(&mut self) -> bool {
-        let Given { queued, seen, late } = &mut self.given;
-        if *late > 0 {
-            *late -= 1;
-            return true;
-        }
-        *queued -= 1;
-        *seen = 0;
-        false
-    }
-
     /// Workers that the executor has not begun since the last look are late from now on. `true` if there are late ones.
     pub(in crate::close) fn look_for_late_workers(&mut self) -> bool {
-        let Given { queued, seen, late } = &mut self.given;
-        *queued -= *seen;
-        self.starting -= *seen;
-        *late += *seen;
-        *seen = *queued;
-        *late > 0
+        self.starting -= self.given.look();
+        self.given.late() > 0
     }
 
     /// A thread could not be started.
@@ -139,7 +111,7 @@ impl Queue {
     /// A worker that the executor dropped becomes a thread of the closer's own.
     pub(in crate::close) fn replace_worker(&mut self) {
         self.workers -= 1;
-        if self.one_less_given() {
+        if self.given.one_less() {
             self.starting += 1;
         }
     }

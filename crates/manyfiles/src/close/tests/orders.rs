@@ -14,7 +14,7 @@ use loom::thread;
 use crate::close::Executor;
 use crate::close::policy::Policy;
 use crate::close::pool::Pool;
-use crate::close::threads::{Spawn, Threads};
+use crate::close::spawn::{Spawn, Threads};
 
 /// Threads leave as soon as there is nothing to do: each look at an empty queue is a timeout.
 const AT_ONCE: Duration = Duration::ZERO;
@@ -293,9 +293,6 @@ fn work_that_an_executor_begins_late_is_done_by_a_thread_of_the_pools_own() {
         let runtime = thread::spawn(move || begun());
         scene.pool.replace_late_workers();
         scene.pool.replace_late_workers();
-        while scene.closed() < 2 {
-            thread::yield_now();
-        }
         // What comes too late does no harm.
         work.into_iter().for_each(|work| work());
         runtime.join().unwrap();

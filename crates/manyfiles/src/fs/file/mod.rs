@@ -1,5 +1,6 @@
 //! An open file that knows its path.
 
+mod opening;
 #[cfg(any(unix, windows))]
 mod raw;
 mod read_write;
@@ -17,9 +18,9 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use super::OpenOptions;
+use super::open_options::OpenOptions;
 use super::owner::Owner;
-use crate::close::{self, Access, FastClose};
+use crate::close::{self, Access, FastClose, Wrapper};
 
 /// [`std::fs::File`], closed by the global [`Closer`](crate::close::Closer) when it is dropped, or by the one that
 /// opened it; what the system says then arrives at [`close::wait`](crate::close::wait), or at that closer's own, with
@@ -119,11 +120,6 @@ impl File {
         self.inner()
     }
 
-    /// The path that it was opened by.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
     pub(super) fn opened(
         file: std::fs::File,
         path: &Path,
@@ -131,6 +127,7 @@ impl File {
         access: Option<Access>,
         close_here: bool,
     ) -> File {
+        close::recognise_also(wrapper);
         let (file, path, is_lent) = (Some(file), Some(path.into()), AtomicBool::new(false));
         File { file, path, owner, access, is_lent, close_here }
     }
@@ -211,6 +208,15 @@ impl File {
     }
 }
 
+/// How closers recognise a file of this type.
+fn wrapper() -> Wrapper {
+    #[allow(clippy::useless_conversion, reason = "on some systems it is none")]
+    Wrapper {
+        path: |any| any.downcast_ref::<File>().and_then(|file| file.path.as_deref().map(Path::to_owned)),
+        take: |any| any.downcast_mut::<Option<File>>()?.take().map(|file| file.into_inner().into()),
+    }
+}
+
 const HELD: &str = "held until the drop";
 
 impl Drop for File {
@@ -258,6 +264,7 @@ impl fmt::Debug for File {
 impl From<std::fs::File> for File {
     /// A file whose path is not known, and that may have been locked.
     fn from(file: std::fs::File) -> File {
+        close::recognise_also(wrapper);
         let is_lent = AtomicBool::new(true);
         File { file: Some(file), path: None, owner: Owner::default(), access: None, is_lent, close_here: false }
     }

@@ -7,24 +7,14 @@ use std::io;
 use std::path::Path;
 use std::thread::{Builder, JoinHandle};
 
-use super::{Identity, PathPlace, Place};
+use super::{AtPath, Identity, Location};
+
+mod system_path;
+
+pub(crate) use system_path::SystemPath;
 
 /// The handle of an open file.
 pub(crate) type Handle = File;
-
-/// No system's name of a file is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Name(());
-
-impl Name {
-    pub(crate) fn is_at_or_below(&self, _folder: &Name) -> bool {
-        false
-    }
-
-    pub(crate) fn is_entry_of(&self, _folder: &Name) -> bool {
-        false
-    }
-}
 
 /// std says nothing of a close.
 pub(crate) fn close(file: Handle) -> io::Result<()> {
@@ -32,17 +22,17 @@ pub(crate) fn close(file: Handle) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn place(_file: &Handle) -> Option<Place> {
+pub(crate) fn location(_file: &Handle) -> Option<Location> {
     None
 }
 
-pub(crate) const NAMES_ARE_QUICK: bool = false;
+pub(crate) const SYSTEM_PATHS_ARE_QUICK: bool = false;
 
-pub(crate) fn nameless_place(_file: &Handle) -> Option<Place> {
+pub(crate) fn location_without_path(_file: &Handle) -> Option<Location> {
     None
 }
 
-pub(crate) fn name_of(_file: &Handle) -> Option<Name> {
+pub(crate) fn system_path(_file: &Handle) -> Option<SystemPath> {
     None
 }
 
@@ -54,7 +44,7 @@ pub(crate) fn file_at(_path: &Path) -> Option<Identity> {
     None
 }
 
-pub(crate) fn place_at(_path: &Path, _follow: bool) -> Option<PathPlace> {
+pub(crate) fn at_path(_path: &Path, _follow: bool) -> Option<AtPath> {
     None
 }
 

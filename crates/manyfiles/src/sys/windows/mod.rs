@@ -22,6 +22,7 @@ mod process;
 mod rename;
 mod rights;
 mod sync;
+mod system_path;
 mod thread;
 
 pub(crate) use clock::*;
@@ -41,4 +42,5 @@ pub(crate) use process::*;
 pub(crate) use rename::*;
 pub(crate) use rights::*;
 pub(crate) use sync::*;
+pub(crate) use system_path::*;
 pub(crate) use thread::*;

@@ -1,24 +1,12 @@
 //! The threads that close: as many as closes wait, none when nothing does.
 
-use std::io;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
-use super::executor::Executor;
-use super::handle;
-use super::metrics::Side;
-use super::pool::Pool;
-use super::queue::{Need, Source};
-use super::sync::Builder;
-use super::watch;
-
-/// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a
-/// program that is busy keeps its threads; starting one again costs some 30 µs.
-pub(super) const IDLE: Duration = Duration::from_millis(100);
-
-/// A close that sleeps costs no CPU; against closes of 2 ms, 64 threads gain 25 times, 16 gain 16.8 and 4 gain 4.2
-/// (docs/measurements.md, "Mounts whose close is slow").
-pub(super) const THREADS: usize = 64;
+use super::Pool;
+use crate::close::executor::Executor;
+use crate::close::metrics::Side;
+use crate::close::queue::{Need, Source};
+use crate::close::{panics, process, watch};
 
 /// So many closes are one turn of a worker on an executor: with closes of 2 ms it is over after 32 ms, and asking for the
 /// next costs less than a hand-over.
@@ -28,31 +16,8 @@ const TURN: usize = 16;
 #[cfg(loom)]
 const TURN: usize = 1;
 
-/// Closing takes little stack; a user type's drop, an `on_error` or the printing of a panic's backtrace take some.
-/// Untouched stack costs address space only.
-const STACK: usize = 256 << 10;
-
-/// Starts threads of the pool's own.
-pub(super) trait Spawn: Send + Sync {
-    fn spawn(&self, worker: Box<dyn FnOnce() + Send>) -> io::Result<()>;
-}
-
-/// The built-in pool's threads.
-pub(super) struct Threads;
-
-impl Spawn for Threads {
-    fn spawn(&self, worker: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        let thread = Builder::new().name("manyfiles-close".into()).stack_size(STACK);
-        // Not joined: a thread that holds no job has nothing to lose, and one that does is waited for.
-        #[cfg(not(loom))]
-        return crate::sys::spawn_quiet(thread, worker).map(drop);
-        #[cfg(loom)]
-        thread.spawn(worker).map(drop)
-    }
-}
-
 impl Pool {
-    pub(super) fn meet(self: &Arc<Pool>, need: Need) {
+    pub(in crate::close) fn meet(self: &Arc<Pool>, need: Need) {
         match need {
             Need::Nothing => {}
             Need::Wake => self.work.notify_one(),
@@ -67,18 +32,18 @@ impl Pool {
     }
 
     /// How many workers the executor takes; 0: the pool's own threads are wanted.
-    pub(super) fn workers(&self) -> usize {
+    pub(in crate::close) fn workers(&self) -> usize {
         let Some(executor) = self.executor.as_deref() else { return 0 };
         let mut workers = 0;
         // A panic in there, as everywhere in an executor, counts as a refusal: this may be a drop.
-        handle::contain(|| workers = executor.workers());
+        panics::contain(|| workers = executor.workers());
         workers
     }
 
     fn start_worker(self: &Arc<Pool>, executor: &dyn Executor) {
-        watch::given();
+        watch::given(look);
         let worker = Worker(Some(Arc::clone(self)));
-        handle::contain(|| executor.execute(Box::new(move || worker.run())));
+        panics::contain(|| executor.execute(Box::new(move || worker.run())));
     }
 
     /// The executor dropped a worker that it was to run: because its runtime is shutting down, or isn't there.
@@ -100,7 +65,7 @@ impl Pool {
 
     /// Threads of the pool's own do what the executor should have begun by now: its threads may all be in closes that
     /// hang.
-    pub(super) fn replace_late_workers(self: &Arc<Pool>) {
+    pub(in crate::close) fn replace_late_workers(self: &Arc<Pool>) {
         if self.is_left_behind() {
             return;
         }
@@ -119,7 +84,7 @@ impl Pool {
         }
     }
 
-    pub(super) fn start_thread(self: &Arc<Pool>) {
+    pub(in crate::close) fn start_thread(self: &Arc<Pool>) {
         let pool = Arc::clone(self);
         if self.spawn.spawn(Box::new(move || pool.work())).is_err()
             && self.lock().not_started(Source::Own) == Need::Wake
@@ -130,7 +95,7 @@ impl Pool {
 
     /// As long as there is no thread at all, because none could be started, this one closes what waits. The next hand-over
     /// tries again.
-    pub(super) fn do_without_a_thread(self: &Arc<Pool>) {
+    pub(in crate::close) fn do_without_a_thread(self: &Arc<Pool>) {
         let mut queue = self.lock();
         while queue.threads() == 0
             && let Some(job) = queue.pop()
@@ -142,7 +107,7 @@ impl Pool {
     /// A worker on an executor: closes what waits, if it is not too much for one turn. Else another is to go on, which has to
     /// queue up behind the runtime's other work, and may be refused: a runtime that shuts down waits for this one.
     fn work_on_executor(self: &Arc<Pool>) {
-        let running = watch::Running::begin();
+        let running = watch::Running::begin(look);
         let mut queue = self.lock();
         queue.started(Source::Executor);
         for _ in 0..TURN {
@@ -188,6 +153,11 @@ impl Pool {
         }
         queue.ended(Source::Own);
     }
+}
+
+/// What is done about work that executors do not begin.
+fn look() {
+    process::for_each(|member| member.replace_late_workers());
 }
 
 /// The work that an [`Executor`] is given. It has a place reserved among the pool's threads, and jobs may be counting on it;
