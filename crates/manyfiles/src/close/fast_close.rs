@@ -121,7 +121,8 @@ impl<H: PartialOrd + Send + 'static> PartialOrd<H> for FastClose<H> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub trait FastCloseable: Send {
-    /// Wraps the handle. There is no other way to make a [`FastClose`], so this can't be written anew, only called.
+    /// Wraps the handle. There is no other way to make a [`FastClose`], so that an implementation cannot replace this
+    /// method.
     #[inline]
     fn fast_close(self) -> FastClose<Self>
     where

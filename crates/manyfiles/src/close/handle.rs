@@ -48,7 +48,7 @@ impl Handle {
         }
     }
 
-    /// Closes it, and tells what failed.
+    /// Closes the handle, and calls `failed` with each failure.
     pub(super) fn close(self, mut failed: impl FnMut(Operation, io::Error)) {
         let closed = match self {
             Handle::System(handle) => sys::close(handle),

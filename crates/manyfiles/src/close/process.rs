@@ -32,22 +32,22 @@ static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// What all closers of a process are asked together.
 pub(super) trait Member: Send + Sync {
-    /// Makes and awaits the closes that concern `affected`. `true` if there were any.
+    /// Makes the closes that concern `affected`, or waits until they are made. `true` if there were any.
     fn settle(self: Arc<Self>, affected: &Affected) -> bool;
 
-    /// The same without those that only may concern it.
+    /// The same, but closes that only may concern `affected` are left out.
     fn settle_surely(self: Arc<Self>, affected: &Affected) -> bool;
 
-    /// Whether there are any.
+    /// Whether there are closes that concern `affected`.
     fn is_in_the_way(self: Arc<Self>, affected: &Affected) -> bool;
 
-    /// Makes or awaits one close. `false` if there is none, or none returned in time.
+    /// Makes one close, or waits until one is made. `false` if none is pending, or none returned in time.
     fn close_one(self: Arc<Self>) -> bool;
 
     /// Closes on threads of its own what an executor should have begun.
     fn replace_late_workers(self: Arc<Self>);
 
-    /// Awaits all closes, as long as one returns within `patience`.
+    /// Waits for all closes, as long as one returns within `patience`.
     fn end(self: Arc<Self>, patience: Duration);
 
     /// Prints the errors that no call has taken.
@@ -181,7 +181,7 @@ pub(crate) fn close_one() -> bool {
 /// The process ends by `exit`, or `main` has returned or panicked.
 extern "C" fn at_exit() {
     panics::contain(|| for_each(|member| member.end(PATIENCE_AT_THE_END)));
-    // Functions that were registered before this one run after it, and may close files.
+    // Exit handlers that were registered earlier run after this one, and may close files.
     ENDED.store(true, Ordering::Relaxed);
     panics::contain(|| for_each(|member| member.print_errors()));
 }

@@ -1,4 +1,4 @@
-//! What a value is that is to be closed: a handle of the system's, a file with work in flight, or any other.
+//! What kind of value is to be closed: a handle of the system, a file with work in flight, or any other value.
 
 use std::any::{Any, TypeId};
 use std::fs::File;
@@ -9,7 +9,7 @@ use super::fast_close::FastClose;
 use super::handle::Handle;
 use crate::sys;
 
-/// What is known of a file type that is built on this module, without its name.
+/// How closers recognise a file type that is built on this module. The module does not know that type.
 pub(crate) struct Wrapper {
     /// The path of a file of that type.
     pub(crate) path: fn(&dyn Any) -> Option<PathBuf>,
@@ -19,7 +19,7 @@ pub(crate) struct Wrapper {
 
 static WRAPPER: OnceLock<Wrapper> = OnceLock::new();
 
-/// From now on files of that type are recognised. To be called before there is one.
+/// From now on files of that type are recognised. To be called before there is such a file.
 pub(crate) fn recognise_also(wrapper: fn() -> Wrapper) {
     WRAPPER.get_or_init(wrapper);
 }
@@ -62,7 +62,7 @@ pub(super) fn may_be_busy<H: 'static>() -> bool {
     false
 }
 
-/// The path of a file that knows it. Files of std's do not: the compiler sees that, and asks nothing.
+/// The path of a file that knows it. Files of std do not know theirs: for them the compiler leaves nothing of this.
 #[inline]
 pub(super) fn path_of<H: 'static>(value: &H) -> Option<PathBuf> {
     let own = TypeId::of::<H>();
@@ -72,8 +72,8 @@ pub(super) fn path_of<H: 'static>(value: &H) -> Option<PathBuf> {
     WRAPPER.get().and_then(|wrapper| (wrapper.path)(value))
 }
 
-/// The system's handle, if `H` is a type that is nothing else, or can be made so without waiting. The optimizer knows
-/// `H` and keeps one branch.
+/// The system's handle, if `H` is a wrapper of a handle and nothing else, and the handle can be had without waiting.
+/// The optimizer knows `H` and keeps one branch.
 #[inline]
 pub(super) fn recognise<H: 'static>(value: H) -> Result<sys::Handle, H> {
     let mut slot = Some(value);

@@ -19,7 +19,7 @@ pub(super) struct Threads;
 impl Spawn for Threads {
     fn spawn(&self, worker: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let thread = Builder::new().name("manyfiles-close".into()).stack_size(STACK);
-        // Not joined: a thread that holds no job has nothing to lose, and one that does is waited for.
+        // Not joined: a thread without a job has nothing to lose, and a thread with a job is waited for.
         #[cfg(not(loom))]
         return crate::sys::spawn_quiet(thread, worker).map(drop);
         #[cfg(loom)]

@@ -1,4 +1,4 @@
-//! What a pending close stands in the way of.
+//! Which operations a pending close is in the way of.
 
 use super::handle::Handle;
 use super::policy::Access;
@@ -11,8 +11,8 @@ pub(super) enum Spot {
     Nowhere,
     /// This file.
     At(Location),
-    /// This file, which was only read here: its close changes nothing that others could see in it, so that it may come
-    /// at any time, but not after the file's name is gone (NFS and FUSE would keep another).
+    /// This file, which was only read here. Its close changes nothing that can be seen in the file, so that it may come
+    /// at any time, but not after the file's name is gone: NFS and FUSE would keep the file under another name.
     Read(Location),
     /// A user's type. It may hold any files.
     Anywhere,
@@ -50,8 +50,8 @@ pub(super) enum Hinders {
 }
 
 impl Spot {
-    /// The spot of a handle that is about to be queued. Where the system can tell its name later it is not asked here:
-    /// the name is seldom needed, and the thread that hands a file over must not wait for the answer.
+    /// The spot of a handle that is about to be queued. Where the system can tell the path later, it is not asked now:
+    /// the path is seldom needed, and the thread that hands a file over must not wait for the answer.
     pub(super) fn of(handle: &Handle) -> Spot {
         match handle {
             Handle::System(handle) if sys::SYSTEM_PATHS_ARE_QUICK => {
@@ -64,8 +64,8 @@ impl Spot {
         }
     }
 
-    /// The same of a handle that was opened for this. Where open files keep others from their paths it makes no
-    /// difference.
+    /// The spot of a handle that was opened for `access`. On a system where open files keep other operations from their
+    /// paths, reading makes no difference.
     pub(super) fn with(self, access: Access) -> Spot {
         match self {
             Spot::At(location) if access == Access::Read && !cfg!(windows) => Spot::Read(location),
@@ -73,7 +73,7 @@ impl Spot {
         }
     }
 
-    /// Asks the system for the name of this open handle, if that was not done before. Only the kernel is asked, no
+    /// Asks the system for the path of this open handle, if that was not done before. Only the kernel is asked, no
     /// server.
     pub(super) fn learn_path(&mut self, handle: &Handle) {
         if let (Spot::At(location) | Spot::Read(location), Handle::System(handle)) = (self, handle)
@@ -84,7 +84,7 @@ impl Spot {
         }
     }
 
-    /// The file whose other closes have to come before or after this one.
+    /// The file, if its other closes have to come before or after this one.
     pub(super) fn file(&self) -> Option<Identity> {
         match self {
             Spot::At(location) => Some(location.identity),
@@ -92,7 +92,7 @@ impl Spot {
         }
     }
 
-    /// What a hang of this close may spread to. Zero stands for all that is on no volume.
+    /// The volume whose other closes may hang if this one does. Zero stands for all that is on no volume.
     pub(super) fn volume(&self) -> u64 {
         match self {
             Spot::At(location) | Spot::Read(location) => location.identity.volume,
@@ -120,8 +120,8 @@ impl Spot {
 
 /// Whether a file is in a folder, as `by_path` tells.
 ///
-/// What is mounted somewhere below a folder is in nobody's way who renames, removes or reads the folder. But the folder may be mounted
-/// in two places: then the names differ, and nobody knows.
+/// Files on what is mounted below a folder are not in the way of an operation on the folder. But the folder itself may
+/// be mounted in two places. Then the paths differ, and whether the file is in the folder is not known.
 fn is_in(file: &Location, folder: &Location, by_path: fn(&SystemPath, &SystemPath) -> bool) -> Hinders {
     let is_on_one_volume = file.identity.volume == folder.identity.volume;
     let are_mounts_known = file.mount != 0 && folder.mount != 0;

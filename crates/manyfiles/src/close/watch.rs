@@ -1,22 +1,23 @@
 //! Whether executors begin the work that they are given.
 //!
-//! An executor's threads may all be in closes that hang. Work that it is given then waits behind them, and no call on it
-//! tells. So while work of some closer runs on an executor and other work has not begun, a thread looks now and then
-//! which closers have work that is late: those start threads of their own.
+//! An executor's threads may all be in closes that hang. Work that the executor is given then waits behind these
+//! closes, and the executor does not tell. So while work of some closer runs on an executor and other work has not
+//! begun, a thread looks now and then which closers have work that is late: these closers start threads of their own.
 //!
-//! While no such work runs at all, it is not closes that hold the executor up, and nothing is late: its other tasks come
+//! While no such work runs at all, no close holds the executor up, and no work is late: the executor's other tasks come
 //! first, as in any queue.
 
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 use std::time::Duration;
 
-/// How often the thread looks. Work is late that has not begun at two looks, while none of the same closer's began in
-/// between.
+/// How often the thread looks. Work is late if it has not begun at two looks in a row, and no work of the same closer
+/// began in between.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How many pieces of work executors have got and not begun, of all closers.
 ///
-/// Sequentially consistent, as all in here: of the last piece to be given and the last one to begin, one sees the other.
+/// Sequentially consistent, as all counters here: if one piece of work is given while another begins, at least one of
+/// the two threads sees both counts.
 static GIVEN: AtomicIsize = AtomicIsize::new(0);
 
 /// How many run.
@@ -25,7 +26,8 @@ static RUNNING: AtomicIsize = AtomicIsize::new(0);
 /// Whether there is a thread that looks.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// An executor gets a piece of work. `look` is called now and then while work may be late: it finds the closers whose work is.
+/// An executor gets a piece of work. `look` is called now and then while work may be late: it looks for the closers
+/// that have late work.
 pub(super) fn given(look: fn()) {
     GIVEN.fetch_add(1, Ordering::SeqCst);
     watch_if_needed(look);
@@ -94,7 +96,8 @@ fn watch(look: fn()) {
             continue;
         }
         IS_WATCHED.store(false, Ordering::SeqCst);
-        // Work that was given since the question relied on this thread, unless it has started another.
+        // Work that was given after the question above relied on this thread, unless another thread has been started
+        // for it.
         if !is_needed() || IS_WATCHED.swap(true, Ordering::SeqCst) {
             return;
         }

@@ -201,8 +201,8 @@ pub fn symlink_metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     known(Itself(path), || false, || std::fs::symlink_metadata(path))
 }
 
-/// [`std::fs::read_dir`]: what is in a folder. Settles the files in it, so that entries have their final sizes and times; what is
-/// written later, and pending when the iterator comes to it, is not settled.
+/// [`std::fs::read_dir`]: what is in a folder. Settles the files in it, so that entries have their final sizes and
+/// times. Files that are written later, and are pending when the iterator comes to them, are not settled.
 ///
 /// # Errors
 /// As in std.
@@ -229,7 +229,7 @@ pub fn create_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
     unless_open(path, || std::fs::create_dir_all(path))
 }
 
-/// [`std::fs::set_permissions`]. Settles a file: a close that comes later may undo what was set (NTFS does so with times).
+/// [`std::fs::set_permissions`]. Settles a file: a later close may undo what was set (NTFS does so with times).
 ///
 /// # Errors
 /// As in std.

@@ -27,7 +27,7 @@ use crate::sys;
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
     pub(super) options: std::fs::OpenOptions,
-    /// Whether it was said here what the file is opened for.
+    /// Whether the methods here have said what the file is opened for.
     pub(super) is_known: bool,
     pub(super) reads: bool,
     pub(super) writes: bool,
@@ -122,7 +122,7 @@ mod unix {
             self
         }
 
-        /// [`OpenOptionsExt::custom_flags`]: flags for `open` besides those that follow from the other choices.
+        /// [`OpenOptionsExt::custom_flags`]: more flags for `open`.
         pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
             self.options.custom_flags(flags);
             self.flags = flags;
@@ -186,7 +186,7 @@ mod windows {
             self
         }
 
-        /// [`OpenOptionsExt::custom_flags`]: flags for `CreateFile` besides those that follow from the other choices.
+        /// [`OpenOptionsExt::custom_flags`]: more flags for `CreateFile`.
         pub fn custom_flags(&mut self, flags: u32) -> &mut OpenOptions {
             self.options.custom_flags(flags);
             self.close_here = flags & sys::DELETE_ON_CLOSE != 0;
@@ -208,7 +208,7 @@ mod windows {
 }
 
 impl From<std::fs::OpenOptions> for OpenOptions {
-    /// For what can only be chosen there.
+    /// For choices that only std's options have.
     fn from(options: std::fs::OpenOptions) -> OpenOptions {
         OpenOptions {
             options,

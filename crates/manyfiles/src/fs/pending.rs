@@ -11,13 +11,13 @@ use std::path::Path;
 use crate::close::{self, Affected};
 use crate::sys;
 
-/// What an operation is about: what is at a path itself, or what a symbolic link there leads to; of a folder all below,
-/// too.
+/// What an operation is about: the file or folder at a path, or the one that a symbolic link there leads to. Of a
+/// folder also all below it.
 #[derive(Clone, Copy)]
 pub(super) enum At<'a> {
     Itself(&'a Path),
     Followed(&'a Path),
-    /// The same, and of a folder its entries alone.
+    /// As `Followed`, but of a folder only its entries.
     Listed(&'a Path),
 }
 
@@ -38,7 +38,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// Does `operation` when what it is about is closed: the files at these paths, or below these folders.
+/// Does `operation` when the files at these paths, and below these folders, are closed.
 pub(super) fn settled<R>(
     about: &[At],
     refused: impl FnOnce() -> bool,
@@ -55,9 +55,9 @@ pub(super) fn settled<R>(
     with_handles(operation)
 }
 
-/// Does `ask` when pending closes of the file there have been made. Not the other way round: a close that is made
-/// between an answer and the look at what is pending would leave an answer from before it. What is known of a folder
-/// depends on no close.
+/// Does `ask` when pending closes of the file there have been made. The closes come first: if the question came first,
+/// a close that is made between the question and the look at pending closes would leave an old answer. What is known of
+/// a folder depends on no close.
 pub(super) fn known<R>(at: At, refused: impl FnOnce() -> bool, ask: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     if !close::nothing_pends()
         && let Some(Affected::Named(file)) = at.affected()
@@ -77,8 +77,8 @@ fn settle_unless(refused: impl FnOnce() -> bool, affected: &Affected) {
 /// send at close what was written through the handle, and bytes from before the cut would be in the file after it. `make`
 /// opens it if it is new.
 ///
-/// While closes pend it is first opened as a new file, which no close can be of: to ask whether there is one would be a
-/// request to the server more for each new file.
+/// While closes pend, the file is first opened as a new one. No close of a new file can be pending, and asking first
+/// whether the file is there would be one more request to the server for each new file.
 pub(super) fn cut_or_made(
     path: &Path,
     refused: impl Fn() -> bool,
@@ -95,13 +95,13 @@ pub(super) fn cut_or_made(
     opened(path, false, refused, cut)
 }
 
-/// Opens the file at `path` when pending closes of it have been made, so that what is read is what was written.
-/// `is_new`: there was none before.
+/// Opens the file at `path` when its pending closes have been made, so that a reader sees all that was written.
+/// `is_new`: the options say that there is no such file yet.
 ///
 /// Where the system tells which file is at a path, that is asked first. Elsewhere, and if another file has come there
-/// meanwhile, the opened file tells. If there were pending closes then, it is opened again: what was opened before may
-/// show what was there before the close, and what was cut short may have bytes again. That takes one more close, which
-/// may be slow.
+/// meanwhile, the opened file tells. If there were pending closes then, it is opened again: a file that was opened
+/// before the close may show the old content, and a file that was cut short before the close may have bytes again. The
+/// second opening takes one more close, which may be slow.
 pub(super) fn opened(
     path: &Path,
     is_new: bool,
@@ -117,7 +117,8 @@ pub(super) fn opened(
     }
     let file = match with_handles(&mut open) {
         Err(error) if !nothing_pended && sys::may_be_for_an_open_file(&error, &[path]) && !refused() => {
-            // What was in the way may have been closed just now. If it was something else, it tells once more.
+            // The file in the way may have been closed just now. If something else was in the way, the second try fails
+            // again.
             if let Some(affected) = At::Followed(path).affected() {
                 close::settle_surely(&affected);
             }

@@ -1,7 +1,7 @@
 //! What the system refuses whatever is closed: such an error must not wait for a close, which may never return.
 //!
-//! Asked only where a close is in the way. What is asked here may change before the call itself: then the call fails, or
-//! is made before that close.
+//! Asked only where a close is in the way. The answer may be out of date when the call is made: then the call waits for
+//! that close, or is made before it.
 
 use std::fs::{metadata, symlink_metadata};
 use std::io::ErrorKind::NotFound;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::sys::{self, AtPath};
 
-/// Whether what is at `path` cannot be opened for this.
+/// Whether what is at `path` cannot be opened for reading or writing.
 pub(super) fn cannot_open(path: &Path, reads: bool, writes: bool) -> bool {
     sys::may_not_open(path, reads, writes)
 }
@@ -34,8 +34,8 @@ pub(super) fn cannot_set_permissions(path: &Path) -> bool {
     sys::may_not_set_permissions(path)
 }
 
-/// Whether a rename fails: what is renamed is missing, or the folder that it is to go to, or that is on another volume or
-/// inside of what is renamed; or what has the new name cannot be replaced by it; or one of the folders may not be changed.
+/// Whether a rename fails: `from` is missing; the folder of `to` is missing, on another volume, or inside of `from`;
+/// what is at `to` cannot be replaced by what is at `from`; or one of the folders may not be changed.
 pub(super) fn cannot_rename(from: &Path, to: &Path) -> bool {
     let Ok(source) = symlink_metadata(from) else { return true };
     let is_folder = source.is_dir();
@@ -51,14 +51,14 @@ pub(super) fn cannot_rename(from: &Path, to: &Path) -> bool {
         Ok(target) => match (is_folder, target.is_dir()) {
             (false, false) => is_kept(to),
             (true, true) => has_entries(to) || is_kept(to),
-            // Windows may replace what others don't: it is left to say so.
+            // Windows may replace what other systems do not: the call itself tells.
             _ => cfg!(unix),
         },
     }
 }
 
-/// Whether a hard link cannot be made: of a folder, or because its name is taken, or the folder that it is to be in is
-/// missing, may not be changed, or is on another volume.
+/// Whether a hard link cannot be made: `original` is a folder; `link` is taken; or the folder of `link` is missing, may
+/// not be changed, or is on another volume.
 pub(super) fn cannot_link(original: &Path, link: &Path) -> bool {
     let Ok(source) = symlink_metadata(original) else { return true };
     let is_free = symlink_metadata(link).is_err_and(|error| error.kind() == NotFound);

@@ -52,7 +52,7 @@ impl Pool {
         self.meter.closed_inline();
     }
 
-    /// The same where others may be pending.
+    /// Closes a handle on this thread, after closes of the same file that are pending.
     pub(crate) fn close_in_order(self: &Arc<Pool>, handle: Handle, path: Option<Box<Path>>, access: Option<Access>) {
         if !process::nothing_pends()
             && let Handle::System(handle) = &handle
@@ -64,7 +64,7 @@ impl Pool {
         self.meter.closed_inline();
     }
 
-    /// Whether it closes on the spot now, whatever is handed over to it.
+    /// Whether the pool closes everything on the spot now.
     pub(crate) fn closes_here(&self) -> bool {
         self.switch.is_quiet()
     }
@@ -124,7 +124,7 @@ impl Pool {
         self.meet(need);
     }
 
-    /// Closes on a thread that is started for it: the runtime's own would wait for each other.
+    /// Closes on a thread that is started for this close: the runtime's own threads would wait for each other.
     #[cfg(feature = "tokio")]
     fn close_apart(self: &Arc<Pool>, number: u64, spot: Spot, handle: Handle, path: Option<Box<Path>>) {
         use std::sync::PoisonError;
@@ -171,7 +171,7 @@ impl Pool {
         queue
     }
 
-    /// `number` is that of the job.
+    /// `number`: the job's, if the close was handed over.
     fn close_now(
         self: &Arc<Pool>,
         side: Side,
@@ -185,7 +185,7 @@ impl Pool {
         if handle.is_plain() {
             self.timed(side, access, || handle.close(failed));
         } else {
-            // What such a drop closes belongs to this pool, too.
+            // Files that such a drop closes belong to this pool, too.
             inside::enter(self, number, || self.timed(side, access, || handle.close(failed)));
         }
     }

@@ -38,7 +38,7 @@ pub(super) type OnError = Box<dyn Fn(Error) + Send + Sync>;
 pub(crate) struct Pool {
     switch: Switch,
     capacity: usize,
-    /// Whether it has handed over or kept anything, so that the process knows of it.
+    /// Whether the pool has handed over or kept anything, and is in the process's list.
     is_known: AtomicBool,
     queue: Mutex<Queue>,
     /// How many jobs wait or are being closed. To be read without the lock.
@@ -51,7 +51,7 @@ pub(crate) struct Pool {
     /// What runs the workers, if not threads of the pool's own.
     pub(super) executor: Option<Box<dyn Executor>>,
     pub(super) spawn: Box<dyn Spawn>,
-    /// How long a thread of the pool's own stays without work. A worker on an executor leaves at once: the thread has
+    /// How long a thread of the pool's own stays without work. A worker on an executor leaves at once: its thread has
     /// other things to do.
     pub(super) idle: Duration,
     /// How often the process had forked when this was made.
@@ -93,9 +93,10 @@ impl Pool {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the pool's threads are of no use any more, so that it closes on the spot, prints errors at once and touches nothing
-    /// else. This process was forked from the one that made the pool: its threads stayed there, and its lock may be held by one of them
-    /// for ever. Or the process ends, and has waited for what was pending: what is closed now nobody would wait for.
+    /// Whether the pool's threads are of no use any more, so that it closes on the spot, prints errors at once and
+    /// touches nothing else. Either this process was forked from the one that made the pool: the threads stayed there,
+    /// and the lock may be held by one of them for ever. Or the process ends, and has waited for what was pending: it
+    /// would not wait for a close that is handed over now.
     pub(super) fn is_left_behind(&self) -> bool {
         self.forks != process::forks() || process::has_ended()
     }
@@ -116,7 +117,7 @@ impl Pool {
 
     // Errors.
 
-    /// Gives a failure to the callback, or keeps it for a wait.
+    /// Gives a failure to the callback, or keeps it for the next wait.
     #[cold]
     pub(super) fn report(self: &Arc<Pool>, error: Error) {
         self.meter.failed();
@@ -143,7 +144,8 @@ impl Pool {
 
     // The process.
 
-    /// Makes the process's functions find this pool. When this returns they do, whichever thread has made it known.
+    /// Makes the functions of `process.rs` find this pool. When this returns they do, whichever thread has made the
+    /// pool known.
     fn make_known(self: &Arc<Pool>) {
         if !self.is_known.load(Ordering::Acquire) {
             let member: Arc<dyn Member> = Arc::<Pool>::clone(self);

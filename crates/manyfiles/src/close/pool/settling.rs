@@ -1,4 +1,4 @@
-//! Waiting for the closes that are in the way of what the caller is about to do, and for no others.
+//! Waiting for the closes that are in the way of what the caller is about to do, and for no other closes.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ impl Pool {
     /// Returns when the closes that were handed over before and concern `affected` are made. Their errors are not taken:
     /// the next `wait` returns them. `true` if there was such a close.
     ///
-    /// A close that no thread has begun is made on this thread. So it does not wait for the closes queued before it,
-    /// and a thread of the executor that comes here needs no other thread to go on.
+    /// A close that no thread has begun is made on this thread. So that close does not wait for the closes queued
+    /// before it, and a thread of the executor that comes here needs no other thread to go on.
     pub(in crate::close) fn settle(self: &Arc<Pool>, affected: &Affected) -> bool {
         if self.is_left_behind() {
             return false;

@@ -48,8 +48,8 @@ impl Pool {
 
     /// The executor dropped a worker that it was to run: because its runtime is shutting down, or isn't there.
     ///
-    /// Closes nothing here: the runtime may hold locks, and if even a thread can't be started, what waits is closed by the
-    /// next wait or hand-over.
+    /// Makes no close here, because the runtime may hold locks. If no thread can be started either, the next wait or
+    /// hand-over makes the closes that wait.
     #[cold]
     fn replace_worker(self: &Arc<Pool>) {
         watch::dropped();
@@ -63,8 +63,8 @@ impl Pool {
         }
     }
 
-    /// Threads of the pool's own do what the executor should have begun by now: its threads may all be in closes that
-    /// hang.
+    /// Starts threads of the pool's own for work that the executor should have begun by now: all of the executor's
+    /// threads may be in closes that hang.
     pub(in crate::close) fn replace_late_workers(self: &Arc<Pool>) {
         if self.is_left_behind() {
             return;
@@ -93,8 +93,8 @@ impl Pool {
         }
     }
 
-    /// As long as there is no thread at all, because none could be started, this one closes what waits. The next hand-over
-    /// tries again.
+    /// As long as there is no thread at all, because none could be started, the calling thread makes the closes that
+    /// wait. The next hand-over tries again to start a thread.
     pub(in crate::close) fn do_without_a_thread(self: &Arc<Pool>) {
         let mut queue = self.lock();
         while queue.threads() == 0
@@ -104,8 +104,9 @@ impl Pool {
         }
     }
 
-    /// A worker on an executor: closes what waits, if it is not too much for one turn. Else another is to go on, which has to
-    /// queue up behind the runtime's other work, and may be refused: a runtime that shuts down waits for this one.
+    /// A worker on an executor: makes the closes that wait, up to a turn of them. If more are left, another worker goes
+    /// on. It has to queue up behind the runtime's other work, and may be refused: a runtime that shuts down waits for
+    /// the worker that runs.
     fn work_on_executor(self: &Arc<Pool>) {
         let running = watch::Running::begin(look);
         let mut queue = self.lock();
@@ -130,7 +131,7 @@ impl Pool {
         let mut was_idle = false;
         loop {
             if let Some(job) = queue.pop() {
-                // A few jobs may have been left to wait because a thread was idle, which is busy from now on.
+                // A few jobs may have been left to wait because this thread was idle. From now on it is busy.
                 let need = if was_idle { queue.need() } else { Need::Nothing };
                 if need != Need::Nothing {
                     drop(queue);
@@ -155,13 +156,13 @@ impl Pool {
     }
 }
 
-/// What is done about work that executors do not begin.
+/// Looks for work that executors do not begin.
 fn look() {
     process::for_each(|member| member.replace_late_workers());
 }
 
-/// The work that an [`Executor`] is given. It has a place reserved among the pool's threads, and jobs may be counting on it;
-/// so if it is dropped before it ran, the pool hears of it.
+/// The work that an [`Executor`] is given. It has a place reserved among the pool's threads, and jobs may count on it.
+/// So if it is dropped before it ran, its drop tells the pool.
 struct Worker(Option<Arc<Pool>>);
 
 impl Worker {

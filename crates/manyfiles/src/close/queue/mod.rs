@@ -48,7 +48,7 @@ struct Volume {
 /// Every job has a number. A wait notes the number that the next job will have, and lasts until no job with a lower one
 /// is pending.
 ///
-/// - **Closes of one file are made in their order**: of the jobs of one file the first alone is ready.
+/// - **Closes of one file are made in their order**: only the first job of a file is ready.
 /// - **A volume whose closes hang holds up no other volume**: each volume may have as many threads as the closer is
 ///   allowed.
 ///
@@ -189,14 +189,15 @@ impl Queue {
         (self.waiting[index].number < before).then(|| self.take(index))?
     }
 
-    /// Learns the names of those that wait, if it depends on them whether they are in the way of `affected`.
+    /// Asks for the paths of the files that wait, if `affected` is a folder: the paths tell whether these files are in
+    /// it.
     pub(super) fn learn_paths(&mut self, affected: &Affected) {
         if let Affected::Folder(_) | Affected::Entries(_) = affected {
             self.waiting.iter_mut().for_each(|job| job.spot.learn_path(&job.handle));
         }
     }
 
-    /// The first of those in the way of `affected` that a caller may close in place of a thread.
+    /// The first job in the way of `affected` that a caller may close in place of a thread.
     pub(super) fn pop_hindering(&mut self, affected: &Affected, before: u64) -> Option<Job> {
         let index = self
             .waiting
@@ -207,7 +208,7 @@ impl Queue {
 
     fn take(&mut self, index: usize) -> Option<Job> {
         let mut job = self.waiting.remove(index)?;
-        // While the handle is being closed the system cannot be asked for its name.
+        // While the handle is being closed the system cannot be asked for its path.
         job.spot.learn_path(&job.handle);
         let volume = self.volume(&job.spot);
         volume.ready -= 1;
@@ -236,7 +237,7 @@ impl Queue {
             self.files.remove(&file);
             return;
         }
-        // One that is closed apart comes before those that wait.
+        // A file that is closed on a thread of its own comes before jobs that wait.
         if self.closing.iter().any(|closing| closing.spot.file() == Some(file)) {
             return;
         }
@@ -270,7 +271,7 @@ impl Queue {
             && self.closing.iter().all(|closing| closing.number >= until)
     }
 
-    /// Whether a job before this number waits for a thread that may run what a user wrote.
+    /// Whether a job before this number waits for a thread that may run code of a user.
     pub(super) fn has_other(&self, until: u64) -> bool {
         self.waiting.iter().take_while(|job| job.number < until).any(|job| job.is_ready && !job.handle.is_plain())
     }

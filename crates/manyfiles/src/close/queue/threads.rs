@@ -1,4 +1,4 @@
-//! Which threads there are, and what the jobs that wait need of them.
+//! Which threads there are, and which more the waiting jobs need.
 
 use super::{Queue, Volume};
 
@@ -49,15 +49,15 @@ impl Queue {
     /// How many more threads a volume's jobs could do with.
     fn wanted(&self, volume: &Volume) -> usize {
         // While many close, one of them is free again sooner than a sleeper is awake: letting a few jobs wait for that
-        // makes a hand-over three times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: those look at
-        // the queue by themselves when their time is up, and ask again what is needed when they take a job, so that no
+        // makes a hand-over three times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: an idle thread
+        // looks at the queue by itself when its time is up, and asks again what is needed when it takes a job. So no
         // job waits for closes that hang.
         let soon_free = if self.idle > 0 { volume.closing / 8 } else { 0 };
         volume.ready.min(self.max_threads.saturating_sub(volume.closing)).saturating_sub(soon_free)
     }
 
-    /// Whether a volume has waiting jobs and no thread. The executor's threads are all busy with other volumes then,
-    /// whose closes may hang.
+    /// Whether a volume has waiting jobs and no thread. Then all of the executor's threads are busy with closes of
+    /// other volumes, which may hang.
     fn is_one_stuck(&self) -> bool {
         self.volumes.iter().any(|volume| volume.closing == 0 && volume.ready > 0)
     }
@@ -100,8 +100,8 @@ impl Queue {
 
     /// A thread could not be started.
     ///
-    /// Others may have counted on it. If there is an idle thread, it must be woken; if there is no thread at all, the
-    /// caller has to close what waits.
+    /// Jobs may have counted on that thread. If there is an idle thread, it must be woken. If there is no thread at
+    /// all, the caller has to close what waits.
     pub(in crate::close) fn not_started(&mut self, source: Source) -> Need {
         self.started(source);
         self.ended(source);
@@ -124,8 +124,8 @@ impl Queue {
         self.idle += 1;
     }
 
-    /// An idle thread is back, for whatever reason. If a wake-up is on its way to any of them, this one takes it, so
-    /// that the counts stay right when a timeout and a wake-up cross.
+    /// An idle thread is back, for whatever reason. If a wake-up is on its way to any idle thread, this thread takes
+    /// it, so that the counts stay right when a timeout and a wake-up cross.
     pub(in crate::close) fn comes_back(&mut self) {
         if self.woken > 0 {
             self.woken -= 1;

@@ -69,7 +69,7 @@ pub(super) fn is_mount_point(path: &Path) -> bool {
     has_attribute(path, rustix::fs::StatxAttributes::MOUNT_ROOT)
 }
 
-/// Whether what is at `path` keeps its name whoever asks: something is mounted there, or it is immutable.
+/// Whether no user may rename or remove what is at `path`: something is mounted there, or the file is immutable.
 #[cfg(target_os = "linux")]
 pub(super) fn is_fixed(path: &Path) -> bool {
     use rustix::fs::StatxAttributes as Has;
