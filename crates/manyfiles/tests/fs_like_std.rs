@@ -181,6 +181,9 @@ macro_rules! rows {
                 }),
                 ("opened for nothing", |path| outcome(fs::OpenOptions::new().open(path).map(drop))),
                 ("created for nothing", |path| outcome(fs::OpenOptions::new().create(true).open(path).map(drop))),
+                ("appended to and cut", |path| {
+                    outcome(fs::OpenOptions::new().append(true).truncate(true).create(true).open(path).map(drop))
+                }),
                 ("cut without writing", |path| {
                     outcome(fs::OpenOptions::new().read(true).truncate(true).open(path).map(drop))
                 }),

@@ -1,6 +1,6 @@
 //! Failed closes as `tracing` events.
 
-use super::handle::contain;
+use super::panics::contain;
 use crate::Error;
 
 /// Emits one event of level ERROR, target `manyfiles::close`, with the fields `path` (if it is known), `os_error` (if there

@@ -14,7 +14,7 @@ use loom::thread;
 use crate::close::Executor;
 use crate::close::policy::Policy;
 use crate::close::pool::Pool;
-use crate::close::threads::{Spawn, Threads};
+use crate::close::spawn::{Spawn, Threads};
 
 /// Threads leave as soon as there is nothing to do: each look at an empty queue is a timeout.
 const AT_ONCE: Duration = Duration::ZERO;
@@ -275,6 +275,28 @@ fn work_that_an_executor_runs_races_with_a_wait_that_helps() {
         assert!(scene.pool.wait().check().is_ok());
         assert_eq!(scene.closed(), 2);
         runtime.join().unwrap();
+        assert_eq!(scene.pool.pending(), 0);
+    });
+}
+
+#[test]
+fn work_that_an_executor_begins_late_is_done_by_a_thread_of_the_pools_own() {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(2);
+    orders.check(|| {
+        let executor = Keeps::new();
+        let scene = Scene::on(executor.clone(), Threads);
+        scene.close();
+        scene.close();
+        let mut work = executor.take();
+        let begun = work.remove(0);
+        let runtime = thread::spawn(move || begun());
+        scene.pool.replace_late_workers();
+        scene.pool.replace_late_workers();
+        // What comes too late does no harm.
+        work.into_iter().for_each(|work| work());
+        runtime.join().unwrap();
+        assert!(scene.pool.wait().check().is_ok());
         assert_eq!(scene.pool.pending(), 0);
     });
 }

@@ -1,10 +1,10 @@
 //! Closes of one file in their order, closes that somebody waits for alone, and volumes that hang.
 
 use super::*;
-use crate::close::handle::Handle;
 use crate::close::policy::Access;
-use crate::close::spot::{Spot, Target};
-use crate::sys::{Identity, Place};
+use crate::close::recognise;
+use crate::close::spot::{Affected, Spot};
+use crate::sys::{Identity, Location};
 
 fn file(volume: u64, file: u128) -> Identity {
     Identity { volume, file }
@@ -12,12 +12,12 @@ fn file(volume: u64, file: u128) -> Identity {
 
 /// Hands over what is known to be this file.
 fn close_file(scene: &Scene, identity: Identity, handle: impl Send + 'static) {
-    let spot = Spot::At(Place { identity, mount: 0, name: None });
-    scene.pool.hand_over_at(spot, Handle::new(handle), None, Access::Write);
+    let spot = Spot::At(Location { identity, mount: 0, path: None });
+    scene.pool.hand_over_at(spot, recognise::handle_of(handle), None, Access::Write);
 }
 
 fn settle(scene: &Scene, identity: Identity) {
-    scene.pool.settle(&Target::File(identity));
+    scene.pool.settle(&Affected::File(identity));
 }
 
 #[test]

@@ -1,23 +1,12 @@
 //! The threads that close: as many as closes wait, none when nothing does.
 
-use std::io;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
-use super::executor::Executor;
-use super::handle;
-use super::metrics::Side;
-use super::pool::Pool;
-use super::queue::{Need, Source};
-use super::sync::Builder;
-
-/// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a
-/// program that is busy keeps its threads; starting one again costs some 30 µs.
-pub(super) const IDLE: Duration = Duration::from_millis(100);
-
-/// A close that sleeps costs no CPU; against closes of 2 ms, 64 threads gain 25 times, 16 gain 16.8 and 4 gain 4.2
-/// (docs/measurements.md, "Mounts whose close is slow").
-pub(super) const THREADS: usize = 64;
+use super::Pool;
+use crate::close::executor::Executor;
+use crate::close::metrics::Side;
+use crate::close::queue::{Need, Source};
+use crate::close::{panics, process, watch};
 
 /// So many closes are one turn of a worker on an executor: with closes of 2 ms it is over after 32 ms, and asking for the
 /// next costs less than a hand-over.
@@ -27,31 +16,8 @@ const TURN: usize = 16;
 #[cfg(loom)]
 const TURN: usize = 1;
 
-/// Closing takes little stack; a user type's drop, an `on_error` or the printing of a panic's backtrace take some.
-/// Untouched stack costs address space only.
-const STACK: usize = 256 << 10;
-
-/// Starts threads of the pool's own.
-pub(super) trait Spawn: Send + Sync {
-    fn spawn(&self, worker: Box<dyn FnOnce() + Send>) -> io::Result<()>;
-}
-
-/// The built-in pool's threads.
-pub(super) struct Threads;
-
-impl Spawn for Threads {
-    fn spawn(&self, worker: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        let thread = Builder::new().name("manyfiles-close".into()).stack_size(STACK);
-        // Not joined: a thread that holds no job has nothing to lose, and one that does is waited for.
-        #[cfg(not(loom))]
-        return crate::sys::spawn_quiet(thread, worker).map(drop);
-        #[cfg(loom)]
-        thread.spawn(worker).map(drop)
-    }
-}
-
 impl Pool {
-    pub(super) fn meet(self: &Arc<Pool>, need: Need) {
+    pub(in crate::close) fn meet(self: &Arc<Pool>, need: Need) {
         match need {
             Need::Nothing => {}
             Need::Wake => self.work.notify_one(),
@@ -66,25 +32,27 @@ impl Pool {
     }
 
     /// How many workers the executor takes; 0: the pool's own threads are wanted.
-    pub(super) fn workers(&self) -> usize {
+    pub(in crate::close) fn workers(&self) -> usize {
         let Some(executor) = self.executor.as_deref() else { return 0 };
         let mut workers = 0;
         // A panic in there, as everywhere in an executor, counts as a refusal: this may be a drop.
-        handle::contain(|| workers = executor.workers());
+        panics::contain(|| workers = executor.workers());
         workers
     }
 
     fn start_worker(self: &Arc<Pool>, executor: &dyn Executor) {
+        watch::given(look);
         let worker = Worker(Some(Arc::clone(self)));
-        handle::contain(|| executor.execute(Box::new(move || worker.run())));
+        panics::contain(|| executor.execute(Box::new(move || worker.run())));
     }
 
     /// The executor dropped a worker that it was to run: because its runtime is shutting down, or isn't there.
     ///
-    /// Closes nothing here: the runtime may hold locks, and if even a thread can't be started, what waits is closed by the
-    /// next wait or hand-over.
+    /// Makes no close here, because the runtime may hold locks. If no thread can be started either, the next wait or
+    /// hand-over makes the closes that wait.
     #[cold]
     fn replace_worker(self: &Arc<Pool>) {
+        watch::dropped();
         let mut queue = self.lock();
         if queue.is_empty() {
             queue.not_started(Source::Executor);
@@ -95,7 +63,28 @@ impl Pool {
         }
     }
 
-    pub(super) fn start_thread(self: &Arc<Pool>) {
+    /// Starts threads of the pool's own for work that the executor should have begun by now: all of the executor's
+    /// threads may be in closes that hang.
+    pub(in crate::close) fn replace_late_workers(self: &Arc<Pool>) {
+        if self.is_left_behind() {
+            return;
+        }
+        let mut queue = self.lock();
+        if !queue.look_for_late_workers() {
+            return;
+        }
+        loop {
+            let need = queue.need();
+            drop(queue);
+            if need == Need::Nothing {
+                return;
+            }
+            self.meet(need);
+            queue = self.lock();
+        }
+    }
+
+    pub(in crate::close) fn start_thread(self: &Arc<Pool>) {
         let pool = Arc::clone(self);
         if self.spawn.spawn(Box::new(move || pool.work())).is_err()
             && self.lock().not_started(Source::Own) == Need::Wake
@@ -104,9 +93,9 @@ impl Pool {
         }
     }
 
-    /// As long as there is no thread at all, because none could be started, this one closes what waits. The next hand-over
-    /// tries again.
-    pub(super) fn do_without_a_thread(self: &Arc<Pool>) {
+    /// As long as there is no thread at all, because none could be started, the calling thread makes the closes that
+    /// wait. The next hand-over tries again to start a thread.
+    pub(in crate::close) fn do_without_a_thread(self: &Arc<Pool>) {
         let mut queue = self.lock();
         while queue.threads() == 0
             && let Some(job) = queue.pop()
@@ -115,11 +104,13 @@ impl Pool {
         }
     }
 
-    /// A worker on an executor: closes what waits, if it is not too much for one turn. Else another is to go on, which has to
-    /// queue up behind the runtime's other work, and may be refused: a runtime that shuts down waits for this one.
+    /// A worker on an executor: makes the closes that wait, up to a turn of them. If more are left, another worker goes
+    /// on. It has to queue up behind the runtime's other work, and may be refused: a runtime that shuts down waits for
+    /// the worker that runs.
     fn work_on_executor(self: &Arc<Pool>) {
+        let running = watch::Running::begin(look);
         let mut queue = self.lock();
-        queue.started();
+        queue.started(Source::Executor);
         for _ in 0..TURN {
             let Some(job) = queue.pop() else { break };
             drop(self.run(Side::Pool, queue, job));
@@ -128,18 +119,19 @@ impl Pool {
         queue.ended(Source::Executor);
         let need = queue.need();
         drop(queue);
+        drop(running);
         self.meet(need);
     }
 
     /// A thread of the pool's own: closes what waits until nothing has come for a while.
     fn work(self: &Arc<Pool>) {
         let mut queue = self.lock();
-        queue.started();
+        queue.started(Source::Own);
         let mut is_tired = self.idle.is_zero();
         let mut was_idle = false;
         loop {
             if let Some(job) = queue.pop() {
-                // A few jobs may have been left to wait because a thread was idle, which is busy from now on.
+                // A few jobs may have been left to wait because this thread was idle. From now on it is busy.
                 let need = if was_idle { queue.need() } else { Need::Nothing };
                 if need != Need::Nothing {
                     drop(queue);
@@ -164,8 +156,13 @@ impl Pool {
     }
 }
 
-/// The work that an [`Executor`] is given. It has a place reserved among the pool's threads, and jobs may be counting on it;
-/// so if it is dropped before it ran, the pool hears of it.
+/// Looks for work that executors do not begin.
+fn look() {
+    process::for_each(|member| member.replace_late_workers());
+}
+
+/// The work that an [`Executor`] is given. It has a place reserved among the pool's threads, and jobs may count on it.
+/// So if it is dropped before it ran, its drop tells the pool.
 struct Worker(Option<Arc<Pool>>);
 
 impl Worker {
