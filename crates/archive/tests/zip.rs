@@ -13,7 +13,7 @@ use std::sync::Arc;
 use common::*;
 use made::{Zip, crc};
 use manyfiles::tree::OnConflict;
-use manyfiles_archive::{ErrorKind, Input, Limits, Unpacker};
+use manyfiles_archive::{ErrorKind, Input, Limits, Trailing, Unpacker};
 use manyfiles_testkit::{Compare, Need, Tree, skip_unless};
 
 /// Permissions and links, not hard links, which zip does not have, nor times, which it has in steps of a second or two.
@@ -418,10 +418,9 @@ fn a_zip_that_is_cut_short_meanwhile_is_an_error() {
 
 #[test]
 fn bytes_behind_a_zip_are_named_and_padding_is_not() {
-    let zip = Zip::new().stored("a", b"A").build();
+    let zip = Zip::default().stored("a", b"A").end();
     for (behind, expected) in [(&b""[..], None), (&[0; 512], None), (b"trailing", Some(Trailing::AfterZip))] {
-        let place = Place::new();
-        let archive = place.file("a.zip", &[&zip[..], behind].concat());
+        let (_temp, archive) = file_of(&[&zip[..], behind].concat());
         let summary = Unpacker::new().list(Input::File(archive), &mut |_| {}).unwrap();
         assert_eq!(summary.trailing, expected);
     }
