@@ -105,3 +105,18 @@ fn a_damaged_archive_is_listed_up_to_the_damage() {
     let ran = manyfiles(temp.path(), &["unpack", "cut.tar", "--dry-run"]).code(2).says("cut.tar").says("damaged");
     assert!(ran.out.contains("create    a\n"), "{ran:#?}");
 }
+
+#[test]
+fn an_entry_that_comes_twice_is_compared_again_where_the_first_one_is_left_alone() {
+    let temp = tempdir().unwrap();
+    Tar::new().folder("./d", 0o755).file("./a", "same").file("./a", "same").save(temp.path().join("a.tar"));
+    write(temp.path().join("out/a"), "same");
+    let args = ["unpack", "a.tar", "-C", "out", "--json", "--on-conflict", "skip-identical"];
+    let planned = manyfiles(temp.path(), &[&args[..], &["--dry-run"]].concat()).json();
+    let planned: Vec<_> =
+        planned["entries"].as_array().unwrap().iter().map(|it| (&it["action"], &it["path"])).collect();
+    let expected =
+        [("create", "d"), ("compare", "a"), ("compare", "a")].map(|(action, path)| (action.into(), path.into()));
+    assert_eq!(planned, expected.iter().map(|(action, path)| (action, path)).collect::<Vec<_>>());
+    assert_eq!(manyfiles(temp.path(), &args).json()["skipped"], 2);
+}

@@ -9,10 +9,10 @@
 //! - **Safe**: a path cannot leave the root. No absolute path, no `..`, and no symbolic link is followed on the way
 //!   down, not even one that another process makes meanwhile (Linux: `openat2`; elsewhere each component is opened
 //!   without following).
-//! - **In order**: entries of one path come one after the other, in the order of the calls, hard links included. Of
-//!   entries of different paths none waits until another is done, but for a hard link and what it leads to. A thread
-//!   writes one entry after the other, though: while the bytes of one are late (a copy from a slow disk, an `as_ref`
-//!   that waits), others of its folder may be late too.
+//! - **In order**: entries of one path come one after the other, in the order of the calls, hard links included. No
+//!   order is kept between different paths. Each thread writes one entry after the other: while the bytes of one are
+//!   late (a copy from a slow disk, an `as_ref` that waits), other entries of its folder wait too. A [`TreeFile`] whose
+//!   bytes are late holds up its own path alone.
 //! - **Honest**: [`finish`](TreeWriter::finish) names every entry that did not arrive, and
 //!   [`on_entry`](Options::on_entry) tells what became of each as it happens.
 //! - **A good neighbour**: its threads take no signal, and nothing of the program's is copied or changed. After

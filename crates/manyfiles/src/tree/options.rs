@@ -37,9 +37,12 @@ pub enum OnConflict {
     /// of a link, of content with holes, and of what comes through [`create`](TreeWriter::create) and is longer than
     /// 256 KiB or has bytes left out. A file does not take the place of a device, FIFO or socket: that is a failure.
     Overwrite,
-    /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating. A
-    /// process that is killed leaves a file `.manyfiles-…` beside; the next run that replaces something in that folder
-    /// removes it.
+    /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating.
+    ///
+    /// A process that is killed leaves a file `.manyfiles-…` beside. The next run that replaces something in that
+    /// folder removes it: at once if both processes run in one container (or both in none) of one machine, and the
+    /// machine was not started again meanwhile; else as soon as nothing changed the file for a day. An entry of the run
+    /// that has such a name is an entry, and stays.
     Replace,
     /// Replace only what is older than the entry's modification time (a hard link's is that of the file that it leads
     /// to), as [`Replace`](OnConflict::Replace) does; else leave what is there, and count the entry as skipped. An
@@ -231,24 +234,28 @@ impl Options {
         self
     }
 
-    /// The tree appears whole: it is written in a folder beside the path that [`open`](Options::open) is given, the
-    /// target. [`finish`](TreeWriter::finish) gives that folder the target's name if every entry is there: at one
-    /// moment where the system can exchange two names (Linux), in two renames elsewhere. The folder that had the name
-    /// before is removed then. Its permissions, its access control lists and its owner stay, as far as this process may
-    /// set them (what it may not set makes the rights fewer), but for what an entry for `.` says. While it is written,
-    /// the new tree is open to no user that the old one is not open to. Default: false, and entries are written below
-    /// the path itself.
+    /// The tree appears whole: it is written in a folder `.manyfiles-…` beside the path that [`open`](Options::open) is
+    /// given, the target. [`finish`](TreeWriter::finish) gives that folder the target's name if every entry is there:
+    /// at one moment where the system can exchange two names (Linux, macOS), in two renames elsewhere. The folder that
+    /// had the name before is removed then. Default: false, and entries are written below the path itself.
     ///
-    /// A folder in which something is mounted is not replaced: [`open`](Options::open) and `finish` return an error.
-    /// What is mounted is never removed. The folder above may be moved meanwhile.
+    /// Owner, permissions and access control list of the target's own folder stay, as far as this user may set them,
+    /// and else become fewer. An owner or a mode that an entry for `.` gives counts instead. (On Windows the new folder
+    /// has what it inherits.)
     ///
     /// If anything failed or was cancelled, or the tree is dropped without `finish`, the target stays as it was, and
-    /// what was written is removed. One failure may come after the new tree has the name, and says so by its path: the
-    /// old tree, or the folder above, could not be removed or synced.
+    /// what was written is removed. So it is if the folder above the target was renamed or replaced meanwhile. Folders
+    /// above the target that were missing are made by `open`, and stay. Failures that come after the new tree has the
+    /// name say so by their paths: the old tree could not be removed, or the folders above could not be synced.
+    ///
+    /// What is mounted in the target is never removed: `open` and `finish` refuse a target that is a mount point or has
+    /// one in it (Linux). What is mounted unnoticed stays, and the old tree is a failure that names it.
     ///
     /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was
-    /// killed has left beside the target is removed by the next; if it ran in another container, on another machine, or
-    /// before this one was started again, by one that comes a day later.
+    /// killed has left beside the target is removed by the next run that publishes there: at once if it ran on this
+    /// machine since that was started, whatever the container; else as soon as nothing in it changed for a day. For
+    /// that a running one holds a lock (`flock`) of the folder that it writes in; on a file system without such locks a
+    /// run in another container counts as one on another machine.
     #[must_use]
     pub fn publish(mut self, publish: bool) -> Self {
         self.publish = publish;

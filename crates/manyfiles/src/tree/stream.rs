@@ -19,7 +19,7 @@ use crate::{Error, Operation, Result, Written};
 /// It never waits for another entry or stream, whatever else this thread has open. Where its name is in use when its
 /// file has to be opened, it is written beside and gets the name when it is closed; among entries of one path its place
 /// in the order is that moment. It belongs to no thread and borrows nothing; one that is still open when the tree is
-/// [finished](super::TreeWriter::finish) is a failure of the report, and its later calls say so.
+/// [finished](super::TreeWriter::finish) is a failure of the report, and each of its later calls returns an error.
 pub struct TreeFile {
     shared: Arc<Shared>,
     stream: Arc<Stream>,

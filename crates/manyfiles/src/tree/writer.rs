@@ -49,7 +49,8 @@ impl Options {
     /// [published](Options::publish) is written beside `root`.
     ///
     /// # Errors
-    /// If what has the name is no folder, or the folder cannot be made or opened.
+    /// If what has the name is no folder, or the folder cannot be made or opened. Of a tree that is to be published a
+    /// link to a folder is no folder, and nothing may be mounted in the old one.
     pub fn open(self, root: impl AsRef<Path>) -> Result<TreeWriter> {
         let root = root.as_ref();
         if !self.publish {
