@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+#[cfg(feature = "tokio")]
+use std::time::Duration;
 
 use executors::{Own, Row, table};
 use manyfiles::close::{Closer, Options, Policy};

@@ -92,12 +92,16 @@ pub(super) fn look_at(path: &Path, follow: bool) -> Option<(EntryKind, Location)
     look(CWD, &path, follow)
 }
 
+/// `AT_STATX_DONT_SYNC`: what the kernel knows by itself. NFS writes out a file's data before it answers anything else.
+/// rustix names the flag for glibc alone.
+#[cfg(target_os = "linux")]
+pub(super) const DONT_SYNC: AtFlags = AtFlags::from_bits_retain(0x4000);
+
 /// What is at `path` from `at` on, all but its path. An empty `path` asks about `at` itself.
 #[cfg(target_os = "linux")]
 fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Location)> {
     use rustix::fs::{FileType, StatxFlags};
-    // What the kernel knows by itself: NFS writes out a file's data before it answers anything else.
-    let mut flags = AtFlags::STATX_DONT_SYNC;
+    let mut flags = DONT_SYNC;
     flags.set(AtFlags::EMPTY_PATH, path.is_empty());
     flags.set(AtFlags::SYMLINK_NOFOLLOW, !follow);
     let Ok(stat) = rustix::fs::statx(at, path, flags, StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID) else {

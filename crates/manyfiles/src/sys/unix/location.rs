@@ -85,7 +85,7 @@ pub(super) fn is_fixed(_path: &Path) -> bool {
 #[cfg(target_os = "linux")]
 fn has_attribute(path: &Path, any: rustix::fs::StatxAttributes) -> bool {
     use rustix::fs::{AtFlags, StatxFlags};
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | super::identity::DONT_SYNC;
     rustix::fs::statx(CWD, path, flags, StatxFlags::TYPE).is_ok_and(|stat| stat.stx_attributes.intersects(any))
 }
 
