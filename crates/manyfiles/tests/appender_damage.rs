@@ -45,14 +45,16 @@ fn without(records: usize, lost: &[usize]) -> Vec<Vec<u8>> {
 #[test]
 fn a_wrong_byte_of_a_record_s_head_costs_that_record_and_a_repair_keeps_the_others() {
     const RECORDS: usize = 400;
+    let temp = tempfile::tempdir().unwrap();
+    let positions = make(&temp.path().join("good"), RECORDS);
+    let good = fs::read(temp.path().join("good")).unwrap();
     for which in [0, 7, RECORDS / 2, RECORDS - 1] {
         // Each byte of its length and its check.
         for byte in 0..8 {
             for bit in [0x10, 0x80] {
                 let temp = tempfile::tempdir().unwrap();
                 let path = temp.path().join("log");
-                let positions = make(&path, RECORDS);
-                let mut bytes = fs::read(&path).unwrap();
+                let mut bytes = good.clone();
                 bytes[96 + positions[which].0 as usize + byte] ^= bit;
                 fs::write(&path, &bytes).unwrap();
                 let story = format!("record {which}, byte {byte}, bit {bit}");

@@ -8,9 +8,11 @@ mod support;
 
 use std::io;
 use std::mem;
+#[cfg(unix)]
 use std::path::Path;
 
 use manyfiles::close::{Closer, Executor, Policy};
+#[cfg(unix)]
 use manyfiles::fs;
 
 struct Held;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Options of an [`Appender`]; [`open`](Options::open) opens it.
+/// Options of an [`Appender`](super::Appender); [`open`](Options::open) opens it.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -139,8 +139,9 @@ impl Options {
     ///
     /// What goes is gone for readers too: one that has the file open reads it to its end, and then, or if it comes
     /// later, is told of what is [`Missing`](super::Missing). A file that cannot be removed stays, and keeps those
-    /// behind it; that is no failure of the log, and [`Appender::take_upkeep_errors`] tells of it. Copies of damaged
-    /// files are not counted and not removed.
+    /// behind it; that is no failure of the log, and
+    /// [`Appender::take_upkeep_errors`](super::Appender::take_upkeep_errors) tells of it. Copies of damaged files are
+    /// not counted and not removed.
     ///
     /// Each unclean end makes a new file, too: where a program crashes again and again, few files soon hold few
     /// records, and [`keep_bytes`](Options::keep_bytes) keeps more of them.
@@ -176,8 +177,9 @@ impl Options {
     /// with its name before the plain one is removed: after a crash in between both are there, and the plain one
     /// counts. Closing the appender breaks off what is under way; the next one does it.
     ///
-    /// Where this fails the plain file stays, and [`Appender::take_upkeep_errors`] tells of it; it is tried again at
-    /// the next new file. A wrong byte in a compressed file costs all behind it in that file.
+    /// Where this fails the plain file stays, and [`Appender::take_upkeep_errors`](super::Appender::take_upkeep_errors)
+    /// tells of it; it is tried again at the next new file. A wrong byte in a compressed file costs all behind it in
+    /// that file.
     #[cfg(feature = "zstd")]
     #[must_use]
     pub fn compress(mut self, compress: bool) -> Options {
@@ -199,7 +201,7 @@ impl Options {
 
     /// Writes buffered records when the oldest of them has been buffered for this long, though no thread waits for
     /// them. So other programs see them, and a crash of this process leaves them. A power cut may take them until they
-    /// are [synced](Appender::sync). Default: buffered records stay so until a call asks for them to be written.
+    /// are [synced](super::Appender::sync). Default: buffered records stay so until a call asks for them to be written.
     ///
     /// A thread waits for that time. It is started by the first record that is buffered, and ends with the appender, or
     /// this long after everything was written. If no thread can be started, the append writes. A write that fails is

@@ -89,6 +89,27 @@ impl FileReport {
         self.damage.is_empty() && self.misfit.is_none() && self.errors.is_empty()
     }
 
+    /// Reads the file to its end.
+    fn read(&mut self, current: &mut Current, is_last: bool, progress: &mut Progress<'_>) {
+        loop {
+            progress.go_to(current.offset());
+            match current.next(is_last) {
+                Ok(Item::Record(_)) => self.records += 1,
+                Ok(Item::Damage(damage)) => self.damage.push(damage),
+                Ok(Item::NoRecord(error)) => self.errors.push(error),
+                Ok(Item::End { torn_bytes }) => {
+                    self.torn_bytes = torn_bytes;
+                    break;
+                }
+                Err(cause) => {
+                    self.errors.push(current.error(cause));
+                    self.is_read = false;
+                    break;
+                }
+            }
+        }
+    }
+
     /// Says of the last file what opening would.
     fn note_end(&mut self, storage: &dyn Storage, series: &Series, numbers: &[u64]) -> Result<()> {
         if let Some(error) = ending::misfit(storage, series, numbers)? {
@@ -265,23 +286,7 @@ fn check_file(
     {
         report.end = FileEnd::Continued;
     }
-    loop {
-        progress.go_to(current.offset());
-        match current.next(next.is_none()) {
-            Ok(Item::Record(_)) => report.records += 1,
-            Ok(Item::Damage(damage)) => report.damage.push(damage),
-            Ok(Item::NoRecord(error)) => report.errors.push(error),
-            Ok(Item::End { torn_bytes }) => {
-                report.torn_bytes = torn_bytes;
-                break;
-            }
-            Err(cause) => {
-                report.errors.push(current.error(cause));
-                report.is_read = false;
-                break;
-            }
-        }
-    }
+    report.read(&mut current, next.is_none(), progress);
     report.set_aside_bytes = current.set_aside();
     match report.end {
         FileEnd::Continued => report.torn_bytes = report.bytes.saturating_sub(current.end().unwrap_or(HEADER as u64)),

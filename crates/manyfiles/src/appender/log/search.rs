@@ -39,78 +39,99 @@ pub(in crate::appender) fn next_frame(
     from: u64,
     limit: u64,
 ) -> io::Result<Option<u64>> {
+    let mut search = Search { salt, limit, sum: 0, candidates: BinaryHeap::new(), long: 0 };
     let mut chunk = vec![0; CHUNK.min(limit.saturating_sub(from) as usize)];
-    let mut candidates = BinaryHeap::new();
-    let mut long = 0;
-    // The sum of the bytes between `from` and the place that is looked at.
-    let mut sum = 0;
     let mut at = from;
     while at < limit {
         let most = chunk.len().min((limit - at) as usize);
         let has = file.read_full(&mut chunk[..most], at)?;
-        let bytes = &chunk[..has];
         let is_last = has < most || at + has as u64 == limit;
         // A frame's head may begin in the last bytes of a chunk: the next chunk begins with these.
         let places = if is_last { has } else { has - (MARK - 1) };
-        let mut summed = 0;
-        let mut sum_up_to = |n: usize, sum: &mut u32| {
-            *sum = crc32c::crc32c_append(*sum, &bytes[summed..n]);
-            summed = n;
-            *sum
-        };
-        for n in 0..places {
-            let place = at + n as u64;
-            while let Some(Reverse(candidate)) = candidates.peek()
-                && let Candidate { end, begin, before, length, check } = *candidate
-                && end <= place
-            {
-                let content = crc32c::crc32c_combine(before, sum_up_to(n, &mut sum), length as usize);
-                if is_whole(salt, begin, length, content, check) {
-                    return Ok(Some(begin));
-                }
-                candidates.pop();
-            }
-            let Some(head) = bytes[n..].first_chunk() else { continue };
-            let (length, check) = frame::parse(head);
-            if frame::is_mark(length) {
-                let mark = bytes[n..].first_chunk();
-                if mark.is_some_and(|mark| frame::parse_mark(salt, place, mark).is_some()) {
-                    return Ok(Some(place));
-                }
-                continue;
-            }
-            let end = place + FRAME as u64 + u64::from(length);
-            // Nearly every place is passed over here.
-            if end > limit || check == 0 {
-                continue;
-            }
-            let content = n + FRAME;
-            if let Some(content) = bytes.get(content..content + length as usize)
-                && length as usize <= SHORT
-            {
-                if is_whole(salt, place, length, frame::sum(content), check) {
-                    return Ok(Some(place));
-                }
-            } else if long < MOST_LONG {
-                long += 1;
-                let before = crc32c::crc32c_append(sum_up_to(n, &mut sum), head);
-                candidates.push(Reverse(Candidate { end, begin: place, before, length, check }));
-            }
+        if let Some(begin) = search.look(&chunk[..has], at, places) {
+            return Ok(Some(begin));
         }
-        sum_up_to(places, &mut sum);
         at += places as u64;
         if is_last {
             break;
         }
     }
-    // Those that end where the file or the stretch does.
-    while let Some(Reverse(Candidate { end, begin, before, length, check })) = candidates.pop() {
-        let content = crc32c::crc32c_combine(before, sum, length as usize);
-        if end == at && is_whole(salt, begin, length, content, check) {
-            return Ok(Some(begin));
+    Ok(search.decide(at))
+}
+
+struct Search {
+    salt: u32,
+    limit: u64,
+    /// The sum of the bytes between the beginning of the search and the place that is looked at.
+    sum: u32,
+    candidates: BinaryHeap<Reverse<Candidate>>,
+    /// How many long contents were tried.
+    long: u32,
+}
+
+impl Search {
+    /// Looks at the first `places` places of these bytes, which are at `at` in the file.
+    fn look(&mut self, bytes: &[u8], at: u64, places: usize) -> Option<u64> {
+        let mut summed = 0;
+        for n in 0..places {
+            let place = at + n as u64;
+            if self.candidates.peek().is_some_and(|Reverse(first)| first.end <= place) {
+                self.sum_up(&bytes[summed..n]);
+                summed = n;
+                if let Some(begin) = self.decide(place) {
+                    return Some(begin);
+                }
+            }
+            let Some(head) = bytes[n..].first_chunk() else { continue };
+            let (length, check) = frame::parse(head);
+            if frame::is_mark(length) {
+                let mark = bytes[n..].first_chunk();
+                if mark.is_some_and(|mark| frame::parse_mark(self.salt, place, mark).is_some()) {
+                    return Some(place);
+                }
+                continue;
+            }
+            let end = place + FRAME as u64 + u64::from(length);
+            // Nearly every place is passed over here.
+            if end > self.limit || check == 0 {
+                continue;
+            }
+            let content = bytes.get(n + FRAME..n + FRAME + length as usize);
+            if let Some(content) = content.filter(|content| content.len() <= SHORT) {
+                if is_whole(self.salt, place, length, frame::sum(content), check) {
+                    return Some(place);
+                }
+            } else if self.long < MOST_LONG {
+                self.sum_up(&bytes[summed..n]);
+                summed = n;
+                self.long += 1;
+                let before = crc32c::crc32c_append(self.sum, head);
+                self.candidates.push(Reverse(Candidate { end, begin: place, before, length, check }));
+            }
         }
+        self.sum_up(&bytes[summed..places]);
+        None
     }
-    Ok(None)
+
+    fn sum_up(&mut self, bytes: &[u8]) {
+        self.sum = crc32c::crc32c_append(self.sum, bytes);
+    }
+
+    fn next_ended(&mut self, place: u64) -> Option<Candidate> {
+        self.candidates.peek().filter(|Reverse(first)| first.end <= place)?;
+        self.candidates.pop().map(|Reverse(candidate)| candidate)
+    }
+
+    /// Decides the candidates that end at this place or before. All bytes before it are summed up.
+    fn decide(&mut self, place: u64) -> Option<u64> {
+        while let Some(Candidate { end, begin, before, length, check }) = self.next_ended(place) {
+            let content = crc32c::crc32c_combine(before, self.sum, length as usize);
+            if end == place && is_whole(self.salt, begin, length, content, check) {
+                return Some(begin);
+            }
+        }
+        None
+    }
 }
 
 /// Whether a frame of this content is a record, or a stretch that was set aside.

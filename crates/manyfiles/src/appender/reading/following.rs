@@ -66,7 +66,7 @@ impl Records {
             self.numbers = self.series.numbers(&*self.storage)?.into();
             return Ok(());
         };
-        let Seen { number, header, is_told } = seen;
+        let Seen { number, header, .. } = seen;
         let behind = number.checked_add(1);
         if let Some(behind) = behind
             && let Ok(Opened::File(next)) = open_file(&*self.storage, &self.series, behind)
@@ -100,6 +100,13 @@ impl Records {
             self.numbers = all.into();
             return Ok(());
         }
+        self.go_to_another_log(seen, all)
+    }
+
+    /// The file that was followed is gone, or another file has its name. What there is of these numbers is read next,
+    /// and an error tells of it.
+    fn go_to_another_log(&mut self, seen: Seen, all: Vec<u64>) -> Result<()> {
+        let Seen { number, header, is_told } = seen;
         // Where the file before it is still there, the log is, but for its end.
         let previous = header.previous.zip(number.checked_sub(1));
         let is_same_log = previous.is_some_and(|(previous, number)| {

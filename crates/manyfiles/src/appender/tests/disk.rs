@@ -10,6 +10,11 @@ pub use manyfiles_testkit::model::{Call, Disk, Fault, Random, Remains, Stop};
 
 use crate::appender::storage::{Measure, ReadAt, Storage, StoredFile};
 
+/// The log of a test.
+pub fn base() -> PathBuf {
+    std::path::absolute("/disk/records").unwrap()
+}
+
 struct OpenFile {
     disk: Disk,
     id: FileId,

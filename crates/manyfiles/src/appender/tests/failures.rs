@@ -1,10 +1,9 @@
 //! Each call fails in turn, in every way, while threads wait.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::disk::{Call, Disk, Fault};
+use super::disk::{Call, Disk, Fault, base};
 use crate::appender::{Appender, Receipt, State};
 use crate::{Error, Operation};
 
@@ -12,10 +11,6 @@ const EIO: i32 = 5;
 const EINTR: i32 = 4;
 const ENOSPC: i32 = 28;
 const EDQUOT: i32 = 122;
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 /// What a record's thread was told, in the order of asking.
 type Told = Vec<(Vec<u8>, Receipt, Result<(), Error>)>;

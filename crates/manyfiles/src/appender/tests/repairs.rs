@@ -4,14 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::{Call, Disk, Fault, Random, Remains, Stop};
+use super::disk::{Call, Disk, Fault, Random, Remains, Stop, base};
 use crate::appender::care::check::check_in;
 use crate::appender::care::repair::repair_in;
 use crate::appender::{Appender, OnDamage, Options, Records};
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 fn options() -> Options {
     Appender::options().framed(true).rotate_bytes(1_000)

@@ -8,15 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::disk::Disk;
+use super::disk::{Disk, base};
 use crate::appender::log::frame::{FRAME, MARK};
 use crate::appender::log::header::HEADER;
 use crate::appender::storage::{Measure, ReadAt, Storage, StoredFile};
 use crate::appender::{Appender, Options, State};
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 fn open(disk: &Disk, options: Options) -> Appender {
     Appender::new(&base(), options, Arc::new(disk.clone())).unwrap()

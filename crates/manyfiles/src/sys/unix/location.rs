@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 
 use super::{SystemPath, location_without_path, look_at};
 use crate::sys::{AtPath, EntryKind, Location};
@@ -42,7 +42,7 @@ pub(crate) const SYSTEM_PATHS_ARE_QUICK: bool = cfg!(target_os = "linux");
 pub(crate) fn system_path(file: impl AsFd) -> Option<SystemPath> {
     let mut room = [0_u8; 512];
     let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file.as_fd()));
-    match rustix::fs::readlinkat_raw(CWD, &*link, &mut room[..]) {
+    match rustix::fs::readlinkat_raw(rustix::fs::CWD, &*link, &mut room[..]) {
         // It may have been cut.
         Ok(len) if len == room.len() => {
             let path = std::fs::read_link(link).ok()?;
@@ -86,7 +86,8 @@ pub(super) fn is_fixed(_path: &Path) -> bool {
 fn has_attribute(path: &Path, any: rustix::fs::StatxAttributes) -> bool {
     use rustix::fs::{AtFlags, StatxFlags};
     let flags = AtFlags::SYMLINK_NOFOLLOW | super::identity::DONT_SYNC;
-    rustix::fs::statx(CWD, path, flags, StatxFlags::TYPE).is_ok_and(|stat| stat.stx_attributes.intersects(any))
+    rustix::fs::statx(rustix::fs::CWD, path, flags, StatxFlags::TYPE)
+        .is_ok_and(|stat| stat.stx_attributes.intersects(any))
 }
 
 /// The path that the open file has now, as the kernel knows it. `None` where the kernel does not say.
