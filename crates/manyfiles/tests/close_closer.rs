@@ -174,8 +174,8 @@ fn a_wait_returns_while_others_hand_over_without_a_pause() {
         };
         hand_over(&mut releases);
         let waiter = scope.spawn(|| closer.wait());
-        // At every moment one handle is pending, and never so many that this thread would have to close one: only it can
-        // release it.
+        // At every moment one handle is pending, and never so many that this thread would have to close one: only it
+        // can release it.
         while !waiter.is_finished() && Instant::now() < limit {
             hand_over(&mut releases);
             releases.pop_front();

@@ -1,5 +1,5 @@
-//! The work that an executor is given: what becomes of it that is begun late, dropped, or never begun. No test here runs
-//! work for long, since other work would be late then.
+//! The work that an executor is given: what becomes of it that is begun late, dropped, or never begun. No test here
+//! runs work for long, since other work would be late then.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;

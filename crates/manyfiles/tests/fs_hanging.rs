@@ -1,5 +1,5 @@
-//! A server that does not answer, under the default policy: closes that hang hold up nothing but themselves, and those who ask for
-//! those very files. What hangs is let go of at the end of a test, and by the mount itself after a minute.
+//! A server that does not answer, under the default policy: closes that hang hold up nothing but themselves, and those
+//! who ask for those very files. What hangs is let go of at the end of a test, and by the mount itself after a minute.
 #![cfg(target_os = "linux")]
 
 use std::io::{self, ErrorKind, Write};
@@ -28,7 +28,8 @@ fn count(mount: &SlowMount, what: &str) -> usize {
     mount.log().unwrap().iter().filter(|line| line.starts_with(what)).count()
 }
 
-/// While one test has files open, another must not start a process: that has copies of the handles for a moment, and closes them.
+/// While one test has files open, another must not start a process: that has copies of the handles for a moment, and
+/// closes them.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -119,8 +120,8 @@ fn a_mount_that_hangs_stops_nobody_elses_closes() {
     everything_else_goes_on(&mount.path().join("c"), memory.path(), &others);
     everything_else_goes_on(&mount.path().join("d"), memory.path(), &hanging);
     everything_else_goes_on(&memory.path().join("e"), mount.path(), &hanging);
-    // What fails whatever hangs, of those very files. (To remove their folder is refused by the server, and libfuse lets it wait for
-    // a flush in there, std's call too.)
+    // What fails whatever hangs, of those very files. (To remove their folder is refused by the server, and libfuse
+    // lets it wait for a flush in there, std's call too.)
     let kind = |result: io::Result<()>| result.unwrap_err().kind();
     assert_eq!(kind(fs::rename(stuck("own", 0), memory.path().join("name"))), ErrorKind::CrossesDevices);
     assert_eq!(kind(fs::hard_link(stuck("own", 0), stuck("own", 1))), ErrorKind::AlreadyExists);
@@ -154,7 +155,8 @@ fn who_asks_for_a_folder_waits_for_what_hangs_in_it_however_long() {
         files.write(mount.path().join(format!("warm-{n}")), "x").unwrap();
     }
     let release = Release(&mount);
-    // All the threads that a volume may have close what is in the first folder. What is in the second waits for one of them.
+    // All the threads that a volume may have close what is in the first folder. What is in the second waits for one of
+    // them.
     let [closing, waiting] = ["closing", "waiting"].map(|name| mount.path().join(name));
     for folder in [&closing, &waiting] {
         std::fs::create_dir(folder).unwrap();

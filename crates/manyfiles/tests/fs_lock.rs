@@ -1,5 +1,5 @@
-//! Locks of files that are closed in the background. In a program in which no test starts a process: that has a copy of every
-//! descriptor until it calls exec, and a lock lasts as long as any copy.
+//! Locks of files that are closed in the background. In a program in which no test starts a process: that has a copy of
+//! every descriptor until it calls exec, and a lock lasts as long as any copy.
 #![cfg(target_os = "linux")]
 
 use manyfiles::close::{Closer, Policy};

@@ -1,5 +1,6 @@
-//! The order that std has, and errors that belong to somebody, under the default policy, on mounts that behave as NFS and plain
-//! FUSE file systems do: closes take 2 ms, the kernel keeps what is written until then, removed files that are open live on.
+//! The order that std has, and errors that belong to somebody, under the default policy, on mounts that behave as NFS
+//! and plain FUSE file systems do: closes take 2 ms, the kernel keeps what is written until then, removed files that
+//! are open live on.
 #![cfg(target_os = "linux")]
 
 #[path = "support/again.rs"]
@@ -157,8 +158,8 @@ fn files_are_flushed_before_anything_is_done_to_them() {
     files.finish().unwrap();
     let log = mount.log().unwrap();
     let found = |line: &str| log.iter().position(|own| own == line);
-    // A flush is waited for, but nobody waits for the release after it: a server that is late with that keeps a removed file under
-    // another name until then, whoever closed it.
+    // A flush is waited for, but nobody waits for the release after it: a server that is late with that keeps a removed
+    // file under another name until then, whoever closed it.
     let at = |line: &str| {
         let kept = || found(&line.strip_prefix("unlink").map(|file| format!("rename{file}"))?);
         found(line).or_else(kept).unwrap_or_else(|| panic!("{line}: {log:?}"))
@@ -322,8 +323,8 @@ fn what_is_seen_after_its_close_alone_is_seen() {
     close::wait().unwrap();
 }
 
-/// A handle too many would have to be closed, which is what takes long here. In a process of its own: a test that starts a process
-/// copies all descriptors for a moment, and each copy's close is one more flush.
+/// A handle too many would have to be closed, which is what takes long here. In a process of its own: a test that
+/// starts a process copies all descriptors for a moment, and each copy's close is one more flush.
 #[test]
 fn a_file_whose_close_is_pending_is_opened_once_to_be_read() {
     skip_unless!(Need::Fuse);

@@ -1,6 +1,6 @@
 //! What std refuses is refused at once and with std's own error, while a close is pending that the call would wait for
-//! if it could succeed. No thread makes that close: a call that waited for it would make it, and it would not be pending
-//! any more.
+//! if it could succeed. No thread makes that close: a call that waited for it would make it, and it would not be
+//! pending any more.
 #![allow(clippy::nonsensical_open_options, clippy::suspicious_open_options, reason = "std is to refuse them")]
 
 #[cfg(unix)]
@@ -165,8 +165,8 @@ fn what_this_user_may_not_do_is_refused_at_once() {
         });
         return;
     };
-    // The other user's: a folder that only lets itself be read, one that does not even that, one of all users, one of all
-    // users where each removes his own. In each a file whose close is pending.
+    // The other user's: a folder that only lets itself be read, one that does not even that, one of all users, one of
+    // all users where each removes his own. In each a file whose close is pending.
     let root = Path::new(&root);
     let files = held();
     let [mine, read_only, closed, sticky] = ["mine", "read-only", "closed", "sticky"].map(|name| root.join(name));

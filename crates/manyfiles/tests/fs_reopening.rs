@@ -15,8 +15,8 @@ use manyfiles::close::{self, Closer, Policy};
 use manyfiles::close::{FastClose, FastCloseable};
 use manyfiles::fs::{self, OpenOptions};
 
-/// For the tests of this process itself, where closes are made by threads, and slow if the file system or what is preloaded
-/// makes them so.
+/// For the tests of this process itself, where closes are made by threads, and slow if the file system or what is
+/// preloaded makes them so.
 fn every_close_is_handed_over() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

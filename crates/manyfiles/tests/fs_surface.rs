@@ -1,4 +1,5 @@
-//! What compiles with `std::fs` compiles with `manyfiles::fs`: the same lines are compiled against both, and do the same.
+//! What compiles with `std::fs` compiles with `manyfiles::fs`: the same lines are compiled against both, and do the
+//! same.
 #![allow(clippy::permissions_set_readonly_false, clippy::unused_io_amount, reason = "only that it compiles matters")]
 
 /// Examples of std's documentation, and what std's files can be made of and be made into.

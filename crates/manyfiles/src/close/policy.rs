@@ -7,13 +7,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Policy {
-    /// While closes are slow. Every close is timed, those of files that were read apart from those that were written to. Two
-    /// closes of half a millisecond start the handing over, or two of ten among some hundred fast ones, or many of 20 µs and
-    /// more. A run of fast closes ends it.
+    /// While closes are slow. Every close is timed, those of files that were read apart from those that were written
+    /// to. Two closes of half a millisecond start the handing over, or two of ten among some hundred fast ones, or many
+    /// of 20 µs and more. A run of fast closes ends it.
     #[default]
     Adaptive,
-    /// Always, however fast closes are: for handles whose drop does more than to close, and for threads that must not wait,
-    /// as in async code.
+    /// Always, however fast closes are: for handles whose drop does more than to close, and for threads that must not
+    /// wait, as in async code.
     Always,
     /// Never: the thread that drops a handle closes it. Errors are kept all the same.
     Never,
@@ -86,7 +86,8 @@ impl Excess {
 
 /// The policy and what it has learnt of closes, shared by all threads.
 ///
-/// Relaxed loads and stores: two threads that record at once may lose one of two times, and nothing else depends on them.
+/// Relaxed loads and stores: two threads that record at once may lose one of two times, and nothing else depends on
+/// them.
 #[derive(Debug)]
 pub(super) struct Switch {
     adaptive: bool,

@@ -95,8 +95,8 @@ fn read_all(
 /// [`std::fs::copy`]: a file's contents and permissions. Returns the number of bytes copied.
 ///
 /// The system copies where it can: `CopyFileEx` on Windows with attributes and streams, `copy_file_range` on Linux with
-/// shared blocks where the file system has them, `fclonefileat` on Apple's systems. The target's close is handed over, but
-/// not on Windows and Apple's systems, which copy by path. What it says arrives at
+/// shared blocks where the file system has them, `fclonefileat` on Apple's systems. The target's close is handed over,
+/// but not on Windows and Apple's systems, which copy by path. What it says arrives at
 /// [`close::wait`](crate::close::wait), with the path `to`.
 ///
 /// # Errors
@@ -182,8 +182,8 @@ pub fn remove_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
     settled(&[Itself(path)], || cannot_remove_all(path), || std::fs::remove_dir_all(path))
 }
 
-/// [`std::fs::metadata`]: what is known about a file, or what a symbolic link leads to. Settles it, so that the times are
-/// final.
+/// [`std::fs::metadata`]: what is known about a file, or what a symbolic link leads to. Settles it, so that the times
+/// are final.
 ///
 /// # Errors
 /// As in std.

@@ -69,8 +69,8 @@
 //! file by this process ends the lock).
 //!
 //! The other way round, these functions do not see what such code renames while a close is being made: if it renames a
-//! folder in that time, or moves the file elsewhere, then [`read_dir`], [`rename`], [`remove_dir`] and [`remove_dir_all`]
-//! of the folder's new path do not wait for that close. Functions that are about the file itself do.
+//! folder in that time, or moves the file elsewhere, then [`read_dir`], [`rename`], [`remove_dir`] and
+//! [`remove_dir_all`] of the folder's new path do not wait for that close. Functions that are about the file itself do.
 
 #![deny(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! What to do about closes that are pending: before an operation, after an open, and after an error. While none is, all
 //! of this costs one load.
 //!
-//! An operation that the system refuses whatever is closed must not wait for a close, which may never return. So where a
-//! close is in the way, `refused` is asked before the wait: see `refused.rs`.
+//! An operation that the system refuses whatever is closed must not wait for a close, which may never return. So where
+//! a close is in the way, `refused` is asked before the wait: see `refused.rs`.
 
 use std::fs::File;
 use std::io;
@@ -74,8 +74,8 @@ fn settle_unless(refused: impl FnOnce() -> bool, affected: &Affected) {
 }
 
 /// Opens the file at `path`, to make it or to cut it short, when pending closes of it have been made: some file systems
-/// send at close what was written through the handle, and bytes from before the cut would be in the file after it. `make`
-/// opens it if it is new.
+/// send at close what was written through the handle, and bytes from before the cut would be in the file after it.
+/// `make` opens it if it is new.
 ///
 /// While closes pend, the file is first opened as a new one. No close of a new file can be pending, and asking first
 /// whether the file is there would be one more request to the server for each new file.
@@ -146,8 +146,8 @@ pub(super) fn with_handles<R>(mut operation: impl FnMut() -> io::Result<R>) -> i
     }
 }
 
-/// Does `operation`, which removes or makes a folder, and once more when the closes have been made that were in its way,
-/// if it fails as it does because of these.
+/// Does `operation`, which removes or makes a folder, and once more when the closes have been made that were in its
+/// way, if it fails as it does because of these.
 pub(super) fn unless_open(path: &Path, mut operation: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let nothing_pended = close::nothing_pends();
     match with_handles(&mut operation) {

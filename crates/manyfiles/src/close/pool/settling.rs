@@ -7,8 +7,8 @@ use super::{PATIENCE, Pool};
 use crate::close::spot::{Affected, Hinders};
 
 impl Pool {
-    /// Returns when the closes that were handed over before and concern `affected` are made. Their errors are not taken:
-    /// the next `wait` returns them. `true` if there was such a close.
+    /// Returns when the closes that were handed over before and concern `affected` are made. Their errors are not
+    /// taken: the next `wait` returns them. `true` if there was such a close.
     ///
     /// A close that no thread has begun is made on this thread. So that close does not wait for the closes queued
     /// before it, and a thread of the executor that comes here needs no other thread to go on.

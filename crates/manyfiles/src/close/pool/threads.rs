@@ -8,8 +8,8 @@ use crate::close::metrics::Side;
 use crate::close::queue::{Need, Source};
 use crate::close::{panics, process, watch};
 
-/// So many closes are one turn of a worker on an executor: with closes of 2 ms it is over after 32 ms, and asking for the
-/// next costs less than a hand-over.
+/// So many closes are one turn of a worker on an executor: with closes of 2 ms it is over after 32 ms, and asking for
+/// the next costs less than a hand-over.
 #[cfg(not(loom))]
 const TURN: usize = 16;
 /// Every close of a model ends a turn.

@@ -29,8 +29,8 @@ pub(crate) fn may_not_change_entries(folder: &Path) -> bool {
     is_denied(folder, Access::WRITE_OK | Access::EXEC_OK)
 }
 
-/// Whether what is at `path` cannot be removed or renamed, though its folder may be changed: something is mounted there,
-/// it has the attribute of being immutable, or the folder is one where users remove only what is their own.
+/// Whether what is at `path` cannot be removed or renamed, though its folder may be changed: something is mounted
+/// there, it has the attribute of being immutable, or the folder is one where users remove only what is their own.
 pub(crate) fn may_not_remove(path: &Path, folder: &Path) -> bool {
     let is_of_others = |metadata: &Metadata| metadata.uid() != own_user();
     let is_sticky = |folder: &Metadata| folder.mode() & STICKY != 0 && is_of_others(folder);

@@ -17,8 +17,8 @@ impl SystemPath {
         self.0.contains(&u16::from(b'~'))
     }
 
-    /// Whether this is the path of `folder`, or of something in it. Names are compared as the system compares them, without
-    /// regard to case: two names that differ in case alone cost one more wait for a close, which does no harm.
+    /// Whether this is the path of `folder`, or of something in it. Names are compared as the system compares them,
+    /// without regard to case: two names that differ in case alone cost one more wait for a close, which does no harm.
     pub(crate) fn is_at_or_below(&self, folder: &SystemPath) -> bool {
         /// What ends a component: the last one begins the name of a stream.
         const ENDS: [u16; 3] = [b'\\' as u16, b'/' as u16, b':' as u16];
