@@ -21,6 +21,7 @@
 //! A crash of the process may leave a file that was being written incomplete; a crash of the machine may lose the last
 //! seconds, as with [`std::fs::write`], unless [`Durability`] is asked for.
 
+mod above;
 mod content;
 mod control;
 mod digest;

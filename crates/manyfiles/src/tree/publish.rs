@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Metadata;
-use super::engine::parents_of_missing;
+use super::above::parents_of_missing;
 use crate::sys::{self, Dir, EntryKind};
 use crate::temporary;
 use crate::{Error, Operation, Result};

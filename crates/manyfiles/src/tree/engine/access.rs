@@ -12,7 +12,8 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::folders::Folder;
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
+use super::lane::Lane;
 use super::placement::{Placement, Target};
 use crate::sys::{self, Dir, Handle, Stat};
 use crate::tree::Metadata;

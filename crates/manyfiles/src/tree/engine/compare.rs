@@ -2,8 +2,9 @@
 
 use std::io;
 
-use super::copy::BUFFER;
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
+use super::lane::Lane;
+use super::piece::BUFFER;
 use super::placement::{Opened, Placement};
 use crate::error::Cancelled;
 use crate::sys::{self, EntryKind, Handle, Stat};

@@ -8,7 +8,7 @@ use super::counts::Totals;
 use super::lock::lock;
 use super::outcome::Outcome;
 use super::queue::Queue;
-use super::threads::Threads;
+use super::thread_counts::Threads;
 use crate::Error;
 use crate::tree::{Progress, Report};
 

@@ -2,15 +2,12 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::folders::Folder;
-use super::job::{Job, Work};
-use super::lock::lock;
-use super::shared::Shared;
 use crate::sys::{Dir, WholeFileSystem};
 use crate::tree::Durability;
+use crate::tree::above::parents_of_missing;
 use crate::{Error, Operation, Result};
 
 /// What is synced, and when.
@@ -18,9 +15,9 @@ use crate::{Error, Operation, Result};
 pub(super) struct Durable {
     /// Synced at the end, with all but files that replace others and those on other file systems. `None`: each file is
     /// synced.
-    whole: Option<WholeFileSystem>,
+    pub(super) whole: Option<WholeFileSystem>,
     /// Folders above the root that got a new name in them: their handles, since their paths may lead elsewhere by then.
-    above: Vec<(PathBuf, Dir)>,
+    pub(super) above: Vec<(PathBuf, Dir)>,
 }
 
 impl Durable {
@@ -54,59 +51,5 @@ impl Durable {
     /// Whether the sync of all leaves this folder out: something else is mounted there.
     pub(super) fn is_elsewhere(&self, dir: &Dir) -> std::io::Result<bool> {
         self.whole.as_ref().map_or(Ok(false), |whole| whole.has(dir).map(|has| !has))
-    }
-}
-
-impl Shared {
-    /// When everything else is done. What fails is reported.
-    pub(super) fn sync_at_the_end(self: &Arc<Shared>) {
-        let durable = lock(&self.durable).clone();
-        let Some(Durable { whole, above }) = durable.as_deref() else { return };
-        if self.is_cancelled() {
-            return;
-        }
-        self.syncing.store(true, Relaxed);
-        let folders: Vec<_> = {
-            let state = lock(&self.state);
-            let left_out = |folder: &&Arc<Folder>| whole.is_none() || folder.elsewhere.load(Relaxed);
-            state.queue.folders.made().filter(left_out).cloned().collect()
-        };
-        for folder in folders {
-            // Its only error is a cancellation.
-            drop(self.submit(folder.path().as_os_str(), Job::new("".as_ref(), Work::SyncFolder)));
-        }
-        self.wait_until_written();
-        if let Some(Err(cause)) = whole.as_ref().map(WholeFileSystem::sync) {
-            self.fail(Error::new(Operation::Sync, ".", cause));
-        }
-        for (path, folder) in above {
-            if let Err(cause) = folder.sync() {
-                self.fail(Error::new(Operation::Sync, &**path, cause));
-            }
-        }
-    }
-}
-
-/// Folders that making `path` will add a name to.
-pub(in crate::tree) fn parents_of_missing(path: &Path) -> Vec<PathBuf> {
-    let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
-    missing
-        .filter_map(Path::parent)
-        .map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent }.to_path_buf())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_folders_that_get_a_name_are_those_of_what_is_missing() {
-        let temp = tempfile::tempdir().unwrap();
-        let root = temp.path();
-        assert_eq!(parents_of_missing(root), Vec::<PathBuf>::new());
-        assert_eq!(parents_of_missing(&root.join("a")), [root]);
-        assert_eq!(parents_of_missing(&root.join("a/b")), [root.join("a"), root.to_path_buf()]);
-        assert_eq!(parents_of_missing(Path::new("not-here/b")), [Path::new("not-here"), Path::new(".")]);
     }
 }

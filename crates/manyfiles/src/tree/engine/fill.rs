@@ -4,10 +4,11 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::counts::TELLING_SIZE;
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
+use super::lane::Lane;
+use super::piece::Stop;
 use super::placement::{Opened, Placement};
 use super::stopwatch::Stopwatch;
-use super::write::Stop;
 use crate::error::explained;
 use crate::sys::{self, Handle};
 use crate::tree::content::Kind;
@@ -81,7 +82,7 @@ impl Lane {
         let telling = matches!(opened.content.0, Kind::Bytes(_)) && opened.content.weight() as u64 <= TELLING_SIZE;
         let OpenFolder { folder, dir } = at;
         let Opened { name, target, .. } = opened;
-        let failed = |operation, cause| Unfilled::Failed(Error::new(operation, Lane::path_of(folder, &name), cause));
+        let failed = |operation, cause| Unfilled::Failed(Error::new(operation, folder.join(&name), cause));
         let closed = self.close(target.file, !telling || !self.in_place || self.shared.is_slow());
         self.counts.times.close += watch.lap();
         match (closed, &target.placement) {

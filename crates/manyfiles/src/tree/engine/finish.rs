@@ -5,11 +5,13 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::durable::Durable;
 use super::folders::Folder;
 use super::job::{Job, Work};
 use super::lane::Lane;
 use super::lock::lock;
 use super::shared::Shared;
+use crate::sys::WholeFileSystem;
 use crate::tree::{Metadata, Outcome, Report};
 use crate::{Error, Operation, Result};
 
@@ -40,6 +42,34 @@ impl Shared {
         }
         self.let_go();
         self.report()
+    }
+
+    /// When everything else is done. What fails is reported.
+    fn sync_at_the_end(self: &Arc<Shared>) {
+        let durable = lock(&self.durable).clone();
+        let Some(Durable { whole, above }) = durable.as_deref() else { return };
+        if self.is_cancelled() {
+            return;
+        }
+        self.syncing.store(true, Relaxed);
+        let folders: Vec<_> = {
+            let state = lock(&self.state);
+            let left_out = |folder: &&Arc<Folder>| whole.is_none() || folder.elsewhere.load(Relaxed);
+            state.queue.folders.made().filter(left_out).cloned().collect()
+        };
+        for folder in folders {
+            // Its only error is a cancellation.
+            drop(self.submit(folder.path().as_os_str(), Job::new("".as_ref(), Work::SyncFolder)));
+        }
+        self.wait_until_written();
+        if let Some(Err(cause)) = whole.as_ref().map(WholeFileSystem::sync) {
+            self.fail(Error::new(Operation::Sync, ".", cause));
+        }
+        for (path, folder) in above {
+            if let Err(cause) = folder.sync() {
+                self.fail(Error::new(Operation::Sync, &**path, cause));
+            }
+        }
     }
 
     fn finish_folders(self: &Arc<Shared>) {

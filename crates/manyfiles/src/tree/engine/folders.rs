@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use super::name::Keys;
+use crate::sys::Dir;
 use crate::tree::Metadata;
 
 /// Number of a folder, in the order in which they were first named.
@@ -83,6 +84,12 @@ impl Folder {
         }
         at.parent.is_none()
     }
+}
+
+/// A folder and a handle of it.
+pub(in crate::tree) struct OpenFolder {
+    pub(super) folder: Arc<Folder>,
+    pub(super) dir: Arc<Dir>,
 }
 
 /// All folders that were named so far.

@@ -6,8 +6,9 @@ use std::io;
 
 use super::access::mode_to_open;
 use super::conflict::{Choice, Entry};
+use super::folders::OpenFolder;
 use super::job::Unnamed;
-use super::lane::{Lane, OpenFolder};
+use super::lane::Lane;
 use super::name::Name;
 use super::placement::{Opened, Placement, Target};
 use crate::sys::{self, EntryKind};

@@ -1,13 +1,12 @@
 //! What a thread that writes has for itself: handles of folders, counts, a buffer.
 
-use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::counts::Counts;
 use super::durable::Durable;
-use super::folders::{Folder, FolderId};
+use super::folders::{Folder, FolderId, OpenFolder};
 use super::lock::lock;
 use super::shared::Shared;
 use crate::sys::{self, Dir, EntryKind};
@@ -17,12 +16,6 @@ use crate::{Error, Operation, Result};
 
 /// Handles of folders that are kept open, if the limit of the process allows.
 const KEPT_FOLDERS: usize = 16;
-
-/// A folder and a handle of it.
-pub(in crate::tree) struct OpenFolder {
-    pub(super) folder: Arc<Folder>,
-    pub(super) dir: Arc<Dir>,
-}
 
 pub(in crate::tree) struct Lane {
     pub(in crate::tree) shared: Arc<Shared>,
@@ -212,10 +205,5 @@ impl Lane {
     /// Adds the counts of this thread to those of all.
     pub(in crate::tree) fn flush_counts(&mut self) {
         self.shared.totals.add(&mut self.counts);
-    }
-
-    /// The full name of an entry, for messages: relative to the root, as it was handed over.
-    pub(super) fn path_of(folder: &Folder, name: &OsStr) -> std::path::PathBuf {
-        folder.join(name)
     }
 }

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use super::folders::OpenFolder;
 use super::job::{Job, Link, Work};
-use super::lane::{Lane, OpenFolder};
+use super::lane::Lane;
 use super::lock::lock;
 use super::outcome::Astray;
 use super::placement::Opened;

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 
 use super::access::FILE_MODE;
 use super::conflict::{Choice, Entry, Obstacle};
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
+use super::lane::Lane;
 use crate::sys::{Dir, EntryKind, Stat};
 use crate::tree::{Metadata, Node};
 use crate::{Error, Operation, Result};
@@ -98,7 +99,7 @@ impl Lane {
     /// False if it was skipped.
     fn make_named(&mut self, at: &OpenFolder, name: &OsStr, making: &Making<'_>) -> Result<bool> {
         let failed = |operation| {
-            let path = Lane::path_of(&at.folder, name);
+            let path = at.folder.join(name);
             move |cause| Error::new(operation, path, cause)
         };
         // Again, if what was in the way is gone when it is looked at.

@@ -11,16 +11,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::counts::TELLING_SIZE;
+use super::folders::OpenFolder;
 use super::folders::{Folder, FolderId};
 use super::job::Job;
-use super::lane::{Lane, OpenFolder};
+use super::lane::Lane;
+use super::lesson::{Ended, Lesson};
 use super::lock::lock;
+use super::look_away::look_away;
 use super::own_thread::belongs_to_a_tree;
 use super::pace::SLOW;
 use super::placement::Opened;
 use super::queue::{Batch, Done};
+use super::step::{OpenOnce, SPLIT_EVERY, fill_job, open_job};
 use super::stopwatch::Stopwatch;
-use super::worker::{Ended, Lesson, OpenOnce, SPLIT_EVERY, fill_job, look_away, open_job};
 use crate::sys::{self, Sleeps};
 
 /// Files that are open at a time in each of the four places of a pipeline: being opened, handed over (two), being

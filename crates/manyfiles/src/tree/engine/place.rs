@@ -8,8 +8,9 @@ use std::path::Path;
 use super::access::mode_to_open;
 use super::conflict::{Choice, Entry, Obstacle, answered, choose, is_same_file, numbered, same_file};
 use super::folders::Folder;
+use super::folders::OpenFolder;
 use super::job::{Job, Work};
-use super::lane::{Lane, OpenFolder};
+use super::lane::Lane;
 use super::name::Name;
 use super::placement::{Opened, Placement, Target};
 use crate::sys::{self, Dir, EntryKind, Handle, Stat};
@@ -63,7 +64,7 @@ impl Lane {
                     ..metadata
                 };
                 set_folder_metadata(dir, &name, &metadata)
-                    .map_err(|cause| Error::new(Operation::SetMetadata, Lane::path_of(folder, &name), cause))?;
+                    .map_err(|cause| Error::new(Operation::SetMetadata, folder.join(&name), cause))?;
             }
             Work::SyncFolder => {
                 dir.sync().map_err(|cause| Error::new(Operation::Sync, folder.shown(), cause))?;
@@ -79,7 +80,7 @@ impl Lane {
         content: Content,
         mut metadata: Metadata,
     ) -> Result<Option<Opened>> {
-        let path = |name: &Name| Lane::path_of(&at.folder, name);
+        let path = |name: &Name| at.folder.join(name);
         let source = match &content.0 {
             Kind::CopyOf(source) => {
                 let (file, stat) = self
@@ -196,7 +197,7 @@ impl Lane {
         let policy = &self.shared.options.on_conflict;
         match choose(policy, there.kind, there.modified, entry, modified, written_by_this_run) {
             Choice::Ask => {
-                let answer = self.shared.ask(Lane::path_of(folder, name));
+                let answer = self.shared.ask(folder.join(name));
                 self.asked = true;
                 answer.map_or(Choice::Fail(Obstacle::Unanswered), |answer| answered(answer, there.kind))
             }

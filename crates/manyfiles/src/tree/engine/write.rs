@@ -2,35 +2,13 @@
 
 use std::io;
 
-use super::copy::BUFFER;
 use super::lane::Lane;
+use super::piece::{BUFFER, PIECE, Stop};
 use super::placement::{Opened, Target};
 use crate::sys;
-use crate::tree::content::{Bytes, Kind, cut_short};
+use crate::tree::content::{Bytes, Kind};
 use crate::tree::digest::RunningDigest;
 use crate::{Error, Operation};
-
-/// Large content is written in pieces of this size, so that a cancellation and the progress don't wait for the end.
-pub(super) const PIECE: usize = 1 << 20;
-
-/// What stopped a write.
-pub(super) enum Stop {
-    /// The bytes to be written could not be read.
-    Read(io::Error),
-    /// The file that it is a copy of could not be read, or changed meanwhile.
-    Source(Error),
-    Write(io::Error),
-    Cancelled,
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        if sys::is_unreadable(&error) {
-            return Stop::Read(cut_short());
-        }
-        Stop::Write(error)
-    }
-}
 
 impl Lane {
     /// Returns how many bytes were written.
