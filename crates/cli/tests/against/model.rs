@@ -17,8 +17,7 @@ pub(crate) struct Model {
     ours: BTreeSet<String>,
     /// Folders that were not there before.
     made: BTreeSet<String>,
-    /// Paths of this run's symbolic links, made or not, and the paths that are links to folders.
-    links: BTreeSet<String>,
+    /// Paths of folders that entries have named: no symbolic link of the run gets such a name.
     folders: BTreeSet<String>,
     failed: BTreeSet<String>,
     renamed: HashMap<String, String>,
@@ -77,7 +76,6 @@ impl Model {
             other,
             ours: BTreeSet::new(),
             made: BTreeSet::new(),
-            links: BTreeSet::new(),
             folders: BTreeSet::new(),
             failed: BTreeSet::new(),
             renamed: HashMap::new(),
@@ -134,7 +132,7 @@ impl Model {
     }
 
     fn step(&mut self, entry: &Entry) -> Result<(), &'static str> {
-        self.mind_links(entry)?;
+        self.mind_folders(entry)?;
         let node = match &entry.is {
             Is::New(what) => self.node(what, entry),
             Is::HardLink(existing) => return self.hard_link(entry, existing),
@@ -156,13 +154,9 @@ impl Model {
         Ok(())
     }
 
-    /// Nothing is written below a path at which this run makes a symbolic link, whichever comes first, and made or not.
-    fn mind_links(&mut self, entry: &Entry) -> Result<(), &'static str> {
-        if let Some(link) = ancestors(&entry.path).find(|above| self.links.contains(*above)).map(str::to_owned) {
-            self.differ(&link, Differs::FolderInTheWay);
-            self.differ("", Differs::ThroughSymlink);
-            return Err("a symbolic link of this run stands in the way");
-        }
+    /// A symbolic link under the name of a folder that an entry has named before is a failure. What a link of the run that
+    /// was made is in the way of, [`Model::way_to`] finds.
+    fn mind_folders(&mut self, entry: &Entry) -> Result<(), &'static str> {
         self.folders.extend(ancestors(&entry.path).map(str::to_owned));
         match &entry.is {
             Is::New(What::Folder) => drop(self.folders.insert(entry.path.clone())),
@@ -171,7 +165,6 @@ impl Model {
                 self.differ(&entry.path, Differs::FolderInTheWay);
                 return Err("a folder of this run has the name");
             }
-            Is::New(What::Symlink(_)) => drop(self.links.insert(entry.path.clone())),
             _ => {}
         }
         Ok(())
