@@ -77,7 +77,7 @@ fn what_is_mounted_in_the_old_tree_is_never_removed() {
     assert_eq!(names(&site), [""; 0]);
 }
 
-/// What a dead run left is removed by the same rule, and nobody refuses it beforehand.
+/// What a dead run left is removed by the same rule, and no look refuses it beforehand.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_mounted_in_what_a_dead_run_left_is_not_removed_either() {

@@ -39,8 +39,8 @@ impl Access {
         Ok(Access { mode, user, group, list: list_of(path) })
     }
 
-    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: nobody may do with
-    /// the file what he could not do with the one before, but for the user who has made it.
+    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: nobody may do
+    /// with the file what he could not do with the one before, but for the user who has made it.
     pub(crate) fn give_to(&self, file: &File) -> io::Result<()> {
         let owner = self.give_owner_to(file, &file.metadata()?);
         // As where a user writes over a set-id file.
@@ -120,8 +120,8 @@ mod lists {
         }
     }
 
-    /// Gives a folder the list that its new files get, as the one at `old` has it. Where that cannot be read or set, the
-    /// folder keeps what it got from the one above: files that are made later are not this process's.
+    /// Gives a folder the list that its new files get, as the one at `old` has it. Where that cannot be read or set,
+    /// the folder keeps what it got from the one above: files that are made later are not this process's.
     pub(super) fn give_default_list(old: &Path, folder: &File) {
         let mut list = vec![0; LONGEST];
         let given = match again(|| rustix::fs::getxattr(old, DEFAULT, &mut list)) {
