@@ -4,9 +4,11 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+#[cfg(target_os = "linux")]
 use std::process::Command;
 
 use manyfiles::tree::{Metadata, TreeWriter};
+#[cfg(target_os = "linux")]
 use manyfiles_testkit::{Need, skip_unless};
 
 fn names(folder: &Path) -> Vec<String> {
