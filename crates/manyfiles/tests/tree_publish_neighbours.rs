@@ -4,9 +4,11 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+#[cfg(target_os = "linux")]
 use std::process::Command;
 
 use manyfiles::tree::{Metadata, TreeWriter};
+#[cfg(target_os = "linux")]
 use manyfiles_testkit::{Need, skip_unless};
 
 fn names(folder: &Path) -> Vec<String> {
@@ -77,7 +79,7 @@ fn what_is_mounted_in_the_old_tree_is_never_removed() {
     assert_eq!(names(&site), [""; 0]);
 }
 
-/// What a dead run left is removed by the same rule, and nobody refuses it beforehand.
+/// What a dead run left is removed by the same rule, and no look refuses it beforehand.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_mounted_in_what_a_dead_run_left_is_not_removed_either() {

@@ -1,4 +1,4 @@
-//! Files that callers write piece by piece: they wait for nobody, whatever else is open, and none is forgotten.
+//! Files that callers write piece by piece: they wait for no other entry, whatever else is open, and none is forgotten.
 #![cfg(feature = "full")]
 
 use std::io::Write;
@@ -237,7 +237,7 @@ fn cancelling_frees_a_caller_that_waits_for_room_while_a_call_takes_long() {
         });
         std::thread::sleep(Duration::from_millis(50));
         canceller.cancel();
-        let tree = waiting.join().unwrap(); // Nobody has answered yet.
+        let tree = waiting.join().unwrap(); // The question is not answered yet.
         drop(answer);
         assert!(report(tree.finish()).cancelled);
     });

@@ -1,4 +1,5 @@
-//! What is written beside what it replaces has a name that is in nobody's way, and a later run removes what a dead one left.
+//! What is written beside what it replaces has a name that no entry wants, and a later run
+//! removes what a dead one left.
 #![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
@@ -68,7 +69,7 @@ fn what_a_killed_process_left_is_removed_by_a_later_run_and_what_a_live_one_writ
     let (mut killed, mut living) = (one_that_writes(temp.path()), one_that_writes(temp.path()));
     assert_eq!(temporaries(temp.path()).len(), 2);
     killed.kill().unwrap();
-    // Nobody waits for it yet: what is left of it in the system's table is no process that writes.
+    // This process does not wait for it yet: a zombie is no process that writes.
     while !is_zombie(killed.id()) {
         std::thread::yield_now();
     }
@@ -82,7 +83,7 @@ fn what_a_killed_process_left_is_removed_by_a_later_run_and_what_a_live_one_writ
     let left = temporaries(temp.path());
     assert_eq!(left.len(), 5, "one of two is gone, and all that was not ours is there: {left:?}");
     drop(living.stdin.take());
-    assert!(living.wait().unwrap().success(), "it ended as if nobody else had been there");
+    assert!(living.wait().unwrap().success(), "it ended as if no other run had been there");
     assert_eq!(temp.path().join("long").metadata().unwrap().len(), 1200 << 10);
     assert_eq!(temporaries(temp.path()).len(), 4);
 }

@@ -197,8 +197,8 @@ impl Content {
     /// overlap. What is between them takes no space where the file system has holes.
     ///
     /// # Panics
-    /// If a piece overlaps the one before, reaches past `len`, or is itself not plain bytes. The length of a piece is the
-    /// one that it has at this call.
+    /// If a piece overlaps the one before, reaches past `len`, or is itself not plain bytes. The length of a piece is
+    /// the one that it has at this call.
     pub fn sparse(len: u64, pieces: impl IntoIterator<Item = (u64, Content)>) -> Content {
         let mut end = 0;
         let pieces = pieces

@@ -47,8 +47,8 @@ impl Canceller {
         Canceller { control }
     }
 
-    /// No entry is begun after this. Entries that are being written are stopped and removed. Calls that hand over entries
-    /// or write to a [`TreeFile`](super::TreeFile) return an error at once, also those that wait for room.
+    /// No entry is begun after this. Entries that are being written are stopped and removed. Calls that hand over
+    /// entries or write to a [`TreeFile`](super::TreeFile) return an error at once, also those that wait for room.
     /// [`finish`](super::TreeWriter::finish) reports what is complete.
     pub fn cancel(&self) {
         self.control.cancel();

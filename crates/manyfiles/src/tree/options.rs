@@ -25,15 +25,17 @@ pub enum OnConflict {
     /// Leave what is there if it has the same bytes, holes read as zeros, or is the same link or device; else write as
     /// [`Overwrite`](OnConflict::Overwrite) does. Metadata that was given and differs is set, so that a second run
     /// changes nothing. 5.8 times as fast as truncating where nothing changed (ext4). What comes through
-    /// [`create`](super::TreeWriter::create) and is longer than 256 KiB or has bytes left out is compared when it is there.
+    /// [`create`](super::TreeWriter::create) and is longer than 256 KiB or has bytes left out is compared when it is
+    /// there.
     SkipIdentical,
     /// Write over the old bytes, then cut to length: 4.7 times as fast as truncating first on ext4. A crash or a reader
     /// meanwhile may see old and new bytes mixed.
     ///
     /// Replaced instead, as [`Replace`](OnConflict::Replace) does, is a symbolic link or a file with other hard links,
     /// so that nothing outside the tree changes; a file that cannot be opened for writing; and whatever is in the way
-    /// of a link, of content with holes, and of what comes through [`create`](super::TreeWriter::create) and is longer than
-    /// 256 KiB or has bytes left out. A file does not take the place of a device, FIFO or socket: that is a failure.
+    /// of a link, of content with holes, and of what comes through [`create`](super::TreeWriter::create) and is longer
+    /// than 256 KiB or has bytes left out. A file does not take the place of a device, FIFO or socket: that is a
+    /// failure.
     Overwrite,
     /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating.
     ///
@@ -96,11 +98,11 @@ pub enum Durability {
     #[default]
     None,
     /// Each file is synced before it is closed, and before it replaces another; names are synced by
-    /// [`finish`](super::TreeWriter::finish). A crash in between leaves no file under its name without its bytes where the
-    /// name is given last ([`Replace`](OnConflict::Replace), [`Newer`](OnConflict::Newer)).
+    /// [`finish`](super::TreeWriter::finish). A crash in between leaves no file under its name without its bytes where
+    /// the name is given last ([`Replace`](OnConflict::Replace), [`Newer`](OnConflict::Newer)).
     EachFile,
-    /// When [`finish`](super::TreeWriter::finish) has returned without an error: one sync of the whole file system where that
-    /// can be trusted (Linux 5.8 and later on ext4, XFS, btrfs, F2FS and tmpfs), and as
+    /// When [`finish`](super::TreeWriter::finish) has returned without an error: one sync of the whole file system
+    /// where that can be trusted (Linux 5.8 and later on ext4, XFS, btrfs, F2FS and tmpfs), and as
     /// [`EachFile`](Durability::EachFile) elsewhere, below mount points in the tree, and for files that replace others.
     /// The sync also waits for what other programs have written there. 14 times as fast as a sync of each file on ext4.
     AtFinish,
@@ -185,8 +187,8 @@ impl Options {
     /// [`EntryStat`](super::EntryStat).
     ///
     /// The threads wait for it: what takes long belongs in a channel. It may hand entries over, which then are taken
-    /// without waiting for room; it must not [`finish`](super::TreeWriter::finish) a tree (that panics: the tree would wait
-    /// for the very thread). A panic in it is a failure of the report, with the entry's path.
+    /// without waiting for room; it must not [`finish`](super::TreeWriter::finish) a tree (that panics: the tree would
+    /// wait for the very thread). A panic in it is a failure of the report, with the entry's path.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -233,9 +235,9 @@ impl Options {
     }
 
     /// The tree appears whole: it is written in a folder `.manyfiles-…` beside the path that [`open`](Options::open) is
-    /// given, the target. [`finish`](super::TreeWriter::finish) gives that folder the target's name if every entry is there:
-    /// at one moment where the system can exchange two names (Linux, macOS), in two renames elsewhere. The folder that
-    /// had the name before is removed then. Default: false, and entries are written below the path itself.
+    /// given, the target. [`finish`](super::TreeWriter::finish) gives that folder the target's name if every entry is
+    /// there: at one moment where the system can exchange two names (Linux, macOS), in two renames elsewhere. The
+    /// folder that had the name before is removed then. Default: false, and entries are written below the path itself.
     ///
     /// Owner, permissions and access control list of the target's own folder stay, as far as this user may set them,
     /// and else become fewer. An owner or a mode that an entry for `.` gives counts instead. (On Windows the new folder

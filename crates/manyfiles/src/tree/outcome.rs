@@ -21,23 +21,23 @@ pub struct Entry<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
-    /// It was written and closed.
+    /// The entry was written and closed.
     #[non_exhaustive]
     Written {
-        /// The path it got, if that is another than it was handed over with
+        /// The path that the entry got, if it is another one than it was handed over with
         /// ([`OnConflict::Rename`](super::OnConflict::Rename)).
         renamed: Option<&'a Path>,
-        /// What the system says of it: of a file, of a link itself. `None` of a folder, which changes until the tree is
+        /// What the system says of the file, or of the link itself. `None` of a folder, which changes until the tree is
         /// finished.
         stat: Option<EntryStat>,
         /// The digest of its content, of a file and if [`Options::digest`](super::Options::digest) asks for one.
         digest: Option<&'a [u8]>,
     },
-    /// It was left out because its name is taken, or its content is there already.
+    /// The entry was left out because its name is taken, or its content is there already.
     Skipped,
-    /// It was not written, or not to its end.
+    /// The entry was not written, or not to its end.
     Failed(&'a Error),
-    /// It was not begun, or removed again, because the writing was cancelled.
+    /// The entry was not begun, or was removed again, because the writing was cancelled.
     Cancelled,
 }
 

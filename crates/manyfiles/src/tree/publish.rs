@@ -138,7 +138,7 @@ impl Publish {
             .and_then(|access| access.give_to_folder((parent, making), &self.target, keeps))
             .map_err(failed)?;
         if parent.exchange(making, name).map_err(failed)? {
-            // Another may have put something else there a moment ago.
+            // Another program may have put something else there a moment ago.
             if parent.stat(making).is_ok_and(|replaced| replaced.kind == EntryKind::Folder) {
                 return Ok(Some(making.clone()));
             }

@@ -189,12 +189,12 @@ impl TreeWriter {
         self.shared.refuse(&error);
     }
 
-    /// To see how far it is.
+    /// A handle by which any thread sees how far the tree is.
     pub fn observer(&self) -> Observer {
         Observer::new(self.shared.control())
     }
 
-    /// To stop it.
+    /// A handle by which any thread stops the writing.
     pub fn canceller(&self) -> Canceller {
         Canceller::new(self.shared.control())
     }

@@ -26,8 +26,8 @@ pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File>
 }
 
 impl Dir {
-    /// Takes the lock of the folder `name`, which goes with the handle, for this process alone. `ResourceBusy` if another
-    /// handle has it. `Ok(None)`: the file system has no locks, or none of folders.
+    /// Takes the lock of the folder `name`, which goes with the handle, for this process alone. `ResourceBusy` if
+    /// another handle has it. `Ok(None)`: the file system has no locks, or none of folders.
     pub(crate) fn hold(&self, name: &OsStr) -> io::Result<Option<File>> {
         let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = File::from(rustix::fs::openat(self, name, how, Mode::empty())?);

@@ -120,8 +120,8 @@ mod lists {
         }
     }
 
-    /// Gives a folder the list that its new files get, as the one at `old` has it. Where that cannot be read or set, the
-    /// folder keeps what it got from the one above: files that are made later are not this process's.
+    /// Gives a folder the list that its new files get, as the one at `old` has it. Where that cannot be read or set,
+    /// the folder keeps what it got from the one above: files that are made later are not this process's.
     pub(super) fn give_default_list(old: &Path, folder: &File) {
         let mut list = vec![0; LONGEST];
         let given = match again(|| rustix::fs::getxattr(old, DEFAULT, &mut list)) {

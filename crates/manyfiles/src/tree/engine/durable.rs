@@ -21,8 +21,8 @@ pub(super) struct Durable {
 }
 
 impl Durable {
-    /// Makes the root, if it isn't there, and opens it. Before the first byte is written: a loss is told only to
-    /// handles that were open then. Says whether it made it.
+    /// Opens the root; makes it if it is missing, and returns whether it did. This comes before the first byte is
+    /// written, because the kernel tells a lost write only to handles that were open before.
     pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, bool, Option<Durable>)> {
         let above = if durability == Durability::None { Vec::new() } else { parents_of_missing(root) };
         // If the look fails, the folder counts as one that was there before.
@@ -48,7 +48,7 @@ impl Durable {
         self.whole.is_none() || replaces || folder.elsewhere.load(Relaxed)
     }
 
-    /// Whether the sync of all leaves this folder out: something else is mounted there.
+    /// Whether the sync of the whole file system leaves this folder out, because another one is mounted there.
     pub(super) fn is_elsewhere(&self, dir: &Dir) -> std::io::Result<bool> {
         self.whole.as_ref().map_or(Ok(false), |whole| whole.has(dir).map(|has| !has))
     }

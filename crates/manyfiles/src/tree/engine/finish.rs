@@ -1,4 +1,4 @@
-//! What comes last: the streams that were not closed, and folders' times and permissions, when nothing changes them any
+//! What comes last: streams that were not closed, and the times and permissions of folders, which nothing changes any
 //! more.
 
 use std::ffi::OsStr;
@@ -24,11 +24,11 @@ impl Shared {
         lock(&self.state).queue.folders.given_to_root()
     }
 
-    /// Does all that is left, ends the threads, and reports.
+    /// Writes all that is left, ends the threads, and returns the report.
     pub(in crate::tree) fn finish(self: &Arc<Shared>) -> Report {
         self.end_streams();
-        // Threads end when they have written all that there is: where nothing comes after that, waiting for their end
-        // is enough, and waking up once.
+        // Threads end when they have written all entries. Where no other work comes after that, one wait for their end
+        // is enough.
         let has_more = lock(&self.state).queue.folders.have_metadata() || lock(&self.durable).is_some();
         if has_more {
             self.wait_until_written();
@@ -104,7 +104,7 @@ impl Shared {
         let Ok(has) = root.stat(own) else { return };
         let narrow = has.mode & (mode | 0o700);
         if narrow != has.mode {
-            // The end tries again, and tells.
+            // The end of the tree tries again, and reports a failure.
             root.set_folder_permissions(own, narrow).unwrap_or(());
         }
     }

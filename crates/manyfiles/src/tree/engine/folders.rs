@@ -98,7 +98,7 @@ pub(super) struct Folders {
     all: Vec<Arc<Folder>>,
     /// By the key of the path. A path whose key is another's takes the next number.
     by_key: HashMap<u64, FolderId, BuildHasherDefault<Identity>>,
-    /// What entries for folders asked for.
+    /// The metadata that entries for folders asked for.
     metadata: HashMap<FolderId, Metadata>,
     /// The folder that was asked for last, and its path: files come folder by folder.
     last: (OsString, FolderId),
@@ -212,7 +212,7 @@ impl Folders {
         false
     }
 
-    /// Remembers what the folder is to have at the end, and the permissions to make it with.
+    /// Keeps the metadata that the folder is to get at the end, and the permissions to make it with.
     pub(super) fn set_metadata(&mut self, id: FolderId, metadata: Metadata) {
         let all = self.metadata.entry(id).or_default();
         // What an entry does not give stays as the one before left it.
@@ -223,16 +223,17 @@ impl Folders {
         self.get(id).mode.store(mode, Relaxed);
     }
 
+    /// The metadata that entries asked for the root.
     pub(super) fn given_to_root(&self) -> Metadata {
         self.metadata.get(&0).copied().unwrap_or_default()
     }
 
-    /// Whether any folder is to have something at the end.
+    /// Whether any folder is to get metadata at the end.
     pub(super) fn have_metadata(&self) -> bool {
         !self.metadata.is_empty()
     }
 
-    /// Takes what folders are to have at the end, deepest first.
+    /// Takes the metadata that folders are to get at the end, deepest first.
     pub(super) fn take_metadata(&mut self) -> Vec<(Arc<Folder>, Metadata)> {
         let taken = std::mem::take(&mut self.metadata);
         let mut all: Vec<_> = taken.into_iter().map(|(id, metadata)| (self.get(id).clone(), metadata)).collect();

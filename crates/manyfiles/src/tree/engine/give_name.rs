@@ -66,7 +66,7 @@ impl Lane {
             named => return named.map(|()| true),
         };
         let there = match dir.stat(name) {
-            // It is gone again; another that comes now is as one that came before.
+            // The file that had the name is gone. One that comes now is replaced as the old one would be.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return dir.rename(temporary, name).map(|()| true),
             there => there?,
         };

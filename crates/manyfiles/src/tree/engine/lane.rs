@@ -1,4 +1,4 @@
-//! What a thread that writes has for itself: handles of folders, counts, a buffer.
+//! [`Lane`]: what a thread that writes has for itself. Handles of folders, counts, a buffer.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::tree::digest::RunningDigest;
 use crate::tree::{EntryStat, Refusal};
 use crate::{Error, Operation, Result};
 
-/// Handles of folders that are kept open, if the limit of the process allows.
+/// Handles of folders that a lane keeps open, if the limit of the process allows that many.
 const KEPT_FOLDERS: usize = 16;
 
 pub(in crate::tree) struct Lane {
@@ -28,9 +28,9 @@ pub(in crate::tree) struct Lane {
     pub(in crate::tree) counts: Counts,
     /// Whether a file may be written over in place: its whole content is known before.
     pub(super) in_place: bool,
-    /// Whether the program's callback was asked: that takes time which says nothing about the file system.
+    /// Whether the program's callback was asked: its time says nothing about the file system.
     pub(super) asked: bool,
-    /// Whether the last name of these was taken: what to try first for the next.
+    /// Whether the last name was taken: this decides what is tried first for the next name.
     pub(super) expect_taken: bool,
     /// Whether cloning and copying in the kernel are worth trying.
     pub(super) can_clone: bool,
@@ -153,7 +153,7 @@ impl Lane {
         };
         let opened = self.open_child(parent, folder, Operation::CreateFolder)?;
         folder.was_there.store(was_there, Relaxed);
-        // What this run makes is as the folder above.
+        // A folder that this run makes folds names as the folder above does.
         if was_there && opened.folds() != folder.folds.load(Relaxed) {
             lock(&self.shared.state).queue.fold_names(folder);
         }
@@ -191,7 +191,7 @@ impl Lane {
         }
     }
 
-    /// Closes what is open and not in use.
+    /// Closes the handles of folders that are kept.
     pub(super) fn forget_folders(&mut self) {
         self.kept.clear();
     }

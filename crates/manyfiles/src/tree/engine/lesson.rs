@@ -12,7 +12,7 @@ use super::pace::SLOW;
 use super::queue::Done;
 use super::shared::Shared;
 
-/// A thread leaves a folder: what came of its batch, and what it gives back.
+/// A thread leaves a folder: the entries of its batch that are done, and those that it gives back.
 pub(super) struct Ended {
     pub(super) folder: FolderId,
     pub(super) rest: VecDeque<Job>,
@@ -25,7 +25,7 @@ pub(super) struct Ended {
 pub(super) struct Lesson {
     files: u32,
     time: Duration,
-    /// The shortest wait of a small file, and how many there were.
+    /// The shortest wait of a small file, and the number of small files.
     least_wait: Option<Duration>,
     small: u32,
 }
@@ -41,25 +41,26 @@ impl Lesson {
         }
     }
 
-    /// Adds it to what all threads know.
+    /// Adds the lesson to what all threads know.
     pub(super) fn learn(&self, shared: &Shared, state: &mut State) {
         if self.files == 0 {
             return;
         }
         let per_file = self.time / self.files;
-        // Fast files count once a batch, slow ones each: it shall be noticed soon.
+        // A batch of fast files counts once, and each slow file counts by itself: slowness has to be noticed soon.
         let slow = self.least_wait.is_some_and(|wait| wait >= SLOW);
         let before = state.queue.target;
         for _ in 0..if slow { self.small } else { 1 } {
             state.queue.learn(per_file, self.least_wait);
         }
         if state.queue.target < before {
-            shared.work.notify_all(); // Those that sleep and are not wanted any more go.
+            shared.work.notify_all(); // Sleeping threads that are not wanted any more end.
         }
         shared.slow.store(state.queue.is_wide(), Relaxed);
     }
 
-    /// The same for the opening half of a file, which knows of slowness only: a close may be slow that it does not see.
+    /// As [`learn`](Lesson::learn), for the thread that opens files only. That thread can tell slowness and not speed:
+    /// the closes, which it does not see, may be slow.
     pub(super) fn learn_if_slow(&self, shared: &Shared) -> bool {
         let slow = self.least_wait.is_some_and(|wait| wait >= SLOW);
         if slow {

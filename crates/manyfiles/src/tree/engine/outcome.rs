@@ -1,4 +1,4 @@
-//! What came of the entries: failures, names that were changed, and what each entry's caller is told.
+//! What came of the entries: failures, names that were changed, and paths that this run has written.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -58,7 +58,7 @@ struct Told {
 #[derive(Clone, Debug)]
 pub(super) enum Astray {
     Failed,
-    /// It has this name in the same folder.
+    /// The entry has this name in the same folder.
     Renamed(OsString),
 }
 
@@ -73,7 +73,7 @@ impl Outcome {
         }
     }
 
-    /// Whether what has the name is of this run, so that a later entry takes its place.
+    /// Whether this run wrote the file of this name, so that a later entry takes its place.
     pub(super) fn is_written(&self, folder: &Folder, name: &OsStr) -> bool {
         self.written.as_ref().is_some_and(|written| lock(written).has(folder.key_of(&self.keys, name)))
     }
@@ -116,7 +116,7 @@ impl Outcome {
         self.any_astray.store(true, Relaxed);
     }
 
-    /// Where the entry of this name is, if it is not there.
+    /// Where the entry of this name is, if it is not under its name.
     pub(super) fn astray(&self, folder: &Folder, name: &OsStr) -> Option<Astray> {
         if !self.any_astray.load(Relaxed) {
             return None;

@@ -71,7 +71,7 @@ pub(super) fn open_job(
         |lane| {
             match try_open(lane, folder, at, job, watch)? {
                 (None, opened) => Some(opened),
-                // It is a file of another folder than the chunk's.
+                // The file is in another folder than the chunk's.
                 (Some(own), opened) => {
                     try_fill(lane, &own, opened, watch);
                     None
@@ -99,7 +99,7 @@ fn try_open(
     }
     if let Work::Reach(below) = &job.work {
         if below.needed.load(Relaxed) {
-            drop(lane.folder(below)); // Whether it can be made is for its own entries to say.
+            drop(lane.folder(below)); // If the folder cannot be made, its own entries fail, and say so.
         }
         return None;
     }

@@ -69,7 +69,7 @@ impl Stream {
         Error::new(operation, self.path(), cause)
     }
 
-    /// What a call on a stream says that the end of the tree has ended.
+    /// The error of a call on a stream that the end of the tree has ended.
     fn ended(&self) -> Error {
         self.error(Operation::Write, io::Error::other("the tree was finished before this file was closed"))
     }
@@ -78,7 +78,7 @@ impl Stream {
 impl Streams {
     fn lane(&self, shared: &Arc<Shared>) -> Lane {
         let mut lane = lock(&self.lanes).pop().unwrap_or_else(|| Lane::new(shared.clone()));
-        // Its whole content is not known before.
+        // The whole content of a stream is not known before.
         lane.in_place = false;
         lane
     }
@@ -105,7 +105,7 @@ impl Streams {
             match open.park() {
                 Ok(parked) => parked,
                 Err(cause) => {
-                    // What the close says is the stream's own: its next call is told.
+                    // The error of this close belongs to that stream: its next call returns it.
                     open.failed = Some(stream.error(Operation::Close, cause));
                     true
                 }

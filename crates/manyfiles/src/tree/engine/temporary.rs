@@ -9,7 +9,7 @@ use super::lock::lock;
 use crate::sys::Dir;
 use crate::temporary;
 
-/// Those of one tree.
+/// The temporary names of one tree.
 #[derive(Debug, Default)]
 pub(super) struct Temporaries {
     /// Folders that were looked through, and whether the time was known then.

@@ -37,7 +37,7 @@ impl Shared {
         let State { queue, threads, .. } = state;
         let looking = threads.told + threads.beginning;
         if looking >= queue.free_folders() {
-            return false; // Each of these will have a thread as it is.
+            return false; // Each free folder will have a thread without this call.
         }
         // One that looks by itself within a millisecond counts as busy until there is more than enough for it.
         let busy = threads.busy + looking;
@@ -105,8 +105,8 @@ impl Shared {
         }
     }
 
-    /// The same for a thread that does not look for work itself afterwards. Entries that waited for its names may go on
-    /// now, and all threads that could write them may have gone to sleep meanwhile.
+    /// As [`done`](Shared::done), for a thread that does not look for work itself afterwards. Entries that waited for
+    /// the names of these jobs may go on now, and all threads that could write them may sleep.
     pub(super) fn done_aside(self: &Arc<Shared>, state: &mut State, folder: FolderId, done: &Done) {
         self.done(state, folder, done);
         if state.threads.busy == 0 {
@@ -135,10 +135,10 @@ impl Shared {
         self.drop_if_cancelled(&mut state);
         while self.tell_a_thread(&mut state) {}
         while state.threads.count == 0 && state.queue.unfinished > 0 {
-            state = self.wait_in_room(state); // No thread could be started: it is done here.
+            state = self.wait_in_room(state); // No thread could be started: the caller does the work.
         }
         self.work.notify_all();
-        // Those that end may have started others.
+        // Threads that end may have started others.
         while !state.threads.handles.is_empty() {
             let handles = std::mem::take(&mut state.threads.handles);
             drop(state);
