@@ -1,5 +1,8 @@
-//! An executor all of whose threads are in closes that hang: what else is handed over is closed all the same, though no
-//! call waits for it.
+//! All threads of an executor are in closes that hang: other files and values are closed all the same, though no call
+//! waits for them.
+
+#[path = "support/on_close.rs"]
+mod on_close;
 
 use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use manyfiles::close::{Closer, Executor, Options, Policy};
+use on_close::OnClose;
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -43,14 +47,6 @@ impl TwoThreads {
 impl Executor for TwoThreads {
     fn execute(&self, work: Work) {
         self.0.lock().unwrap().send(work).expect("the threads end after the sender");
-    }
-}
-
-struct OnClose<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnClose<F> {
-    fn drop(&mut self) {
-        (self.0)();
     }
 }
 

@@ -1,6 +1,9 @@
 //! The work that an executor is given: what becomes of it that is begun late, dropped, or never begun. No test here
 //! runs work for long, since other work would be late then.
 
+#[path = "support/on_close.rs"]
+mod on_close;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -8,17 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use manyfiles::close::{Closer, Executor, Policy};
+use on_close::OnClose;
 
 type Work = Box<dyn FnOnce() + Send>;
-
-/// Runs something when it is closed.
-struct OnClose<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnClose<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
 
 /// A runtime that begins nothing.
 #[derive(Clone, Default)]

@@ -5,10 +5,12 @@
 mod again;
 #[path = "support/executors.rs"]
 mod executors;
+#[path = "support/on_close.rs"]
+mod on_close;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 #[cfg(feature = "tokio")]
@@ -16,23 +18,9 @@ use std::time::Duration;
 
 use executors::{Own, Row, table};
 use manyfiles::close::{Closer, Options, Policy};
+use on_close::{OnClose, held};
 
 const POLICIES: [Policy; 3] = [Policy::Adaptive, Policy::Always, Policy::Never];
-
-/// Runs something when it is closed.
-struct OnClose<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnClose<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
-/// A handle whose close takes until the sender is dropped.
-fn held() -> (Sender<()>, OnClose<impl FnMut() + Send>) {
-    let (release, released): (_, Receiver<()>) = channel();
-    (release, OnClose(move || assert!(released.recv().is_err())))
-}
 
 /// Runs `case` for each executor: inside of its runtime, where there is one, and outside.
 fn everywhere(case: impl Fn(&dyn Fn() -> Options, &str) + Send + Sync + 'static) {
@@ -315,7 +303,7 @@ mod on_tokio {
     }
 
     #[test]
-    fn they_are_made_though_nobody_waits() {
+    fn they_are_made_though_no_call_waits() {
         let (closer, closed) = pending_at_the_shut_down(100);
         let limit = Instant::now() + Duration::from_secs(60);
         while closed.load(Ordering::Relaxed) < 100 {

@@ -72,7 +72,6 @@ fn what_no_close_can_change_is_refused_at_once() {
     let files = held();
     files.write(at("folder/held"), "text").unwrap();
     let (folder, held, new) = (&at("folder"), &at("folder/held"), &at("new"));
-    let long = &at(&"n".repeat(300));
 
     all_are_refused(
         &files,
@@ -82,12 +81,10 @@ fn what_no_close_can_change_is_refused_at_once() {
             call!(fs => fs::rename(folder, at("full"))),
             call!(fs => fs::rename(folder, "")),
             call!(fs => fs::rename(held, "")),
-            call!(fs => fs::rename(held, long)),
             call!(fs => fs::rename(held, at("nul\0inside"))),
             call!(fs => fs::hard_link(folder, new)),
             call!(fs => fs::hard_link(held, at("other"))),
             call!(fs => fs::hard_link(held, "")),
-            call!(fs => fs::hard_link(held, long)),
             call!(fs => fs::remove_file("")),
             call!(fs => fs::remove_file(folder)),
             call!(fs => fs::remove_dir("")),
@@ -118,6 +115,7 @@ fn what_no_close_can_change_is_refused_at_once() {
     {
         use std::os::unix::fs::{OpenOptionsExt, symlink};
         symlink("folder/held", at("link")).unwrap();
+        let long = &at(&"n".repeat(300));
         let open_with = |flags: i32| {
             move |by_std: bool, path: &Path| match by_std {
                 true => std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map(drop),
@@ -130,6 +128,8 @@ fn what_no_close_can_change_is_refused_at_once() {
             &[
                 ("O_DIRECTORY", &|by_std| folder_wanted(by_std, held)),
                 ("O_NOFOLLOW", &|by_std| no_link(by_std, &at("link"))),
+                call!(fs => fs::rename(held, long)),
+                call!(fs => fs::hard_link(held, long)),
                 call!(fs => fs::rename("/", new)),
                 call!(fs => fs::hard_link("/", new)),
                 call!(fs => fs::rename(folder, temp.path().join("."))),
@@ -165,8 +165,8 @@ fn what_this_user_may_not_do_is_refused_at_once() {
         });
         return;
     };
-    // The other user's: a folder that only lets itself be read, one that does not even that, one of all users, one of
-    // all users where each removes his own. In each a file whose close is pending.
+    // Folders of root: one that all users may change, one that others may only read, one that others may not even read,
+    // and one where each user removes only what is the user's own. In each is a file with a pending close.
     let root = Path::new(&root);
     let files = held();
     let [mine, read_only, closed, sticky] = ["mine", "read-only", "closed", "sticky"].map(|name| root.join(name));

@@ -6,7 +6,7 @@ use super::sync::Builder;
 
 /// Closing takes little stack; a user type's drop, an `on_error` or the printing of a panic's backtrace take some.
 /// Untouched stack costs address space only.
-const STACK: usize = 256 << 10;
+pub(super) const STACK: usize = 256 << 10;
 
 /// Starts threads of the pool's own.
 pub(super) trait Spawn: Send + Sync {

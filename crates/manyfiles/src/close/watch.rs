@@ -76,8 +76,7 @@ fn watch_if_needed(look: fn()) {
 /// `false`: there is no thread to be had. The next piece of work tries again.
 #[cfg(not(loom))]
 fn start(look: fn()) -> bool {
-    const STACK: usize = 64 << 10;
-    let thread = std::thread::Builder::new().name("manyfiles-watch".into()).stack_size(STACK);
+    let thread = std::thread::Builder::new().name("manyfiles-watch".into()).stack_size(super::spawn::STACK);
     crate::sys::spawn_quiet(thread, move || watch(look)).is_ok()
 }
 

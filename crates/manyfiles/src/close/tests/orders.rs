@@ -129,7 +129,7 @@ fn two_waits_at_once_both_return() {
 }
 
 #[test]
-fn who_finds_the_queue_full_closes_and_the_bound_holds() {
+fn a_thread_that_finds_the_queue_full_closes_and_the_bound_holds() {
     loom::model(|| {
         let scene = Scene::new(1, 1, AT_ONCE, Threads);
         for _ in 0..3 {
@@ -191,7 +191,7 @@ impl Spawn for AllBut {
 }
 
 #[test]
-fn who_counted_on_a_thread_that_did_not_start_is_served_all_the_same() {
+fn a_close_that_counted_on_a_thread_that_did_not_start_is_made_all_the_same() {
     for idle in [AT_ONCE, FOR_EVER] {
         loom::model(move || {
             let scene = Scene::new(4, 1, idle, AllBut(0, AtomicUsize::new(0)));
@@ -325,7 +325,7 @@ fn work_that_a_runtime_drops_is_done_while_another_thread_hands_over() {
 }
 
 #[test]
-fn work_that_a_runtime_drops_is_done_though_nobody_waits() {
+fn work_that_a_runtime_drops_is_done_though_no_call_waits() {
     loom::model(|| {
         let executor = Keeps::new();
         // Loom fails a model in which the thread has not ended.

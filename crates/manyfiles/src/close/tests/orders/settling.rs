@@ -1,4 +1,4 @@
-//! Closes of one file in their order, closes that somebody waits for alone, and volumes that hang.
+//! Closes of one file in their order, closes that a call waits for alone, and volumes that hang.
 
 use super::*;
 use crate::close::policy::Access;
@@ -21,7 +21,7 @@ fn settle(scene: &Scene, identity: Identity) {
 }
 
 #[test]
-fn what_was_settled_is_closed_whoever_closes_it() {
+fn what_was_settled_is_closed_whichever_thread_closes_it() {
     loom::model(|| {
         let scene = Scene::new(4, 1, FOR_EVER, Threads);
         let known = Arc::new(AtomicUsize::new(0));
@@ -102,7 +102,7 @@ fn the_next_close_of_a_file_finds_a_thread_though_all_had_gone_to_sleep() {
 }
 
 #[test]
-fn who_helps_with_a_close_finds_a_thread_for_the_next_of_that_file() {
+fn a_thread_that_helps_with_a_close_finds_another_for_the_next_of_that_file() {
     for idle in [AT_ONCE, FOR_EVER] {
         let mut orders = loom::model::Builder::new();
         orders.preemption_bound = Some(3);
