@@ -3,17 +3,14 @@
 #[path = "support/on_close.rs"]
 mod on_close;
 
-use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
 
-use manyfiles::Operation;
 use manyfiles::close::{Closer, Policy};
-use on_close::{OnClose, held};
+use on_close::OnClose;
 
 const POLICIES: [Policy; 3] = [Policy::Adaptive, Policy::Always, Policy::Never];
 

@@ -9,14 +9,12 @@ mod slow;
 use std::ffi::CString;
 use std::io::{self, Read, Write};
 use std::net::UdpSocket;
-use std::path::Path;
 use std::time::Duration;
 
 use again::{again, is_again};
-use manyfiles::Errors;
 use manyfiles::close::{self, Closer, Policy};
-use manyfiles::{Operation, fs};
-use manyfiles_testkit::{Need, Op, SlowMount, SlowOptions, skip_unless};
+use manyfiles::fs;
+use manyfiles_testkit::{Need, Op, SlowMount, skip_unless};
 use slow::{server, warm_up};
 
 #[test]
