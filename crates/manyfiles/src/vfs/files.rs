@@ -162,14 +162,31 @@ impl Backend for Files {
 
     fn copy(&self, from: &Path, to: &Path) -> io::Result<u64> {
         // It would cut what it is about to read.
-        if sys::id_of_path(from).ok() == sys::id_of_path(to).ok() {
+        if let (Ok(from), Ok(to)) = (sys::id_of_path(from), sys::id_of_path(to))
+            && from == to
+        {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "both names lead to the same file"));
         }
-        // Or the error would be the copy's, of either file. Only a file can be opened twice with no harm.
-        if fs::metadata(from)?.is_file() {
-            drop(self.input(from).map_err(|cause| Error::new(Operation::Read, from, cause))?);
+        // Or the error would be the copy's, of either file. What is no file may be opened only once.
+        let of_source = |cause| Error::new(Operation::Read, from, cause);
+        let metadata = fs::metadata(from).map_err(of_source)?;
+        if sys::COPIES_BY_PATH || !metadata.is_file() {
+            if metadata.is_file() {
+                drop(self.input(from).map_err(of_source)?);
+            }
+            return fs::copy(from, to);
         }
-        fs::copy(from, to)
+        let source = self.input(from).map_err(of_source)?.file;
+        let target = sys::create_like(&metadata, to, false)?;
+        doubt::forget(&target);
+        let copied = sys::copy_contents(&source, metadata.len(), &target)?;
+        // std would not tell what only the close of the new file says.
+        sys::close(target.into()).map_err(|cause| {
+            let error = Error::new(Operation::Close, to, cause);
+            doubt::note_at(to, &error);
+            error
+        })?;
+        Ok(copied)
     }
 
     fn read_at(&self, path: &Path, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
