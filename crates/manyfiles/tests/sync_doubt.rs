@@ -112,6 +112,26 @@ fn a_failed_sync_of_a_folder_is_one_of_each_file_that_has_a_new_name_there() {
     is_trusted(&object);
 }
 
+/// A batch has two handles of its first file, and both are told when the disk is gone.
+#[test]
+fn a_close_that_fails_is_told_once() {
+    skip_unless!(Need::Preload);
+    if in_parent("a_close_that_fails_is_told_once", |child| {
+        Preload::new().rule(Rule::fail(Call::Close, libc::EIO).path_contains("unlucky-file")).apply(child).unwrap();
+    }) {
+        return;
+    }
+    for method in [BatchMethod::EachFile, BatchMethod::FileSystem] {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("unlucky-file");
+        let batch = SyncBatch::options().method(method).build();
+        batch.write(&path, "bytes").unwrap();
+        let failed = batch.finish().unwrap_err();
+        let told: Vec<_> = failed.errors().iter().map(|error| (error.operation(), error.path())).collect();
+        assert_eq!(told, [(Operation::Close, Some(&*path))], "{failed}");
+    }
+}
+
 #[test]
 fn what_cannot_be_synced_is_in_no_doubt() {
     // A device answers `EINVAL`, which says nothing of bytes.

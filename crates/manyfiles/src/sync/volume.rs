@@ -135,7 +135,15 @@ impl Volume {
     pub(super) fn close(mut self, errors: &mut Vec<Error>) {
         errors.extend(self.early_error());
         if let Some(anchor) = Arc::into_inner(self.anchor) {
-            close(anchor, errors);
+            let mut own = Vec::new();
+            close(anchor, &mut own);
+            // A second handle of the first file: what that file's close has told is told once.
+            let is_told = |own: &Error| {
+                let is_same = |error: &Error| error.path() == own.path() && error.raw_os_error() == own.raw_os_error();
+                errors.iter().any(is_same)
+            };
+            own.retain(|error| !is_told(error));
+            errors.append(&mut own);
         }
     }
 }
