@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -176,10 +176,22 @@ impl Backend for Files {
             }
             return fs::copy(from, to);
         }
-        let source = self.input(from).map_err(of_source)?.file;
-        let target = sys::create_like(&metadata, to, false)?;
+        let source = self.input(from).map_err(of_source)?;
+        let mut target = sys::create_like(&metadata, to, false)?;
         doubt::forget(&target);
-        let copied = sys::copy_contents(&source, metadata.len(), &target)?;
+        let mut copied = io::copy(&mut &source.file, &mut target)?;
+        // A mount that reads past the page cache and returns less than was asked for makes the kernel stop early, without
+        // an error. What reads are given decides.
+        let mut buffer = if copied < metadata.len() { vec![0; 256 << 10] } else { Vec::new() };
+        while !buffer.is_empty() {
+            match source.read_at(copied, &mut buffer)? {
+                0 => break,
+                read => {
+                    target.write_all(&buffer[..read])?;
+                    copied += read as u64;
+                }
+            }
+        }
         // std would not tell what only the close of the new file says.
         sys::close(target.into()).map_err(|cause| {
             let error = Error::new(Operation::Close, to, cause);
