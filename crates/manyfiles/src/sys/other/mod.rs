@@ -52,7 +52,7 @@ pub(crate) fn is_read_only(_file: &Handle) -> bool {
     false
 }
 
-pub(crate) fn leaves_room(_file: &Handle) -> bool {
+pub(crate) fn leaves_room<T>(_any: T) -> bool {
     false
 }
 
@@ -77,6 +77,10 @@ pub(crate) fn around_forks(
 }
 
 pub(crate) fn handle_limit() -> usize {
+    usize::MAX
+}
+
+pub(crate) fn free_handles<T>(_any: T) -> usize {
     usize::MAX
 }
 

@@ -44,6 +44,14 @@ pub(crate) fn handle_limit() -> usize {
     limit.current.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
+/// About how many more handles this process may have open, told by the number that the next one gets. `any` is some open
+/// one.
+pub(crate) fn free_handles(any: impl AsFd) -> usize {
+    let next = rustix::io::fcntl_dupfd_cloexec(any, 0);
+    let next = next.ok().and_then(|next| usize::try_from(next.as_raw_fd()).ok()); // None is free where this fails.
+    next.map_or(0, |next| handle_limit().saturating_sub(next))
+}
+
 /// Makes room for `count` handles in this thread's descriptor table; `any` is some open one.
 ///
 /// Linux lets a table grow only after every processor has passed a quiescent state if threads share it: 10–20 ms each

@@ -26,7 +26,7 @@ pub(crate) fn is_read_only(_file: impl AsHandle) -> bool {
 }
 
 /// Windows allows millions of handles.
-pub(crate) fn leaves_room(_file: impl AsHandle) -> bool {
+pub(crate) fn leaves_room<T>(_any: T) -> bool {
     true
 }
 
@@ -38,6 +38,11 @@ pub(crate) fn appends(file: &File) -> io::Result<bool> {
 
 /// How many handles this process may have open: Windows allows millions.
 pub(crate) fn handle_limit() -> usize {
+    usize::MAX
+}
+
+/// How many more handles this process may have open.
+pub(crate) fn free_handles<T>(_any: T) -> usize {
     usize::MAX
 }
 

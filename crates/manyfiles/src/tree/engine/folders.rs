@@ -87,6 +87,7 @@ impl Folder {
 }
 
 /// A folder and a handle of it.
+#[derive(Clone)]
 pub(in crate::tree) struct OpenFolder {
     pub(super) folder: Arc<Folder>,
     pub(super) dir: Arc<Dir>,

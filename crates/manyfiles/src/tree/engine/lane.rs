@@ -25,6 +25,8 @@ pub(in crate::tree) struct Lane {
     /// The last used is last.
     kept: Vec<(FolderId, Arc<Dir>)>,
     most_kept: usize,
+    /// Closes other files that this thread could do without. False if there are none.
+    let_go: Option<Box<dyn FnMut() -> bool + Send>>,
     pub(in crate::tree) counts: Counts,
     /// Whether a file may be written over in place: its whole content is known before.
     pub(super) in_place: bool,
@@ -55,6 +57,7 @@ impl Lane {
             durable,
             kept: Vec::new(),
             most_kept,
+            let_go: None,
             counts: Counts::default(),
             in_place: true,
             asked: false,
@@ -133,6 +136,10 @@ impl Lane {
     }
 
     fn keep(&mut self, folder: &Folder, dir: &Arc<Dir>) {
+        // A thread without work keeps what it has for as long as the tree is open.
+        if !sys::leaves_room(&**dir) {
+            return self.kept.clear();
+        }
         if self.kept.len() >= self.most_kept {
             self.kept.remove(0);
         }
@@ -173,18 +180,25 @@ impl Lane {
         })
     }
 
-    /// Runs `open`; where that fails because too many handles are open, closes the folders' and tries again, and again
-    /// while other threads have files open that they will close.
+    /// What closes files that this thread has open, or shares with another one, and could do without. It says whether
+    /// there were any.
+    pub(super) fn when_out_of_handles(&mut self, let_go: impl FnMut() -> bool + Send + 'static) {
+        self.let_go = Some(Box::new(let_go));
+    }
+
+    /// Runs `open`; where that fails because too many handles are open, closes those that this thread could do without
+    /// and tries again, and again while other threads have files open that they will close.
     pub(super) fn retry_without_kept<T>(&mut self, mut open: impl FnMut(&Lane) -> io::Result<T>) -> io::Result<T> {
         let mut pause = std::time::Duration::from_micros(100);
         loop {
             match open(self) {
                 Err(error) if sys::is_out_of_handles(&error) && pause.as_millis() < 500 => {
-                    if self.kept.is_empty() && !self.shared.streams.park_one() {
+                    let has_kept = !std::mem::take(&mut self.kept).is_empty();
+                    let mut let_go = || self.let_go.as_mut().is_some_and(|let_go| let_go());
+                    if !(has_kept || let_go() || self.shared.streams.park_one()) {
                         std::thread::sleep(pause);
                         pause *= 2;
                     }
-                    self.kept.clear();
                 }
                 result => return result,
             }

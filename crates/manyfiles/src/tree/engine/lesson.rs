@@ -12,6 +12,9 @@ use super::pace::SLOW;
 use super::queue::Done;
 use super::shared::Shared;
 
+/// Handles that a thread has open at a time: its folder, a file, what that is a copy of, and a folder on the way to one.
+const HANDLES: usize = 4;
+
 /// A thread leaves a folder: the entries of its batch that are done, and those that it gives back.
 pub(super) struct Ended {
     pub(super) folder: FolderId,
@@ -50,6 +53,9 @@ impl Lesson {
         // A batch of fast files counts once, and each slow file counts by itself: slowness has to be noticed soon.
         let slow = self.least_wait.is_some_and(|wait| wait >= SLOW);
         let before = state.queue.target;
+        if slow && !state.queue.is_wide() {
+            state.queue.most = before.saturating_add(shared.free_handles() / HANDLES);
+        }
         for _ in 0..if slow { self.small } else { 1 } {
             state.queue.learn(per_file, self.least_wait);
         }

@@ -3,10 +3,13 @@
 //! Two threads that create files in one folder wait for each other in the kernel, spinning. One that opens and hands
 //! chunks of open files to another is as fast or faster with 30 % less CPU time (docs/measurements.md, "One folder").
 //! Whichever half has nothing to do helps the other.
+//!
+//! Files that are open for later are handles that nobody closes while both halves wait for one. So a half that runs out
+//! of handles writes such files first, its own and those that were handed over: see [`Ahead`].
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,6 +25,7 @@ use super::own_thread::belongs_to_a_tree;
 use super::pace::SLOW;
 use super::placement::Opened;
 use super::queue::{Batch, Done};
+use super::shared::Shared;
 use super::step::{OpenOnce, SPLIT_EVERY, fill_job, open_job};
 use super::stopwatch::Stopwatch;
 use crate::sys::{self, Sleeps};
@@ -40,9 +44,25 @@ const AWAKE: Duration = Duration::from_micros(500);
 /// Files of one folder that are open, in the order in which they were.
 struct Chunk {
     folder: FolderId,
-    at: OpenOnce,
-    files: Vec<Opened>,
+    open: OpenFiles,
     done: Done,
+}
+
+#[derive(Default)]
+struct OpenFiles {
+    /// The folder that they are in. `None` before the first of them.
+    at: Option<OpenFolder>,
+    files: Vec<Opened>,
+}
+
+/// What is open ahead of its writing, as one of the two halves sees it.
+#[derive(Clone)]
+struct Ahead {
+    /// The files of the chunk that this half is just opening.
+    own: Arc<Mutex<OpenFiles>>,
+    /// What the opening half has handed over. The writing half holds this lock while it waits for a chunk: there is
+    /// none then.
+    handed_over: Arc<Mutex<Receiver<Chunk>>>,
 }
 
 /// The writing half: a thread that shares the descriptors of the one that opens. Dropping it waits until it has written
@@ -51,13 +71,40 @@ pub(super) struct Writer {
     /// `None` if no thread could be started: then the opening half writes too.
     chunks: Option<SyncSender<Chunk>>,
     thread: Option<JoinHandle<()>>,
+    /// Of the half that opens.
+    ahead: Ahead,
     chunk: usize,
 }
 
+impl Ahead {
+    fn new(lane: &mut Lane, handed_over: &Arc<Mutex<Receiver<Chunk>>>) -> Ahead {
+        let ahead = Ahead { own: Arc::default(), handed_over: handed_over.clone() };
+        let (lets_go, shared) = (ahead.clone(), lane.shared.clone());
+        lane.when_out_of_handles(move || lets_go.let_go(&shared));
+        ahead
+    }
+
+    /// Writes and closes files that are open for later. False if there are none. What the half itself is doing is half
+    /// done, so this takes a lane of its own.
+    fn let_go(&self, shared: &Arc<Shared>) -> bool {
+        let own = std::mem::take(&mut *lock(&self.own));
+        if let (Some(at), false) = (&own.at, own.files.is_empty()) {
+            let mut lane = Lane::new(shared.clone());
+            write_files(&mut lane, at, own.files);
+            lane.flush_counts();
+            return true;
+        }
+        let chunk = self.handed_over.try_lock().ok().and_then(|chunks| chunks.try_recv().ok());
+        chunk.map(|chunk| write_chunk(&mut Lane::new(shared.clone()), chunk)).is_some()
+    }
+}
+
 impl Writer {
-    pub(super) fn start(opener: &Lane) -> Writer {
+    pub(super) fn start(opener: &mut Lane) -> Writer {
         let (send, receive) = sync_channel(2);
+        let receive = Arc::new(Mutex::new(receive));
         let mut lane = Lane::new(opener.shared.clone());
+        let ahead = Ahead::new(opener, &receive);
         let thread = std::thread::Builder::new().name("manyfiles-write".into()).stack_size(256 << 10);
         let chunk = (sys::handle_limit() / 10).clamp(1, CHUNK);
         opener.make_room_for_handles(4 * chunk);
@@ -65,11 +112,12 @@ impl Writer {
         let write = move || {
             belongs_to_a_tree();
             sys::leave_processor(opening);
-            write_chunks(&mut lane, receive);
+            let ahead = Ahead::new(&mut lane, &receive);
+            write_chunks(&mut lane, &ahead);
         };
         let thread = sys::spawn_quiet(thread, write).ok(); // No thread: see `chunks`.
         std::thread::yield_now(); // See `leave_processor`.
-        Writer { chunks: thread.is_some().then_some(send), thread, chunk }
+        Writer { chunks: thread.is_some().then_some(send), thread, ahead, chunk }
     }
 
     /// Opens the files of the batch, and of the same folder as long as nothing else is to be done.
@@ -91,7 +139,7 @@ impl Writer {
 
     /// Opens up to a chunk's worth and passes it on. True if the file system has turned slow.
     fn write_some(&self, lane: &mut Lane, folder: &Arc<Folder>, jobs: &mut VecDeque<Job>) -> bool {
-        let (chunk, slow) = open_chunk(lane, folder, OpenOnce::new(), jobs, self.chunk);
+        let (chunk, slow) = open_chunk(lane, &self.ahead, folder, OpenOnce::new(), jobs, self.chunk);
         let chunk = match &self.chunks {
             Some(chunks) => match chunks.try_send(chunk) {
                 Ok(()) => return slow,
@@ -108,6 +156,7 @@ impl Writer {
 /// Opens up to `most` files. True if the file system has turned slow; then some may be left.
 fn open_chunk(
     lane: &mut Lane,
+    ahead: &Ahead,
     folder: &Arc<Folder>,
     at: OpenOnce,
     jobs: &mut VecDeque<Job>,
@@ -116,14 +165,21 @@ fn open_chunk(
     let mut watch = Stopwatch::start();
     let mut sleeps = Sleeps::default();
     sleeps.since_last();
-    let mut chunk = Chunk { folder: folder.id, at, files: Vec::with_capacity(most), done: Done::default() };
+    let mut done = Done::default();
     let mut lesson = Lesson::default();
-    while chunk.done.jobs < most
+    while done.jobs < most
         && let Some(job) = jobs.pop_front()
     {
-        watch.split_this(chunk.done.jobs.is_multiple_of(SPLIT_EVERY));
-        chunk.done.count(&job);
-        chunk.files.extend(open_job(lane, folder, &chunk.at, job, &mut watch));
+        watch.split_this(done.jobs.is_multiple_of(SPLIT_EVERY));
+        done.count(&job);
+        if let Some(opened) = open_job(lane, folder, &at, job, &mut watch) {
+            let mut own = lock(&ahead.own);
+            if own.at.is_none() {
+                own.files.reserve(most);
+                own.at = at.get().and_then(|at| at.as_ref().ok()).cloned();
+            }
+            own.files.push(opened);
+        }
         let time = watch.next_file(&mut lane.counts);
         if time >= SLOW && sleeps.since_last() && !std::mem::take(&mut lane.asked) {
             lesson.note(time, true, true);
@@ -131,7 +187,7 @@ fn open_chunk(
         }
     }
     let slow = lesson.learn_if_slow(&lane.shared);
-    (chunk, slow)
+    (Chunk { folder: folder.id, open: std::mem::take(&mut *lock(&ahead.own)), done }, slow)
 }
 
 impl Drop for Writer {
@@ -143,22 +199,24 @@ impl Drop for Writer {
     }
 }
 
-fn write_chunks(lane: &mut Lane, chunks: Receiver<Chunk>) {
+fn write_chunks(lane: &mut Lane, ahead: &Ahead) {
     let mut begun = Instant::now();
     let mut at = None;
     loop {
-        match chunks.try_recv() {
+        let next = lock(&ahead.handed_over).try_recv();
+        match next {
             Ok(chunk) => {
                 at = write_chunk(lane, chunk);
                 begun = Instant::now();
             }
             Err(TryRecvError::Disconnected) => return,
             Err(TryRecvError::Empty) => {
-                if at.as_ref().is_some_and(|at| help(lane, at)) {
+                if at.as_ref().is_some_and(|at| help(lane, ahead, at)) {
                     begun = Instant::now();
                 } else if begun.elapsed() > AWAKE {
                     // No more will come.
-                    let Ok(chunk) = chunks.recv() else { return };
+                    let next = lock(&ahead.handed_over).recv();
+                    let Ok(chunk) = next else { return };
                     at = write_chunk(lane, chunk);
                     begun = Instant::now();
                 } else {
@@ -173,12 +231,11 @@ fn write_chunks(lane: &mut Lane, chunks: Receiver<Chunk>) {
 }
 
 /// The writing half has nothing to write, and opens some files itself. False if no entries are waiting.
-fn help(lane: &mut Lane, at: &OpenFolder) -> bool {
+fn help(lane: &mut Lane, ahead: &Ahead, at: &OpenFolder) -> bool {
     let shared = lane.shared.clone();
     let folder = at.folder.clone();
     let Some(mut jobs) = lock(&shared.state).queue.take_more(folder.id, HELP) else { return false };
-    let at = OpenOnce::from(Ok(OpenFolder { folder: folder.clone(), dir: at.dir.clone() }));
-    let (chunk, _) = open_chunk(lane, &folder, at, &mut jobs, HELP);
+    let (chunk, _) = open_chunk(lane, ahead, &folder, OpenOnce::from(Ok(at.clone())), &mut jobs, HELP);
     if !jobs.is_empty() {
         lock(&shared.state).queue.put_back(folder.id, jobs);
     }
@@ -186,17 +243,25 @@ fn help(lane: &mut Lane, at: &OpenFolder) -> bool {
     true
 }
 
-/// Returns the folder, if it could be opened.
+/// Returns the folder, if a file of it was open.
 fn write_chunk(lane: &mut Lane, chunk: Chunk) -> Option<OpenFolder> {
-    let Chunk { folder, at, files, done } = chunk;
+    let Chunk { folder, open: OpenFiles { at, files }, done } = chunk;
     let shared = lane.shared.clone();
+    let lesson = at.as_ref().map(|at| write_files(lane, at, files)).unwrap_or_default();
+    lane.flush_counts();
+    let mut state = lock(&shared.state);
+    lesson.learn(&shared, &mut state);
+    shared.done_aside(&mut state, folder, &done);
+    drop(state);
+    at
+}
+
+fn write_files(lane: &mut Lane, at: &OpenFolder, files: impl IntoIterator<Item = Opened>) -> Lesson {
     let mut lesson = Lesson::default();
     let mut sleeps = Sleeps::default();
     sleeps.since_last();
     let mut watch = Stopwatch::start();
-    let at = at.into_inner().and_then(crate::Result::ok);
-    // Where the folder could not be opened no file was.
-    for (n, (opened, at)) in files.into_iter().zip(at.iter().cycle()).enumerate() {
+    for (n, opened) in files.into_iter().enumerate() {
         watch.split_this(n.is_multiple_of(SPLIT_EVERY));
         let bytes = lane.counts.bytes;
         fill_job(lane, at, opened, &mut watch);
@@ -204,10 +269,5 @@ fn write_chunk(lane: &mut Lane, chunk: Chunk) -> Option<OpenFolder> {
         let small = lane.counts.bytes - bytes <= TELLING_SIZE;
         lesson.note(time, small, time >= SLOW && sleeps.since_last());
     }
-    lane.flush_counts();
-    let mut state = lock(&shared.state);
-    lesson.learn(&shared, &mut state);
-    shared.done_aside(&mut state, folder, &done);
-    drop(state);
-    at
+    lesson
 }

@@ -81,6 +81,8 @@ pub(super) struct Queue {
     cores: usize,
     /// How many there should be.
     pub(super) target: usize,
+    /// How many there may be. See [`Lesson::learn`](super::lesson::Lesson::learn).
+    pub(super) most: usize,
     /// Paths of the entries that a cancellation dropped, where the program has a callback for entries.
     pub(super) dropped: Option<Vec<PathBuf>>,
 }
@@ -104,6 +106,7 @@ impl Queue {
             per_file: Duration::from_micros(100),
             cores,
             target: cores,
+            most: usize::MAX,
             dropped: None,
         }
     }
@@ -199,7 +202,7 @@ impl Queue {
         let Some(waited) = waited else { return };
         self.pace.note(waited);
         let was_wide = self.is_wide();
-        self.target = threads_for(self.pace.latency(), self.cores, self.target);
+        self.target = threads_for(self.pace.latency(), self.cores, self.target).min(self.most.max(self.cores));
         if self.is_wide() && !was_wide {
             (0..self.pending.len()).for_each(|id| self.list(id as FolderId));
         }

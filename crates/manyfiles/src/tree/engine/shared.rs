@@ -99,6 +99,11 @@ impl Shared {
         lock(&self.root_dir).clone()
     }
 
+    /// About how many more handles the process may have.
+    pub(super) fn free_handles(&self) -> usize {
+        self.root_dir().map_or(0, |root| sys::free_handles(&*root))
+    }
+
     pub(super) fn ask(&self, path: PathBuf) -> Option<Answer> {
         self.questions.ask(path)
     }

@@ -38,7 +38,7 @@ pub(super) fn run(shared: Arc<Shared>, leave: Option<usize>) {
     let mut ended = None;
     while let Some(batch) = next_batch(&shared, ended.take()) {
         ended = Some(if batch.hot {
-            let writer = writer.get_or_insert_with(|| Writer::start(&lane));
+            let writer = writer.get_or_insert_with(|| Writer::start(&mut lane));
             writer.write_folder(&mut lane, batch)
         } else {
             writer = None;
