@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "one program: what its files share is `pub`")]
 
 mod chart;
+mod checks;
 mod contest;
 mod git;
 mod groups;
@@ -12,6 +13,7 @@ mod place;
 mod process;
 mod progress;
 mod report;
+mod target;
 mod wine;
 
 use std::os::unix::process::ExitStatusExt;
@@ -79,7 +81,7 @@ fn measure(arguments: Arguments) -> Result<ExitCode> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let cache = match arguments.cache {
         Some(cache) => cache,
-        None => groups::target_folder().unwrap_or_else(std::env::temp_dir).join("bench-cache"),
+        None => target::target_folder().unwrap_or_else(std::env::temp_dir).join("bench-cache"),
     };
     let cache = std::path::absolute(cache)?;
 
@@ -123,6 +125,6 @@ fn header(started: &str, plan: Plan) -> String {
         "{started}, commit {commit}, {kernel}, {cores} cores, {} rounds{quick}\n\n- {}\n- seed {}",
         plan.rounds,
         tools.join("; "),
-        groups::SEED
+        checks::SEED
     )
 }

@@ -38,7 +38,7 @@ impl Wine {
     pub fn build(&self, manifest: &Path) -> Result<PathBuf> {
         let mut cargo = Command::new(script("cargo-for"));
         cargo.args([TRIPLE, "build", "--release", "--message-format=json-render-diagnostics", "--manifest-path"]);
-        let target = crate::groups::target_folder().unwrap_or_else(std::env::temp_dir);
+        let target = crate::target::target_folder().unwrap_or_else(std::env::temp_dir);
         let said = said_by(cargo.arg(manifest).env("CARGO_TARGET_DIR", target).envs(&self.environment))?;
         let (_, rest) = said.rsplit_once("\"executable\":\"").context("cargo names the program it built")?;
         Ok(rest.split('"').next().expect("there is a first part").into())

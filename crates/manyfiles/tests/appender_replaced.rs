@@ -161,6 +161,26 @@ fn a_file_that_was_cut_and_has_grown_beyond_what_was_read_is_told_and_read_again
 }
 
 #[test]
+fn a_copy_that_went_another_way_from_the_beginning_is_told_and_read() {
+    let (temp, path) = place();
+    append(&path, 0..10);
+    // The same file as it was when it was new, gone on with elsewhere: its records have the same places.
+    let folder = temp.path().join("elsewhere");
+    fs::create_dir(&folder).unwrap();
+    let other = folder.join("log");
+    fs::write(&other, &fs::read(&path).unwrap()[..96]).unwrap();
+    append(&other, 300..310);
+    assert_eq!(fs::metadata(&other).unwrap().len(), fs::metadata(&path).unwrap().len());
+    let mut follow = follow(&path, 0..10);
+    put_back(&other, &path);
+    append(&path, 310..320);
+    let missing = told(&mut follow);
+    assert_eq!(missing.to, Some(Position(0)), "both have nothing in common");
+    take(&mut follow, 300..320);
+    assert!(follow.next_within(Duration::from_secs(2)).is_none(), "it is told once");
+}
+
+#[test]
 fn a_damaged_file_that_is_repaired_or_replaced_by_a_good_copy_is_gone_on_with() {
     for repairs in [true, false] {
         let (temp, path) = place();

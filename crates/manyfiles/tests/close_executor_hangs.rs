@@ -101,6 +101,22 @@ fn everything_else_is_closed(closer: &Closer, hanging: usize) {
     }
 }
 
+/// Values that come behind closes of values that hang, and nothing else comes.
+fn two_hang_and_values_go_on(options: impl Fn() -> Options) {
+    let closer = options().build();
+    let release = hang(&closer);
+    let closed = Arc::new(AtomicUsize::new(0));
+    for _ in 0..100 {
+        let closed = Arc::clone(&closed);
+        closer.close(OnClose(move || {
+            closed.fetch_add(1, Ordering::SeqCst);
+        }));
+    }
+    until("values are dropped", || closed.load(Ordering::SeqCst) == 100);
+    drop(release);
+    assert_eq!(closer.finish().unwrap().handed_over, 102);
+}
+
 fn two_hang_and_the_rest_goes_on(options: impl Fn() -> Options) {
     let (first, second) = (options().build(), options().build());
     let release = hang(&first);
@@ -118,6 +134,7 @@ fn two_hang_and_the_rest_goes_on(options: impl Fn() -> Options) {
 fn closes_that_hang_on_all_threads_of_an_executor_hold_up_no_others() {
     let executor = TwoThreads::new();
     two_hang_and_the_rest_goes_on(|| executor.options());
+    two_hang_and_values_go_on(|| executor.options());
 }
 
 #[cfg(feature = "tokio")]

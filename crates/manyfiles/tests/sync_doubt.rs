@@ -3,6 +3,7 @@
 #![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 
 use manyfiles::sync::{BatchMethod, SyncBatch};
@@ -21,8 +22,10 @@ fn is_refused(error: &Error, path: &Path) {
 }
 
 /// Nothing that syncs this file says that it is durable; the file can be read and written all the same.
+#[track_caller]
 fn is_in_doubt(path: &Path) {
-    is_refused(&Vfs::new().sync(path).unwrap_err(), path);
+    let synced = Vfs::new().sync(path);
+    is_refused(&synced.expect_err("no sync of this file succeeds"), path);
     let mut writer = FileWriter::append(path).unwrap();
     writer.write_all(b"more").unwrap();
     is_refused(&writer.sync().unwrap_err(), path);
@@ -32,6 +35,7 @@ fn is_in_doubt(path: &Path) {
     is_refused(batch.finish().unwrap_err().errors().iter().next().unwrap(), path);
 }
 
+#[track_caller]
 fn is_trusted(path: &Path) {
     let mut writer = FileWriter::append(path).unwrap();
     writer.write_all(b"more").unwrap();
@@ -130,6 +134,97 @@ fn a_close_that_fails_is_told_once() {
         let told: Vec<_> = failed.errors().iter().map(|error| (error.operation(), error.path())).collect();
         assert_eq!(told, [(Operation::Close, Some(&*path))], "{failed}");
     }
+}
+
+#[test]
+fn a_failed_close_puts_its_own_file_in_doubt_whichever_handle_tells_it() {
+    skip_unless!(Need::Preload);
+    if in_parent("a_failed_close_puts_its_own_file_in_doubt_whichever_handle_tells_it", |child| {
+        // The first close of a file is that of its own handle, the second one that of the batch's other handle.
+        let rules = [("own", 1), ("anchor", 2), ("added", 1), ("two-a", 2), ("two-b", 1)];
+        let preload = rules.into_iter().fold(Preload::new(), |all, (name, nth)| {
+            all.rule(Rule::fail(Call::Close, libc::EIO).path_contains(&format!("/unlucky-{name}")).nth(nth))
+        });
+        preload.apply(child).unwrap();
+    }) {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let path = |name: &str| temp.path().join(format!("unlucky-{name}"));
+    let told = |batch: SyncBatch| {
+        let failed = batch.finish().unwrap_err();
+        failed.errors().iter().map(|error| (error.operation(), error.path().unwrap().to_owned())).collect::<Vec<_>>()
+    };
+    let batch = || SyncBatch::options().method(BatchMethod::EachFile).build();
+    for name in ["own", "anchor"] {
+        let batch = batch();
+        batch.write(path(name), "bytes").unwrap();
+        assert_eq!(told(batch), [(Operation::Close, path(name))]);
+        is_in_doubt(&path(name));
+    }
+    let mut added = File::create(path("added")).unwrap();
+    added.write_all(b"bytes").unwrap();
+    let adding = batch();
+    adding.add(added, path("added"));
+    assert_eq!(told(adding), [(Operation::Close, path("added"))]);
+    is_in_doubt(&path("added"));
+    // Failures of two files are two failures, though the number is the same.
+    let both = SyncBatch::options().method(BatchMethod::FileSystem).build();
+    both.write(path("two-a"), "bytes").unwrap();
+    both.write(path("two-b"), "bytes").unwrap();
+    assert_eq!(told(both), [(Operation::Close, path("two-b")), (Operation::Close, path("two-a"))]);
+    is_in_doubt(&path("two-a"));
+    is_in_doubt(&path("two-b"));
+}
+
+/// A sync that begins while files still come is the one that fails. Another one, begun later, succeeds.
+#[test]
+fn a_sync_that_fails_before_the_end_is_one_of_each_file_of_the_batch() {
+    skip_unless!(Need::Preload);
+    if in_parent("a_sync_that_fails_before_the_end_is_one_of_each_file_of_the_batch", |child| {
+        Preload::new().rule(Rule::fail(Call::Syncfs, libc::EIO).nth(1)).apply(child).unwrap();
+    }) {
+        return;
+    }
+    let temp = manyfiles_testkit::scratch().unwrap();
+    let path = |n: usize| temp.path().join(n.to_string());
+    let batch = SyncBatch::options().method(BatchMethod::FileSystem).build();
+    for n in 0..2000 {
+        batch.write(path(n), "bytes").unwrap();
+        // Long enough for one system call: the next file that asks finds that it has ended. Where the call takes
+        // longer, the end of the batch asks, and has to say the same.
+        if n == 1000 {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+    let failed = batch.finish().unwrap_err();
+    let numbers: Vec<_> = failed.errors().iter().map(Error::raw_os_error).collect();
+    assert_eq!(numbers, [Some(libc::EIO)], "{failed}");
+    is_in_doubt(&path(0));
+    is_in_doubt(&path(1999));
+}
+
+/// With many folders the names are made durable by one more sync of the file system.
+#[test]
+fn a_failed_sync_of_the_new_names_is_one_of_each_file_of_the_batch() {
+    skip_unless!(Need::Preload);
+    if in_parent("a_failed_sync_of_the_new_names_is_one_of_each_file_of_the_batch", |child| {
+        Preload::new().rule(Rule::fail(Call::Syncfs, libc::EIO).nth(2)).apply(child).unwrap();
+    }) {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let path = |n: usize| temp.path().join(n.to_string()).join("file");
+    let batch = SyncBatch::options().method(BatchMethod::FileSystem).atomic(true).build();
+    for n in 0..40 {
+        fs::create_dir(path(n).parent().unwrap()).unwrap();
+        batch.write(path(n), "bytes").unwrap();
+    }
+    let failed = batch.finish().unwrap_err();
+    let told: Vec<_> = failed.errors().iter().map(|error| (error.operation(), error.raw_os_error())).collect();
+    assert_eq!(told, [(Operation::Sync, Some(libc::EIO))], "{failed}");
+    assert_eq!(failed.replaced().count(), 40, "the names are there, durable or not");
+    (0..40).for_each(|n| is_in_doubt(&path(n)));
 }
 
 #[test]

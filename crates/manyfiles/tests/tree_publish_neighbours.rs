@@ -9,7 +9,12 @@ use std::process::Command;
 
 use manyfiles::tree::{Metadata, TreeWriter};
 #[cfg(target_os = "linux")]
-use manyfiles_testkit::{Need, skip_unless};
+use manyfiles_testkit::{Call, Need, Preload, Rule, skip_unless};
+#[cfg(target_os = "linux")]
+use support::in_parent;
+
+#[cfg(target_os = "linux")]
+mod support;
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> =
@@ -42,7 +47,9 @@ impl Mount {
 #[cfg(target_os = "linux")]
 impl Drop for Mount {
     fn drop(&mut self) {
-        assert!(Command::new("umount").arg(&self.0).status().unwrap().success());
+        let done = Command::new("umount").arg(&self.0).status().is_ok_and(|status| status.success());
+        // A second panic would hide what the test has found.
+        assert!(done || std::thread::panicking(), "{} cannot be unmounted", self.0.display());
     }
 }
 
@@ -79,6 +86,30 @@ fn what_is_mounted_in_the_old_tree_is_never_removed() {
     assert_eq!(names(&site), [""; 0]);
 }
 
+/// Where the list of mounts is there and cannot be read, nobody knows what the old tree has in it.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_old_tree_is_not_replaced_while_the_list_of_mounts_cannot_be_read() {
+    skip_unless!(Need::Preload);
+    if in_parent("an_old_tree_is_not_replaced_while_the_list_of_mounts_cannot_be_read", |child| {
+        let no_room = |nth| Rule::fail(Call::Open, libc::EMFILE).path_contains("/proc/self/mountinfo").nth(nth);
+        // At the beginning of the first tree, and at the end of the second one.
+        Preload::new().rule(no_room(1)).rule(no_room(3)).apply(child).unwrap();
+    }) {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let site = temp.path().join("site");
+    std::fs::create_dir(&site).unwrap();
+    std::fs::write(site.join("old"), "").unwrap();
+    assert_eq!(publishing(&site).unwrap_err().raw_os_error(), Some(libc::EMFILE));
+    let told = failures(publishing(&site).unwrap());
+    assert!(told.len() == 1 && told[0].contains("os error 24"), "{told:?}");
+    assert_eq!((names(temp.path()), names(&site)), (vec!["site".to_owned()], vec!["old".to_owned()]));
+    publishing(&site).unwrap().finish().unwrap();
+    assert_eq!(names(&site), [""; 0]);
+}
+
 /// What a dead run left is removed by the same rule, and no look refuses it beforehand.
 #[test]
 #[cfg(target_os = "linux")]
@@ -98,6 +129,31 @@ fn what_is_mounted_in_what_a_dead_run_left_is_not_removed_either() {
     }
     publishing(temp.path().join("site")).unwrap().finish().unwrap();
     assert_eq!(names(temp.path()), ["precious", "site"]);
+}
+
+/// A run that dies between the two renames of a file system that cannot exchange names leaves the old tree under another
+/// name, and nothing under its own.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_old_tree_that_a_dead_run_had_moved_aside_gets_its_name_back_if_nothing_has_it() {
+    let temp = tempfile::tempdir().unwrap();
+    let site = temp.path().join("site");
+    let move_aside = || {
+        let left = left_by_another(&site);
+        std::fs::write(temp.path().join(&left).join("old"), "content").unwrap();
+        std::fs::rename(temp.path().join(&left), temp.path().join(format!("site.old{left}"))).unwrap();
+    };
+    move_aside();
+    assert!(!site.exists());
+    drop(publishing(&site).unwrap());
+    assert_eq!(names(temp.path()), ["site"]);
+    assert_eq!(std::fs::read(site.join("old")).unwrap(), b"content");
+    // Where the name is taken again, what was moved aside is a leftover.
+    move_aside();
+    std::fs::write(site.join("old"), "newer").unwrap();
+    drop(publishing(&site).unwrap());
+    assert_eq!(names(temp.path()), ["site"]);
+    assert_eq!(std::fs::read(site.join("old")).unwrap(), b"newer");
 }
 
 const TARGET: &str = "MANYFILES_TEST_TARGET";

@@ -269,6 +269,8 @@ fn a_copy_whose_close_fails_is_told() {
     let error = vfs.copy(&from, &to).unwrap_err();
     let found = (error.operation(), error.path(), error.raw_os_error());
     assert_eq!(found, (Operation::Close, Some(&*to), Some(libc::EIO)), "{error}");
+    let doubted = vfs.sync(&to).unwrap_err();
+    assert!(doubted.to_string().contains("has failed before"), "no sync can be trusted after that: {doubted}");
     let fine = temp.path().join("fine");
     assert_eq!(vfs.copy(&from, &fine).unwrap(), 300_000);
     assert_eq!(fs::read(&fine).unwrap(), content);

@@ -1,6 +1,8 @@
 //! Whole files and whole folders by name, files that stay open to be read, and syncs of files that nobody has open.
 #![cfg(all(target_os = "linux", feature = "full"))]
 
+#[path = "support/kept.rs"]
+mod kept;
 mod support;
 
 use std::fs;
@@ -8,14 +10,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use kept::handles_in;
 use manyfiles::vfs::Vfs;
 use manyfiles_testkit::{Call, Need, Preload, Rule, skip_unless};
-
-/// How many of this process's open files are in `folder`.
-fn handles_in(folder: &Path) -> usize {
-    let open = fs::read_dir("/proc/self/fd").unwrap();
-    open.filter(|fd| fs::read_link(fd.as_ref().unwrap().path()).is_ok_and(|path| path.starts_with(folder))).count()
-}
 
 #[test]
 fn whole_files_are_put_touched_and_copied() {

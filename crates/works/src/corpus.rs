@@ -52,11 +52,6 @@ impl Corpus {
         Corpus { files: (0..count).map(file).collect() }
     }
 
-    /// The font that `manyfiles bench` saves: a Unified Font Object, an XML file for each of 2,300 glyphs.
-    pub fn font() -> Corpus {
-        crate::font::font()
-    }
-
     /// Whether `root` holds these files and no others: names and lengths of all, the content of one file in 16.
     ///
     /// # Errors

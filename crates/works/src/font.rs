@@ -12,27 +12,33 @@ const GLYPHS: u32 = 2_300;
 const PLIST: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \
                      \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n<plist version=\"1.0\">\n";
 
-/// The font. Two glyphs in five are built from others and short; of the rest some have many contours.
-pub(crate) fn font() -> Corpus {
-    let mut random = fastrand::Rng::with_seed(SEED);
-    let mut files: Vec<(PathBuf, Arc<[u8]>)> = Vec::new();
-    let mut add = |path: String, content: String| files.push((path.into(), content.into_bytes().into()));
+impl Corpus {
+    /// The font that `manyfiles bench` saves: a Unified Font Object, an XML file for each of 2,300 glyphs. Two of them in
+    /// five are built from others and short; of the rest some have many contours.
+    pub fn font() -> Corpus {
+        let mut random = fastrand::Rng::with_seed(SEED);
+        let mut files: Vec<(PathBuf, Arc<[u8]>)> = Vec::new();
+        let mut add = |path: String, content: String| files.push((path.into(), content.into_bytes().into()));
 
-    add(
-        "font.ufo/metainfo.plist".into(),
-        plist(&[("creator", "org.example.bench".into()), ("formatVersion", "3".into())]),
-    );
-    let info = ["familyName", "styleName", "copyright", "openTypeNameDesigner", "openTypeNameLicense", "trademark"];
-    add("font.ufo/fontinfo.plist".into(), plist(&info.map(|key| (key, format!("{key} of a font that is generated")))));
-    add("font.ufo/layercontents.plist".into(), plist(&[("public.default", "glyphs".into())]));
-    let pairs: Vec<_> = (0..1_500).map(|_| (name(random.u32(..GLYPHS)), random.i32(-80..40).to_string())).collect();
-    add("font.ufo/kerning.plist".into(), plist(&pairs));
-    let order: Vec<_> = (0..GLYPHS).map(|n| (name(n), format!("{}.glif", name(n)))).collect();
-    add("font.ufo/glyphs/contents.plist".into(), plist(&order));
-    for n in 0..GLYPHS {
-        add(format!("font.ufo/glyphs/{}.glif", name(n)), glyph(n, &mut random));
+        add(
+            "font.ufo/metainfo.plist".into(),
+            plist(&[("creator", "org.example.bench".into()), ("formatVersion", "3".into())]),
+        );
+        let info = ["familyName", "styleName", "copyright", "openTypeNameDesigner", "openTypeNameLicense", "trademark"];
+        add(
+            "font.ufo/fontinfo.plist".into(),
+            plist(&info.map(|key| (key, format!("{key} of a font that is generated")))),
+        );
+        add("font.ufo/layercontents.plist".into(), plist(&[("public.default", "glyphs".into())]));
+        let pairs: Vec<_> = (0..1_500).map(|_| (name(random.u32(..GLYPHS)), random.i32(-80..40).to_string())).collect();
+        add("font.ufo/kerning.plist".into(), plist(&pairs));
+        let order: Vec<_> = (0..GLYPHS).map(|n| (name(n), format!("{}.glif", name(n)))).collect();
+        add("font.ufo/glyphs/contents.plist".into(), plist(&order));
+        for n in 0..GLYPHS {
+            add(format!("font.ufo/glyphs/{}.glif", name(n)), glyph(n, &mut random));
+        }
+        Corpus { files }
     }
-    Corpus { files }
 }
 
 /// Latin first, and on through the planes as fonts do.
@@ -87,8 +93,8 @@ mod tests {
 
     #[test]
     fn the_font_is_the_same_every_time_and_of_the_size_of_a_real_one() {
-        let font = font();
-        assert_eq!(font.files, super::font().files);
+        let font = Corpus::font();
+        assert_eq!(font.files, Corpus::font().files);
         assert_eq!(font.files.len(), GLYPHS as usize + 5);
         assert_eq!(crate::corpus::folders(&font.files).len(), 2);
         let mut sizes: Vec<usize> = font.files.iter().map(|(_, bytes)| bytes.len()).collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use manyfiles_testkit::Corpus;
 
-use super::{SEED, holds};
+use crate::checks::{SEED, holds};
 use crate::contest::{self, Contest, Entrant, Goal, Plan};
 use crate::peers::Peer;
 use crate::place::Place;

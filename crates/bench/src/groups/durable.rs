@@ -12,7 +12,7 @@ use manyfiles_testkit::{Corpus, Need};
 use manyfiles_works::works::DurableFiles;
 use tempfile::TempDir;
 
-use super::{SEED, holds};
+use crate::checks::{SEED, holds};
 use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, Sample, timed};
 use crate::git::Repository;
 use crate::peers::NEVER;

@@ -10,7 +10,7 @@ use manyfiles::close::{self, FastClose};
 use manyfiles_measure::contest::Site;
 use manyfiles_testkit::Corpus;
 
-use super::{SEED, holds};
+use crate::checks::{SEED, holds};
 use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, timed};
 use crate::place::Place;
 use crate::report::Book;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use manyfiles_testkit::{Corpus, Need, Op, SlowMount, Tree};
 
-use super::{SEED, same};
+use crate::checks::{SEED, same};
 use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, timed};
 use crate::place::Place;
 use crate::report::Book;

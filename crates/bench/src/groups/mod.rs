@@ -17,21 +17,16 @@ mod unpack;
 mod vfs;
 mod wal;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use clap::ValueEnum;
-use manyfiles_testkit::{Compare, Corpus, Tree};
 
-use crate::contest::{Check, Plan};
+use crate::contest::Plan;
 use crate::report::Book;
 
 pub use scale::Job as ScaleJob;
 pub use slow::Job as SlowJob;
-
-/// Every corpus of every run is made from this seed.
-pub const SEED: u64 = 20_261_121;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -92,36 +87,4 @@ impl Group {
             Group::UnderWine => under_wine::run(plan, book),
         }
     }
-}
-
-/// Checks that a folder holds the corpus and nothing else.
-fn holds(corpus: &Corpus) -> Check<'static> {
-    let expected = corpus.tree();
-    Box::new(move |folder| same(&expected, &Tree::read(folder)?))
-}
-
-/// Names, kinds, contents, link targets and hard links.
-fn same(expected: &Tree, actual: &Tree) -> Result<()> {
-    alike(expected, actual, Compare { hard_links: true, ..Compare::default() })
-}
-
-fn alike(expected: &Tree, actual: &Tree, compare: Compare) -> Result<()> {
-    let differences = expected.diff(actual, compare).0;
-    ensure!(differences.is_empty(), "{} differences, the first: {}", differences.len(), differences[0]);
-    Ok(())
-}
-
-/// The folder that cargo builds into, if this program is from there.
-pub fn target_folder() -> Option<PathBuf> {
-    let exe = std::env::current_exe().ok()?;
-    exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists()).map(Path::to_owned)
-}
-
-/// The release build of the command, beside this program's own.
-pub fn build_command() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--quiet", "-p", "manyfiles-cli"]).status()?;
-    ensure!(built.success(), "cannot build the command");
-    let target = target_folder().context("this program is not in a cargo target folder")?;
-    Ok(target.join("release/manyfiles"))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use manyfiles_testkit::{Call, Need, Op, Preload, Rule, Tree};
 
-use super::same;
+use crate::checks::same;
 use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, Sample};
 use crate::place::Place;
 use crate::process;
@@ -61,7 +61,7 @@ struct Programs {
 impl Programs {
     fn build() -> Result<Programs> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/norad-programs");
-        let target = super::target_folder().unwrap_or_else(std::env::temp_dir);
+        let target = crate::target::target_folder().unwrap_or_else(std::env::temp_dir);
         let folder = process::said_by(Command::new(&script).env("CARGO_TARGET_DIR", target))?;
         Ok(Programs { folder: folder.trim_end().into(), delayed: false })
     }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use manyfiles::tree::TreeWriter;
 use manyfiles_testkit::{Entry, Tree};
 
-use super::same;
+use crate::checks::same;
 use crate::contest::{self, Check, Contest, Entrant, Goal, Outcome, Plan, Sample};
 use crate::peers::{Peer, write_one};
 use crate::place::Place;

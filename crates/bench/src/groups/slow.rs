@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use manyfiles_testkit::{Call, Corpus, Need, Op, Preload, Rule};
 
-use super::{SEED, holds};
+use crate::checks::{SEED, holds};
 use crate::contest::{self, Contest, Entrant, Goal, Outcome, Plan, Run};
 use crate::mercurial::Mercurial;
 use crate::peers::Peer;

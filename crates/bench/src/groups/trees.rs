@@ -9,12 +9,13 @@ use anyhow::{Result, ensure};
 use manyfiles_measure::contest::Site;
 use manyfiles_testkit::{Compare, Corpus, Tree};
 
-use super::{SEED, alike, build_command, holds};
+use crate::checks::{SEED, alike, holds};
 use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, timed};
 use crate::git::Repository;
 use crate::place::Place;
 use crate::process::{self, said_by};
 use crate::report::Book;
+use crate::target::build_command;
 use Goal::Shown;
 
 const GROUP: &str = "trees";

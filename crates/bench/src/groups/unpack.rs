@@ -9,11 +9,12 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use manyfiles_testkit::{Compare, Need, Tree};
 
-use super::{alike, build_command, same};
+use crate::checks::{alike, same};
 use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Sample};
 use crate::place::Place;
 use crate::process;
 use crate::report::Book;
+use crate::target::build_command;
 use Goal::Faster;
 use manyfiles_measure::contest::Site;
 

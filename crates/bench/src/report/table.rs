@@ -1,6 +1,6 @@
 //! Rows as text: a line in the terminal, a line of Markdown.
 
-use super::{Figure, Row};
+use super::row::{Figure, Row};
 use crate::contest::Goal;
 
 /// A row for the terminal.

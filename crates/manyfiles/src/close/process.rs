@@ -90,6 +90,7 @@ thread_local! {
 }
 
 extern "C" fn before_fork() {
+    // A thread whose own values are gone already ends, and forks without the lock.
     HELD.try_with(|held| held.set(Some(known()))).unwrap_or(());
 }
 
@@ -135,7 +136,7 @@ fn make_room(capacity: usize) {
         sys::make_room_for_handles(any, 2 * capacity);
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = capacity;
+    let _ = capacity; // growing a table costs others nothing there
 }
 
 fn members() -> Vec<Arc<dyn Member>> {

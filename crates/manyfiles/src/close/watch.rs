@@ -83,7 +83,7 @@ fn start(look: fn()) -> bool {
 /// A model looks by itself.
 #[cfg(loom)]
 fn start(look: fn()) -> bool {
-    let _ = (look, watch, PAUSE);
+    let _ = (look, watch, PAUSE); // so that the compiler takes none of them for unused
     false
 }
 

@@ -241,6 +241,7 @@ impl SyncBatch {
         let names_are_durable = names.is_some() || (one_sync && replaced.is_empty());
         for (handle, folder) in names.iter().flatten() {
             if let Some(error) = sync(folder, sys::sync_file_system(handle)) {
+                // If the system does not say which one it was, all files of the batch are in doubt.
                 let system = sys::file_system_of(handle).ok();
                 note_all(&written, |key, _| system.is_none_or(|system| key.0.volume == system), &error);
                 errors.push(error);

@@ -214,7 +214,7 @@ fn not_a_folder() -> io::Error {
 
 /// The old tree is removed when the new one has its name: nothing that is mounted there may be in it.
 fn refuse_mounts(parent: &Dir, name: &OsStr) -> io::Result<()> {
-    let Some(mounted) = parent.mounted_in(name) else { return Ok(()) };
+    let Some(mounted) = parent.mounted_in(name)? else { return Ok(()) };
     let why = format!("something is mounted at {}: a tree with a mount in it is not replaced", mounted.display());
     Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
 }

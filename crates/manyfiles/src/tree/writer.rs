@@ -58,6 +58,7 @@ impl Options {
             return Ok(TreeWriter { shared, publish: None, finished: false });
         }
         let publish = Publish::begin(root, self.durability != Durability::None)?;
+        // The error to report is the first. A folder that stays is removed by a later run.
         let shared = Shared::open(publish.making(), true, self).inspect_err(|_| drop(publish.remove()))?;
         Ok(TreeWriter { shared, publish: Some(publish), finished: false })
     }

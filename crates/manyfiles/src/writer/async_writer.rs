@@ -181,6 +181,7 @@ impl AsyncFileWriter {
         }
         let piece = bytes[..bytes.len().min(writer.capacity().max(PIECE))].to_vec();
         let taken = piece.len();
+        // A failure stays in the writer: the next call tells it.
         self.send(Errand::Other, move |writer| drop(writer.write_all(&piece)));
         Poll::Ready(Ok(taken))
     }

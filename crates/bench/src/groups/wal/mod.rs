@@ -5,6 +5,8 @@
 mod okay;
 #[cfg(feature = "wal-peers")]
 mod raft;
+#[cfg(feature = "wal-peers")]
+mod settle;
 
 use anyhow::Result;
 
@@ -63,13 +65,4 @@ fn contest(threads: usize, place: &Place, plan: Plan, book: &mut Book) {
     ]);
     let what = format!("durable records of 100 B in a log, {}", named(threads));
     book.enter(contest::run(Contest { group: "wal", what, place, entrants }, plan));
-}
-
-/// Makes durable what a peer has made ready, so that no run pays for that.
-#[cfg(feature = "wal-peers")]
-fn settle(folder: &std::path::Path) -> Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        std::fs::File::open(entry?.path())?.sync_all()?;
-    }
-    Ok(())
 }

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use okaywal::{Configuration, Entry, EntryId, LogManager, SegmentReader, WriteAheadLog};
 
 use super::super::append::{RECORD, Waits, measure};
-use super::settle;
+use super::settle::settle;
 use crate::contest::{Check, Sample};
 
 /// Segments larger than what a run writes, filled with zeros when the log is opened, and no checkpoint during a run.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use raft_engine::{Config, Engine, LogBatch, ReadableSize};
 
 use super::super::append::{RECORD, Waits, measure};
-use super::settle;
+use super::settle::settle;
 use crate::contest::{Check, Sample};
 
 /// A file's size. It is larger than what a run writes, so that no run has a change of files in it.

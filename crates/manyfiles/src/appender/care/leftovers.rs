@@ -10,7 +10,7 @@ use crate::appender::log::series::Series;
 use crate::appender::storage::{Storage, StoredFile};
 
 /// Removes what ended processes left. Called by an appender that has the log for itself. A leftover does no harm, so
-/// one that cannot be removed stays for the next time.
+/// one that cannot be found or removed stays for the next time.
 pub(in crate::appender) fn remove(storage: &dyn Storage, series: &Series) {
     let name = series.base().file_name().unwrap_or_default();
     for other in storage.list(series.folder()).unwrap_or_default() {

@@ -92,7 +92,7 @@ impl Note {
     /// The file is durable up to `end`. Where that cannot be said, what was said before stays true.
     pub(in crate::appender) fn synced(&self, end: u64) {
         if end >= self.said.load(Ordering::Relaxed).saturating_add(EVERY) {
-            self.say(end).unwrap_or(());
+            self.say(end).unwrap_or(()); // the sync that came before has succeeded
         }
     }
 

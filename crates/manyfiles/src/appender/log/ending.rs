@@ -96,7 +96,7 @@ pub(in crate::appender) fn misfit(storage: &dyn Storage, series: &Series, number
     }
 }
 
-/// The last of these files that can be read.
+/// The last of these files that can be read. Readers are told of the others.
 fn nearest(storage: &dyn Storage, series: &Series, numbers: &[u64]) -> Option<Next> {
     numbers.iter().rev().find_map(|&number| open_file(storage, series, number).ok()?.file())
 }
@@ -136,7 +136,7 @@ pub(in crate::appender) fn is_older(storage: &dyn Storage, series: &Series, othe
 }
 
 /// Whether the file in front of a file says that it is where it belongs. The first file of a log has none in front of
-/// it, and the first number.
+/// it, and the first number. One in front that cannot be read says nothing: then nothing is taken away.
 fn belongs(storage: &dyn Storage, series: &Series, file: &Next) -> bool {
     let is_first = file.header.previous.is_none() && file.number() <= 1;
     let before = file.number().checked_sub(1).and_then(|number| open_file(storage, series, number).ok()?.file());

@@ -144,7 +144,7 @@ pub(crate) fn copy_contents(mut source: &File, length: u64, mut target: &File) -
         }
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = length;
+    let _ = length; // the buffer takes what there is
     copied += io::copy(&mut source, &mut target)?;
     Ok(copied)
 }

@@ -259,10 +259,15 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(temp.path().join("real/sub")).unwrap();
         symlink("real", temp.path().join("link")).unwrap();
+        std::fs::write(temp.path().join("real/file"), "kept").unwrap();
+        symlink("real/file", temp.path().join("link to a file")).unwrap();
         let root = Dir::open_root(temp.path()).unwrap();
         assert!(root.folder(Path::new("real/sub")).is_ok());
         assert!(root.folder(Path::new("link/sub")).is_err());
         assert!(root.folder(Path::new("link")).is_err());
         assert_eq!(root.child(OsStr::new("link")).unwrap_err().kind(), io::ErrorKind::NotADirectory);
+        // A link that took the name of a file after that was looked at.
+        let link = OsStr::new("link to a file");
+        assert!(root.open_to_write(link).is_err() && root.open_to_read(link).is_err());
     }
 }

@@ -37,7 +37,7 @@ pub(super) const XFS: u32 = 0x5846_5342;
 
 pub(super) const ZFS: u32 = 0x2FC1_2FC1;
 
-/// On what kind of file system a file or folder is.
+/// On what kind of file system a file or folder is. `None` if the system does not say: callers take the careful way.
 pub(super) fn of(file: impl AsFd) -> Option<u32> {
     // The field's type differs between processors; magic numbers have 32 bits.
     rustix::fs::fstatfs(file).ok().map(|system| system.f_type as u32)

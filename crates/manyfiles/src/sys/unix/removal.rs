@@ -38,23 +38,37 @@ impl Dir {
         changed_since(self.as_fd(), &c_string(name)?, time)
     }
 
-    /// A path at or below the folder `name` where something is mounted. `None` where the system does not say.
+    /// A path at or below the folder `name` where something is mounted. `None` where nothing is, and where there is no
+    /// `/proc` to ask.
     #[cfg(target_os = "linux")]
-    pub(crate) fn mounted_in(&self, name: &OsStr) -> Option<PathBuf> {
+    pub(crate) fn mounted_in(&self, name: &OsStr) -> io::Result<Option<PathBuf>> {
         use std::os::fd::AsRawFd;
-        let folder = std::fs::read_link(format!("/proc/self/fd/{}", self.as_fd().as_raw_fd())).ok()?.join(name);
-        let mounts = std::fs::read("/proc/self/mountinfo").ok()?;
-        mounts.split(|&byte| byte == b'\n').find_map(|line| {
+        let folder = if_there(std::fs::read_link(format!("/proc/self/fd/{}", self.as_fd().as_raw_fd())))?;
+        let (Some(folder), Some(mounts)) = (folder, if_there(std::fs::read("/proc/self/mountinfo"))?) else {
+            return Ok(None);
+        };
+        let folder = folder.join(name);
+        let found = mounts.split(|&byte| byte == b'\n').find_map(|line| {
             let path = unescaped(line.split(|&byte| byte == b' ').nth(4)?);
             let path = PathBuf::from(OsStr::from_bytes(&path));
             path.starts_with(&folder).then_some(path)
-        })
+        });
+        Ok(found)
     }
 
     /// Not asked: the removal finds it.
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn mounted_in(&self, _name: &OsStr) -> Option<PathBuf> {
-        None
+    pub(crate) fn mounted_in(&self, _name: &OsStr) -> io::Result<Option<PathBuf>> {
+        Ok(None)
+    }
+}
+
+/// What `/proc` says. `None`: there is none. Any other failure, such as a want of handles, is no answer.
+#[cfg(target_os = "linux")]
+fn if_there<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
+    match asked {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        asked => asked.map(Some),
     }
 }
 
@@ -242,8 +256,11 @@ fn mount_of(folder: BorrowedFd<'_>) -> io::Result<(u64, Option<String>)> {
     #[cfg(target_os = "linux")]
     let mount = {
         use std::os::fd::AsRawFd;
-        let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", folder.as_raw_fd())).unwrap_or_default();
-        info.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(|number| number.trim().to_owned())
+        let info = if_there(std::fs::read_to_string(format!("/proc/self/fdinfo/{}", folder.as_raw_fd())))?;
+        info.unwrap_or_default()
+            .lines()
+            .find_map(|line| line.strip_prefix("mnt_id:"))
+            .map(|number| number.trim().to_owned())
     };
     #[cfg(not(target_os = "linux"))]
     let mount = None;
@@ -294,6 +311,24 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn names_in_the_list_of_mounts_are_read_as_they_are() {
         assert_eq!(unescaped(br"/a\040b\134c\x"), br"/a b\c\x");
+    }
+
+    /// Where the kernel cannot be asked to stay on the mount, its number tells: the device is the same.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_folder_of_one_device_that_is_mounted_in_another_is_of_another_mount() {
+        use std::process::Command;
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
+        let temp = tempfile::tempdir().unwrap();
+        let paths = ["what", "at"].map(|name| temp.path().join(name));
+        paths.iter().for_each(|path| std::fs::create_dir(path).unwrap());
+        assert!(Command::new("mount").arg("--bind").args(&paths).status().unwrap().success());
+        let dir = Dir::open_root(temp.path()).unwrap();
+        let (here, there) = (mount_of(dir.as_fd()), mount_of(dir.child(OsStr::new("at")).unwrap().as_fd()));
+        assert!(Command::new("umount").arg(&paths[1]).status().unwrap().success());
+        let (here, there) = (here.unwrap(), there.unwrap());
+        assert_eq!(here.0, there.0, "a device");
+        assert_ne!(here.1, there.1);
     }
 
     #[test]

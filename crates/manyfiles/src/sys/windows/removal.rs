@@ -19,7 +19,7 @@ impl Dir {
     }
 
     /// The removal of a link removes nothing behind it.
-    pub(crate) fn mounted_in(&self, _name: &OsStr) -> Option<PathBuf> {
-        None
+    pub(crate) fn mounted_in(&self, _name: &OsStr) -> io::Result<Option<PathBuf>> {
+        Ok(None)
     }
 }

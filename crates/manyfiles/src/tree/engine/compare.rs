@@ -65,7 +65,7 @@ impl Lane {
                     && self.settle(at, &there, &now, &opened.metadata)?,
             )
         };
-        compare().unwrap_or(false)
+        compare().unwrap_or(false) // what cannot be compared is replaced
     }
 
     fn is_same(&mut self, (file, stat): (&Handle, &Stat), mut other: Other<'_>) -> io::Result<bool> {

@@ -77,6 +77,7 @@ impl Lane {
             }
         }
         if self.shared.options.on_entry.is_some() {
+            // Without it the callback is told less; no byte depends on it.
             self.stat = sys::stat(&opened.target.file).ok().map(EntryStat::from);
         }
         let telling = matches!(opened.content.0, Kind::Bytes(_)) && opened.content.weight() as u64 <= TELLING_SIZE;

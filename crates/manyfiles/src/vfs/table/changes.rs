@@ -20,6 +20,7 @@ impl Table {
                 continue;
             }
             if !matches!(*state, State::New) {
+                // Only a permit is dropped: `evict` keeps the failure of the file.
                 drop(self.evict(&slot, state));
                 continue;
             }

@@ -142,7 +142,7 @@ impl Shared {
         lane.counts.files -= 1; // It counts when it has its name.
         let unnamed = Work::GiveName(Box::new(Unnamed { temporary: temporary.clone(), metadata, bytes, digest }));
         self.submit(&stream.folder, Job::new(&stream.name, unnamed)).inspect_err(|_| {
-            // Cancelled. What was to get a name is removed as all that is incomplete.
+            // Cancelled. What was to get a name is removed as all that is incomplete; if that fails, by a later run.
             if let Ok(at) = lane.folder(folder) {
                 drop(at.dir.remove(&temporary));
             }
