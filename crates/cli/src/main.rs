@@ -1,5 +1,6 @@
 //! The command `manyfiles`: arguments, checked, become a job; the job is done and told.
 
+mod archive;
 mod args;
 mod bench;
 mod copy;
@@ -9,6 +10,7 @@ mod filter;
 mod generate;
 mod human;
 mod job;
+mod list;
 mod log;
 mod measuring;
 mod probe;
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Unpack(args) => run(unpack::WORDS, args.options.clone(), Unpack::check(args)),
         Command::Copy(args) => run(copy::WORDS, args.options.clone(), Copy::check(args)),
+        Command::List(args) => list::run(args),
         Command::Explain(args) => explain::explain(args),
         Command::Probe(args) => probe::run(&args),
         Command::Bench(args) => bench::run(&args),
