@@ -20,6 +20,7 @@ mod session;
 mod stop;
 mod sys;
 mod terminal;
+mod test;
 mod unpack;
 mod words;
 mod work;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Unpack(args) => run(unpack::WORDS, args.options.clone(), Unpack::check(args)),
         Command::Copy(args) => run(copy::WORDS, args.options.clone(), Copy::check(args)),
         Command::List(args) => list::run(args),
+        Command::Test(args) => test::run(&args),
         Command::Explain(args) => explain::explain(args),
         Command::Probe(args) => probe::run(&args),
         Command::Bench(args) => bench::run(&args),

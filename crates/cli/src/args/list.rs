@@ -10,7 +10,7 @@ use super::{Pattern, Progress, Reading};
 ///
 /// Each entry is a line with its name as the archive has it, in the archive's order; a folder ends with '/'. Archives
 /// are recognised and read as by 'manyfiles unpack', and nothing is written. The content of files is not checked:
-/// 'manyfiles unpack' does that. Of several archives each has its name above its entries.
+/// 'manyfiles test' does that. Of several archives each has its name above its entries.
 ///
 /// On a terminal, control characters in names are escaped. In a pipe names are printed byte by byte; a name may then
 /// hold a newline, and --null and --json tell names apart whatever they hold.

@@ -8,6 +8,7 @@ mod list;
 mod log;
 mod options;
 mod reading;
+mod test;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub(crate) use list::List;
 pub(crate) use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
 pub(crate) use options::{Conflict, Options, Progress};
 pub(crate) use reading::Reading;
+pub(crate) use test::Test;
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
 #[derive(Parser, Debug)]
@@ -40,6 +42,7 @@ pub(crate) enum Command {
     Copy(Copy),
     #[command(visible_alias = "ls")]
     List(List),
+    Test(Test),
     Explain(Explain),
     Probe(Probe),
     Bench(Bench),
@@ -168,6 +171,7 @@ Examples:
   manyfiles unpack linux.tar.xz -C src    unpack into src/
   manyfiles copy photos /mnt/backup       copy to /mnt/backup/photos
   manyfiles list linux.tar.xz             what is in it; --long, --tree, --sizes
+  manyfiles test linux.tar.xz             whether all of it is sound
   manyfiles probe /mnt/nas                what files cost there, what is slow, what helps
   manyfiles explain -- make               where its time goes, and what would save it
   manyfiles log tail -f events            what a program logs by manyfiles::appender
