@@ -1,7 +1,7 @@
 //! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`].
 //!
 //! - [`Unpacker::unpack`] reads an archive from a file or a stream and hands every entry to a tree, which writes them
-//!   on many threads; [`Unpacker::list`] only shows the entries.
+//!   on many threads; [`Unpacker::list`] only shows the entries, and [`Unpacker::test`] tells what is damaged.
 //! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64;
 //!   stored, deflate, deflate64, bzip2, lzma, zstd, xz). Recognised by content, never by name.
 //! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed
@@ -67,6 +67,7 @@ mod sys;
 mod tar;
 mod tar_header;
 mod target;
+mod test;
 mod unpacker;
 mod zip;
 
@@ -78,4 +79,5 @@ pub use limits::Limits;
 pub use options::Options;
 pub use progress::InputProgress;
 pub use summary::{Summary, Trailing};
+pub use test::{Finding, Tested};
 pub use unpacker::{Input, Unpacker};

@@ -3,11 +3,14 @@
 use manyfiles::tree::TreeWriter;
 
 use crate::entry::Entry;
+use crate::test::Test;
 
 /// Where entries go.
 pub(crate) enum Target<'a> {
     Tree(&'a TreeWriter),
     List(&'a mut dyn FnMut(&Entry<'_>)),
+    /// Content is decoded and compared with its checksums, and goes nowhere.
+    Test(Test<'a>),
 }
 
 /// Takes an error of handing an entry over. The tree's report has it as well, and is read at the end.

@@ -9,7 +9,8 @@ use manyfiles::tree::TreeWriter;
 use crate::cancel::Cancel;
 use crate::decode::{self, Blocks};
 use crate::entry::Entry;
-use crate::error::{Error, ErrorKind, Result};
+use crate::entry_filter::EntryFilter;
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::format::{self, Compression, Format, HEAD};
 use crate::limits::Meter;
 use crate::options::Options;
@@ -19,6 +20,7 @@ use crate::stamp::Stamp;
 use crate::summary::{Summary, Trailing};
 use crate::tar::{self, FileSource, StreamSource};
 use crate::target::Target;
+use crate::test::{Finding, Test, Tested};
 use crate::zip;
 
 /// Where an archive comes from.
@@ -31,7 +33,8 @@ pub enum Input {
     Stream(Box<dyn Read + Send>),
 }
 
-/// Unpacks archives, each by one call of [`unpack`](Unpacker::unpack) or [`list`](Unpacker::list).
+/// Unpacks archives, each by one call of [`unpack`](Unpacker::unpack), [`list`](Unpacker::list) or
+/// [`test`](Unpacker::test).
 ///
 /// ```no_run
 /// use manyfiles::tree::TreeWriter;
@@ -77,16 +80,36 @@ impl Unpacker {
     /// Entries are handed over in the archive's order, whichever thread has decoded them, so that the tree decides
     /// about a second entry of one path.
     pub fn unpack(&self, input: Input, tree: &TreeWriter) -> Result<Summary> {
-        self.read(input, Target::Tree(tree), Cancel(Some(tree.canceller())))
+        self.read(input, &mut Target::Tree(tree), Cancel(Some(tree.canceller())))
     }
 
     /// Reads `input` to its end and shows every entry that [`unpack`](Unpacker::unpack) would hand over or refuse. Of a
     /// zip only the directory is read, so that damaged content is not noticed.
     pub fn list(&self, input: Input, visit: &mut dyn FnMut(&Entry<'_>)) -> Result<Summary> {
-        self.read(input, Target::List(visit), Cancel::default())
+        self.read(input, &mut Target::List(visit), Cancel::default())
     }
 
-    fn read(&self, input: Input, target: Target<'_>, cancel: Cancel) -> Result<Summary> {
+    /// Decodes all of `input`, compares it with every checksum that it has, and writes nothing. Each thing that is wrong
+    /// is told. What is behind damage is tested as far as it can be found: the other entries of a zip, and the entries
+    /// of a tar that has no compression, or whose compression is whole.
+    ///
+    /// What is compared: the checksums of gzip, zstd, xz, bzip2 and lz4; the sums of a tar's headers, their numbers, and
+    /// the end of the tar; a zip's lengths and checksums, and each entry's own header with the directory. A tar without
+    /// compression has no checksum of content, nor has a zstd or lz4 that was made without: changed bytes there cannot
+    /// be noticed. What follows the archive and is not read counts as wrong.
+    ///
+    /// Every entry is tested, selected or not. The limits hold as for [`unpack`](Unpacker::unpack).
+    ///
+    /// An `Err` says that `input` cannot be read, is no archive, or goes over a limit; damage is no `Err`.
+    pub fn test(&self, input: Input, tell: &mut (dyn FnMut(&Finding) + Send)) -> Result<Tested> {
+        let all = Options { filter: EntryFilter::default(), ..self.options.clone() };
+        let mut target = Target::Test(Test::new(tell));
+        let summary = all.build().read(input, &mut target, Cancel::default())?;
+        let Target::Test(test) = target else { unreachable!("a target stays what it is") };
+        Ok(test.done(summary.format))
+    }
+
+    fn read(&self, input: Input, target: &mut Target<'_>, cancel: Cancel) -> Result<Summary> {
         let name = match &input {
             Input::File(path) => path.clone(),
             Input::Stream(_) => "-".into(),
@@ -98,7 +121,7 @@ impl Unpacker {
         .map_err(|kind| Error::new(name, kind))
     }
 
-    fn read_file(&self, path: &Path, target: Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
+    fn read_file(&self, path: &Path, target: &mut Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
         let mut file = match File::open(path) {
             Ok(file) => file,
             // Windows does not open folders.
@@ -144,7 +167,7 @@ impl Unpacker {
     fn read_stream(
         &self,
         stream: Box<dyn Read + Send>,
-        target: Target<'_>,
+        target: &mut Target<'_>,
         cancel: Cancel,
     ) -> Result<Summary, ErrorKind> {
         self.options.progress.opened(None);
@@ -152,7 +175,7 @@ impl Unpacker {
     }
 
     /// Reads an input that may keep its reader waiting, on another thread.
-    fn read_blocks(&self, input: decode::Input, target: Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
+    fn read_blocks(&self, input: decode::Input, target: &mut Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
         let mut blocks = Blocks::start(input).map_err(ErrorKind::Read)?;
         let (detected, head) = blocks.format(&cancel)?;
         let compression = match detected {
@@ -171,6 +194,16 @@ impl Unpacker {
         })?;
         if source.trailing_garbage() {
             summary.trailing.get_or_insert(Trailing::AfterCompressed);
+            if let Target::Test(test) = target {
+                let at = Position::Archive(source.used());
+                test.tell(None, Some(at), Trailing::AfterCompressed.to_string());
+            }
+        }
+        if let Target::Test(test) = target
+            && source.odd_padding()
+        {
+            let cause = "zeros stand behind compressed data, which this compression does not allow";
+            test.tell(None, Some(Position::Archive(source.used())), cause);
         }
         Ok(summary)
     }
@@ -179,12 +212,15 @@ impl Unpacker {
         &self,
         source: S,
         compression: Option<Compression>,
-        mut target: Target<'_>,
+        target: &mut Target<'_>,
         cancel: &Cancel,
     ) -> (S, Result<Summary, ErrorKind>) {
         let mut meter = Meter::new(self.options.limits);
         let (source, read) =
-            tar::read(source, &self.options.filter, self.options.ignore_zeros, &mut meter, &mut target, cancel);
+            tar::read(source, &self.options.filter, self.options.ignore_zeros, &mut meter, target, cancel);
+        if let (Ok(Some(trailing)), Target::Test(test)) = (&read, target) {
+            test.tell(None, None, trailing.to_string());
+        }
         let summary = read.map(|trailing| summary(Format::Tar(compression), &meter, trailing));
         (source, summary.map_err(|kind| kind.after(meter.entries)))
     }
@@ -193,7 +229,7 @@ impl Unpacker {
         &self,
         file: File,
         stamp: Stamp,
-        mut target: Target<'_>,
+        target: &mut Target<'_>,
         cancel: &Cancel,
     ) -> Result<Summary, ErrorKind> {
         let mut meter = Meter::new(self.options.limits);
@@ -204,8 +240,19 @@ impl Unpacker {
             filter: &self.options.filter,
             progress: &self.options.progress,
         };
-        let trailing = zip::read(&archive, self.options.threads, &mut meter, &mut target, cancel)
-            .map_err(|kind| kind.after(meter.entries))?;
+        let trailing = match (zip::read(&archive, self.options.threads, &mut meter, target, cancel), target) {
+            (Ok(trailing), Target::Test(test)) => {
+                if let Some(trailing) = trailing {
+                    test.tell(None, None, trailing.to_string());
+                }
+                None
+            }
+            (Err(kind), Target::Test(test)) => {
+                test.damage(kind)?;
+                None
+            }
+            (trailing, _) => trailing.map_err(|kind| kind.after(meter.entries))?,
+        };
         Ok(summary(Format::Zip, &meter, trailing))
     }
 }

@@ -38,16 +38,30 @@ pub(crate) fn per_second(n: u64, time: Duration) -> u64 {
 
 /// `2026-11-22 10:12:06`, in the user's time zone. `None` for a time that no calendar has.
 pub(crate) fn date(time: SystemTime) -> Option<String> {
-    let since_1970 = match time.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_secs()).ok()?,
-        // Rounded to the past, as after 1970.
+    let (seconds, _) = since_1970(time)?;
+    let utc = chrono::DateTime::from_timestamp(seconds, 0)?;
+    Some(utc.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+/// `2026-11-22T10:12:06Z`, with as many digits of the second as it has. `None` for a time that no calendar has.
+pub(crate) fn utc(time: SystemTime) -> Option<String> {
+    let (seconds, nanos) = since_1970(time)?;
+    Some(chrono::DateTime::from_timestamp(seconds, nanos)?.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true))
+}
+
+/// Whole seconds since 1970, rounded to the past, and the nanoseconds after that.
+fn since_1970(time: SystemTime) -> Option<(i64, u32)> {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => Some((i64::try_from(after.as_secs()).ok()?, after.subsec_nanos())),
         Err(before) => {
             let before = before.duration();
-            -i64::try_from(before.as_secs() + u64::from(before.subsec_nanos() > 0)).ok()?
+            let seconds = -i64::try_from(before.as_secs()).ok()?;
+            match before.subsec_nanos() {
+                0 => Some((seconds, 0)),
+                nanos => Some((seconds.checked_sub(1)?, 1_000_000_000 - nanos)),
+            }
         }
-    };
-    let utc = chrono::DateTime::from_timestamp(since_1970, 0)?;
-    Some(utc.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S").to_string())
+    }
 }
 
 /// The text with its control characters escaped: a name in an archive must not move the cursor, nor fake a second line.

@@ -1,5 +1,6 @@
 //! The command `manyfiles`: arguments, checked, become a job; the job is done and told.
 
+mod archive;
 mod args;
 mod bench;
 mod copy;
@@ -9,6 +10,7 @@ mod filter;
 mod generate;
 mod human;
 mod job;
+mod list;
 mod log;
 mod measuring;
 mod probe;
@@ -18,6 +20,7 @@ mod session;
 mod stop;
 mod sys;
 mod terminal;
+mod test;
 mod unpack;
 mod words;
 mod work;
@@ -41,6 +44,8 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Unpack(args) => run(unpack::WORDS, args.options.clone(), Unpack::check(args)),
         Command::Copy(args) => run(copy::WORDS, args.options.clone(), Copy::check(args)),
+        Command::List(args) => list::run(args),
+        Command::Test(args) => test::run(&args),
         Command::Explain(args) => explain::explain(args),
         Command::Probe(args) => probe::run(&args),
         Command::Bench(args) => bench::run(&args),

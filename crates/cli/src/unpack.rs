@@ -1,18 +1,18 @@
 //! `manyfiles unpack ARCHIVE… -C DIR`.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use manyfiles_archive::{Entry, Input, InputProgress, Kind as ArchiveKind, Limits, Summary, Unpacker};
+use manyfiles_archive::{Entry, InputProgress, Kind as ArchiveKind, Unpacker};
 
+use crate::archive::{Archive, read_twice};
 use crate::args;
 use crate::dry_run::{self, Is, Plan};
 use crate::filter::Filter;
 use crate::job::Job;
 use crate::read::{Read, Source};
 use crate::session::Session;
-use crate::stop::{Interruptible, Stop};
+use crate::stop::Stop;
 use crate::sys;
 use crate::terminal::{AboutEntry, InputRead};
 use crate::words::{CannotBegin, Words};
@@ -28,12 +28,6 @@ pub(crate) struct Unpack {
     args: args::Unpack,
 }
 
-struct Archive {
-    path: PathBuf,
-    /// How many bytes it has, if it is a file.
-    size: Option<u64>,
-}
-
 impl Unpack {
     /// Checks all arguments, and touches nothing.
     pub(crate) fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
@@ -43,9 +37,6 @@ impl Unpack {
             let meant_as_destination =
                 number > 0 && number + 1 == args.archives.len() && args.directory == Path::new(".");
             match Archive::check(path) {
-                Ok(_) if is_stdin(path) && archives.iter().any(|earlier: &Archive| is_stdin(&earlier.path)) => {
-                    wrong.push("standard input ('-') can be read once only".into());
-                }
                 Ok(archive) => archives.push(archive),
                 // As `cp` and `unzip -d` have it: the last is where to.
                 Err(why) if meant_as_destination && (path.is_dir() || !path.exists()) => {
@@ -54,6 +45,7 @@ impl Unpack {
                 Err(why) => wrong.push(why),
             }
         }
+        wrong.extend(read_twice(&args.archives));
         if !wrong.is_empty() {
             return Err(CannotBegin(wrong));
         }
@@ -63,17 +55,13 @@ impl Unpack {
     /// `name` is told the path of each entry that is selected.
     fn unpacker(&self, name: Option<impl Fn(&Path) + Send + Sync + 'static>) -> Unpacker {
         let options = &self.args.options;
-        let limits = Limits::default()
-            .entries(self.args.max_entries.0)
-            .bytes(self.args.max_bytes.0)
-            .ratio(self.args.max_ratio.0);
         let mut choices = Unpacker::options()
             .strip_components(options.strip_components)
-            .limits(limits)
+            .limits(self.args.reading.limits())
             .special_files(options.special_files)
             .ownership(options.same_owner)
             .set_id(options.set_id)
-            .ignore_zeros(self.args.ignore_zeros)
+            .ignore_zeros(self.args.reading.ignore_zeros)
             .progress(self.progress.clone());
         if options.jobs > 0 {
             choices = choices.threads(options.jobs);
@@ -179,56 +167,4 @@ fn add(entry: &Entry, plan: &mut Plan) {
         _ => Is::File,
     };
     plan.entry(dry_run::Entry { path: entry.path, is, bytes: entry.size, modified: entry.modified });
-}
-
-impl Archive {
-    /// What can be said against it without reading it.
-    fn check(path: &Path) -> Result<Archive, String> {
-        let mut archive = Archive { path: path.to_path_buf(), size: None };
-        if is_stdin(path) {
-            return match std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-                true => {
-                    Err("'-' reads a tar from standard input, which is a terminal; pipe one in, or name a file".into())
-                }
-                false => Ok(archive),
-            };
-        }
-        let metadata =
-            std::fs::metadata(path).map_err(|error| archive.cannot(format_args!("cannot read it: {error}")))?;
-        if metadata.is_dir() {
-            return Err(archive.cannot("this is a folder, not an archive; 'manyfiles copy' copies folders"));
-        }
-        if metadata.is_file() {
-            archive.size = Some(metadata.len());
-            // A pipe is not opened twice: its writer would see the first reader go.
-            File::open(path).map_err(|error| archive.cannot(format_args!("cannot open it: {error}")))?;
-            if metadata.len() == 0 {
-                return Err(archive.cannot("the file is empty, not an archive; get it anew if it was downloaded"));
-            }
-        }
-        Ok(archive)
-    }
-
-    fn open(&self, stop: &Stop) -> std::io::Result<Input> {
-        let stream = match (is_stdin(&self.path), self.size) {
-            (true, _) => Interruptible::stdin(stop.clone())?,
-            (false, None) => Interruptible::new(sys::open_to_read(&self.path)?, stop.clone()),
-            (false, Some(_)) => return Ok(Input::File(self.path.clone())),
-        };
-        Ok(Input::Stream(Box::new(stream)))
-    }
-
-    /// That something followed the archive and was not read.
-    fn warning(&self, summary: &Summary) -> Option<String> {
-        summary.trailing.map(|trailing| self.cannot(format_args!("warning: {trailing}")))
-    }
-
-    fn cannot(&self, why: impl std::fmt::Display) -> String {
-        let name = if is_stdin(&self.path) { "standard input".into() } else { self.path.display().to_string() };
-        format!("{name}: {why}")
-    }
-}
-
-fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }

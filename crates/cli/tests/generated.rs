@@ -21,6 +21,14 @@ fn help_shows_examples_and_exit_statuses() {
             assert!(help.contains(part), "log {command}: {part}");
         }
     }
+    let help = manyfiles(temp.path(), &["list", "--help"]).code(0).out;
+    for part in ["Examples:", "Exit status:", "<ARCHIVE>", "--long", "--tree", "--sizes", "--include", "--json", "-0"] {
+        assert!(help.contains(part), "list: {part}");
+    }
+    let help = manyfiles(temp.path(), &["test", "--help"]).code(0).out;
+    for part in ["Examples:", "Exit status:", "<ARCHIVE>", "--json", "--quiet", "--ignore-zeros", "checksum"] {
+        assert!(help.contains(part), "test: {part}");
+    }
     for command in ["unpack", "copy"] {
         let help = manyfiles(temp.path(), &[command, "--help"]).code(0).out;
         for part in ["Examples:", "Exit status:", "--on-conflict", "--strip-components", "--include", "--json", "130"] {
@@ -57,6 +65,8 @@ fn the_manual_page_has_every_option_and_renders_without_a_warning() {
     for part in [
         "MANYFILES UNPACK",
         "MANYFILES COPY",
+        "MANYFILES LIST",
+        "MANYFILES TEST",
         "MANYFILES EXPLAIN",
         "MANYFILES LOG",
         "MANYFILES LOG TAIL",

@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub failed: AtomicBool,
     /// Whether bytes behind the compressed data were ignored, because they are no compressed data.
     pub trailing_garbage: AtomicBool,
+    /// Whether zeros that the compression does not allow were passed over.
+    pub odd_padding: AtomicBool,
 }
 
 /// A reader with a buffer that can be looked into.

@@ -128,12 +128,23 @@ fn start(compression: Compression, input: Input) -> io::Result<Current> {
 
 /// Looks at what follows a member.
 fn next(compression: Compression, input: &mut Input) -> io::Result<Next> {
+    let mut padding = 0;
     loop {
         let zeros = input.fill_buf()?.iter().take_while(|&&byte| byte == 0).count();
         if zeros == 0 {
             break;
         }
         input.consume(zeros);
+        padding += zeros;
+    }
+    // What the compressions' own programs say: gzip and bzip2 pass over zeros, xz over whole groups of four.
+    let is_odd = match compression {
+        Compression::Gzip | Compression::Bzip2 => false,
+        Compression::Xz => !padding.is_multiple_of(4),
+        Compression::Zstd | Compression::Lz4 => padding > 0,
+    };
+    if is_odd {
+        input.state.odd_padding.store(true, Relaxed);
     }
     Ok(match (compression, input.peek(6)?) {
         (_, []) => Next::End,

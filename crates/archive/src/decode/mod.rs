@@ -83,11 +83,12 @@ impl Blocks {
         }
         // An error here says that the thread has nothing more to decode.
         drop(self.empty.send(used));
-        match self.receive(cancel)? {
-            Message::Block(taken) => Ok(Some(taken)),
-            _ => {
+        match self.receive(cancel) {
+            Ok(Message::Block(taken)) => Ok(Some(taken)),
+            ended => {
+                // Behind an error there is nothing more, either.
                 self.ended = true;
-                Ok(None)
+                ended.map(|_| None)
             }
         }
     }
@@ -111,6 +112,16 @@ impl Blocks {
 
     fn damage(&self, cause: &str) -> ErrorKind {
         ErrorKind::damaged(Position::Archive(self.state.used.load(Relaxed)), cause)
+    }
+
+    /// How many bytes of the input were taken by the decoder.
+    pub(crate) fn used(&self) -> u64 {
+        self.state.used.load(Relaxed)
+    }
+
+    /// Whether zeros that the compression does not allow stand between its members or behind them.
+    pub(crate) fn odd_padding(&self) -> bool {
+        self.state.odd_padding.load(Relaxed)
     }
 
     pub(crate) fn trailing_garbage(&self) -> bool {

@@ -30,6 +30,8 @@ pub(super) struct Member {
     pub owner: Option<(u32, u32)>,
     /// Whether it has extended attributes or an access control list.
     pub has_attributes: bool,
+    /// What is wrong with a field of its headers that is ignored.
+    pub ignored: Option<&'static str>,
     /// Whether this system cannot have such a path or link.
     pub not_unicode: bool,
     /// The size of the file, holes included.

@@ -5,6 +5,7 @@
 //! pax headers nor times before 1970, and it does not tell at which byte of the file an entry's content is, once its
 //! reader is buffered.
 
+mod check;
 mod deliver;
 mod end;
 mod file;
@@ -48,15 +49,34 @@ pub(crate) fn read<S: Source>(
     let mut missing = Missing::default();
     let mut read = || {
         loop {
-            while scanner.next(&mut member)? {
-                cancel.check()?;
-                one(&mut scanner, &member, filter, &mut missing, meter, target, cancel)?;
-            }
-            if !scanner.go_on(ignore_zeros, cancel)? {
-                break;
+            cancel.check()?;
+            let step = match scanner.next(&mut member) {
+                Ok(true) => one(&mut scanner, &member, filter, &mut missing, meter, target, cancel).map(|()| true),
+                // Whether another tar follows.
+                Ok(false) => scanner.go_on(ignore_zeros, cancel),
+                Err(kind) => Err(kind),
+            };
+            match (step, &mut *target) {
+                (Ok(true), _) => {}
+                (Ok(false), _) => break,
+                (Err(kind), Target::Test(test)) => {
+                    test.damage(kind)?;
+                    // Compressed data may be damaged there, too. Then the tar has ended.
+                    while let Err(kind) = scanner.find_header(cancel) {
+                        test.damage(kind)?;
+                    }
+                }
+                (Err(kind), _) => return Err(kind),
             }
         }
-        scanner.source_mut().finish()?;
+        match (scanner.source_mut().finish(), &mut *target) {
+            (Ok(()), _) => {}
+            (Err(kind), Target::Test(test)) => test.damage(kind)?,
+            (Err(kind), _) => return Err(kind),
+        }
+        if let Target::Test(test) = target {
+            check::end(&scanner, test);
+        }
         Ok(scanner.trailing)
     };
     let read = read();
@@ -75,6 +95,10 @@ fn one<S: Source>(
     meter.entry()?;
     let whole = member.entry();
     let path = whole.path;
+    if let Target::Test(test) = target {
+        meter.content(member.size)?;
+        return check::content(scanner, member, test, cancel);
+    }
     if !filter.selects(path) {
         missing.add(path, Why::NotSelected);
         meter.left_out += 1;
@@ -107,5 +131,6 @@ fn one<S: Source>(
             visit(&entry);
             Ok(())
         }
+        Target::Test(_) => Ok(()),
     }
 }

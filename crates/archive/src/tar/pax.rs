@@ -17,6 +17,8 @@ pub(crate) struct Pax {
     pub has_attributes: bool,
     /// GNU: whether the tar begins in the middle of a file that begins in an earlier volume.
     pub continues_volume: bool,
+    /// What is wrong with a field that is ignored then.
+    pub ignored: Option<Malformed>,
     pub sparse: Sparse,
 }
 
@@ -72,9 +74,18 @@ impl Pax {
             b"path" => self.path = bytes(),
             b"linkpath" => self.link_path = bytes(),
             b"size" => self.size = number("a pax size is no number")?,
-            b"mtime" => self.modified = time(value),
-            b"uid" => self.user = decimal(value).and_then(|id| u32::try_from(id).ok()),
-            b"gid" => self.group = decimal(value).and_then(|id| u32::try_from(id).ok()),
+            b"mtime" => {
+                self.modified = time(value);
+                self.ignore_if(self.modified.is_none() && !value.is_empty(), "a pax time is no time");
+            }
+            b"uid" => {
+                self.user = decimal(value).and_then(|id| u32::try_from(id).ok());
+                self.ignore_if(decimal(value).is_none() && !value.is_empty(), "a pax user is no number");
+            }
+            b"gid" => {
+                self.group = decimal(value).and_then(|id| u32::try_from(id).ok());
+                self.ignore_if(decimal(value).is_none() && !value.is_empty(), "a pax group is no number");
+            }
             b"GNU.sparse.major" => {
                 self.sparse.major = number("a sparse version is no number")?;
                 self.sparse.version()?;
@@ -99,6 +110,12 @@ impl Pax {
             _ => self.has_attributes |= ATTRIBUTES.iter().any(|prefix| key.starts_with(prefix)),
         }
         Ok(())
+    }
+
+    fn ignore_if(&mut self, is_malformed: bool, why: Malformed) {
+        if is_malformed {
+            self.ignored = Some(why);
+        }
     }
 
     /// Takes the fields of a global header that the entry's own header does not have.

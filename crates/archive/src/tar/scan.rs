@@ -39,14 +39,14 @@ pub(crate) struct Scanner<S> {
     /// Whether pax headers were seen: then a hard link's size is that of content behind it.
     is_pax: bool,
     /// Content of the current member that was not read, and the padding behind it.
-    left: u64,
-    padding: u64,
+    pub(super) left: u64,
+    pub(super) padding: u64,
     /// Headers read, those before entries' own included.
-    headers: u64,
+    pub(super) headers: u64,
     /// How many bytes of zeros have been read as the end of the tar.
-    end: Option<u64>,
+    pub(super) end: Option<u64>,
     /// A header that was read already.
-    ahead: Option<Block>,
+    pub(super) ahead: Option<Block>,
     /// The bytes after the tar that are not read.
     pub trailing: Option<Trailing>,
 }
@@ -244,6 +244,7 @@ impl<S: Source> Scanner<S> {
     fn member(&mut self, header: Header<'_>, extensions: Extensions, member: &mut Member) -> Result<(), ErrorKind> {
         let Extensions { mut pax, name, link, has_acl, .. } = extensions;
         pax.or(&self.global);
+        member.ignored = pax.ignored.or(self.global.ignored.take());
         member.has_attributes = pax.has_attributes || has_acl;
         let mut sparse = std::mem::take(&mut pax.sparse);
 

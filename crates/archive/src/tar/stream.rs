@@ -33,6 +33,16 @@ impl StreamSource {
         self.blocks.trailing_garbage()
     }
 
+    /// Whether zeros were passed over that the compression does not allow. Known at the end.
+    pub(crate) fn odd_padding(&self) -> bool {
+        self.blocks.odd_padding()
+    }
+
+    /// How many bytes of the input were taken by the decoder.
+    pub(crate) fn used(&self) -> u64 {
+        self.blocks.used()
+    }
+
     /// Gets the next block if this one is used up. `false`: there is none.
     fn fill(&mut self) -> Result<bool, ErrorKind> {
         while self.at == self.block.len() {

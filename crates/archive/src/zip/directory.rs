@@ -18,6 +18,8 @@ pub(crate) struct Directory {
     shift: u64,
     /// The damage after the last entry, if there is any.
     pub damage: Option<ErrorKind>,
+    /// Where bytes behind the last entry begin that are neither an entry nor a signature, if there are any.
+    pub odd_end: Option<u64>,
 }
 
 impl Directory {
@@ -44,7 +46,8 @@ impl Directory {
         let is_count = if end.is_zip64 { count == end.entries } else { count as u16 == end.entries as u16 };
         let damage =
             (!is_count).then(|| damaged(at, "its directory is damaged, or has not as many entries as it says"));
-        Ok(Directory { bytes, starts, shift: end.shift, damage })
+        let odd_end = (at < bytes.len() && !bytes[at..].starts_with(b"PK\x05\x05")).then_some(end.start + at as u64);
+        Ok(Directory { bytes, starts, shift: end.shift, damage, odd_end })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -61,6 +64,12 @@ impl Directory {
 pub(crate) struct Record<'a> {
     pub raw_name: &'a [u8],
     extra: &'a [u8],
+    /// The version of the format that it needs, times ten.
+    pub version: u8,
+    /// The system that it needs.
+    pub needed_host: u8,
+    /// The number of the part of the archive that it begins on.
+    pub disk: u16,
     /// The system it was made on.
     pub host: u8,
     pub attributes: u32,
@@ -85,6 +94,9 @@ impl<'a> Record<'a> {
         let mut record = Record {
             raw_name,
             extra: &rest[..extra],
+            version: bytes[6],
+            needed_host: bytes[7],
+            disk: u16_at(bytes, 34),
             host: bytes[5],
             attributes: u32_at(bytes, 38),
             flags: u16_at(bytes, 8),
@@ -122,6 +134,10 @@ impl<'a> Record<'a> {
 
     pub(super) fn extra(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
         extra_fields(self.extra)
+    }
+
+    pub(super) fn raw_extra(&self) -> &'a [u8] {
+        self.extra
     }
 
     pub(super) fn is_encrypted(&self) -> bool {

@@ -7,6 +7,8 @@ use crate::error::{ErrorKind, Position, Result};
 use crate::parts::SPLIT_ZIP;
 use crate::read_at::read_at;
 
+/// The highest version of the format that its description has, times ten.
+pub(super) const NEWEST: u8 = 63;
 const END: usize = 22;
 const LOCATOR_64: usize = 20;
 const END_64: usize = 56;
@@ -25,6 +27,8 @@ pub(crate) struct End {
     pub shift: u64,
     /// Whether bytes other than zeros follow the archive.
     pub has_more_behind: bool,
+    /// What is strange about the record, though the directory was found by it.
+    pub remark: Option<&'static str>,
 }
 
 /// Whether a file begins as the first part of a split zip does.
@@ -114,8 +118,51 @@ fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Re
         if signature == *b"PK\x01\x02" || (size == 0 && entries == 0) {
             let behind = &record[END + usize::from(u16_at(record, 20))..];
             let has_more_behind = behind.iter().any(|&byte| byte != 0);
-            return Ok(Ok(End { start, size, entries, is_zip64, shift, has_more_behind }));
+            let remark = remark(file, record, before, position, shift)?;
+            return Ok(Ok(End { start, size, entries, is_zip64, shift, has_more_behind, remark }));
         }
     }
     damaged("its directory is not where it should be")
+}
+
+/// What the records at the end say that is wrong, though the directory is where they say. Only a test asks.
+fn remark(
+    file: &File,
+    record: &[u8],
+    before: &[u8],
+    position: u64,
+    shift: u64,
+) -> Result<Option<&'static str>, ErrorKind> {
+    let Some(locator_start) =
+        before.len().checked_sub(LOCATOR_64).filter(|&at| before[at..].starts_with(b"PK\x06\x07"))
+    else {
+        let cause = "the record at its end counts the entries of this part otherwise than those of all parts";
+        return Ok((u16_at(record, 8) != u16_at(record, 10)).then_some(cause));
+    };
+    let locator = &before[locator_start..];
+    let cause = "the zip64 records at its end are damaged";
+    let behind = position - LOCATOR_64 as u64;
+    let start = u64_at(locator, 8).checked_add(shift).filter(|start| behind.checked_sub(*start) >= Some(END_64 as u64));
+    let Some(start) = start else { return Ok(Some(cause)) };
+    let mut wide = [0; END_64];
+    read_at(file, &mut wide, start)?;
+    // A number is all ones where the zip64 record has it, and else the same in both.
+    let same_16 =
+        |at, value: u64| matches!(u64::from(u16_at(record, at)), number if number == 0xffff || number == value);
+    let same_32 =
+        |at, value: u64| matches!(u64::from(u32_at(record, at)), number if number == 0xffff_ffff || number == value);
+    let (here, all) = (u64_at(&wide, 24), u64_at(&wide, 32));
+    let is_whole = wide.starts_with(b"PK\x06\x06")
+        && u64_at(&wide, 4).checked_add(12) == Some(behind - start)
+        && wide[14] <= NEWEST
+        && [u32_at(locator, 4), u32_at(&wide, 16), u32_at(&wide, 20)] == [0; 3]
+        && u32_at(locator, 16) == 1
+        && here == all
+        && same_16(4, 0)
+        && same_16(6, 0)
+        && same_16(8, all)
+        && same_16(10, all)
+        && same_32(12, u64_at(&wide, 40))
+        && same_32(16, u64_at(&wide, 48));
+    Ok((!is_whole).then_some(cause))
 }

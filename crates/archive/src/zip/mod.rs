@@ -7,6 +7,7 @@
 //! Why not the `zip` crate: its archive keeps one entry per name and drops the others without a word, one malformed
 //! extra field costs the whole archive, and its readers need a buffer and a decoder anew for each entry.
 
+mod check;
 mod content;
 mod contested;
 mod deliver;
@@ -14,6 +15,7 @@ mod directory;
 mod end;
 mod entry;
 mod field;
+mod local;
 mod order;
 
 use std::fs::File;
@@ -34,7 +36,6 @@ use crate::summary::Trailing;
 use crate::target::Target;
 use content::Decoder;
 use contested::Contested;
-use deliver::Decoded;
 use directory::{Directory, Record};
 use order::Order;
 
@@ -74,7 +75,7 @@ pub(crate) fn read(
         return Err(ErrorKind::damaged(Position::Archive(archive.stamp.len), cause));
     };
     let directory = Directory::read(archive.file, &end)?;
-    let jobs = Jobs::plan(archive, &directory, meter)?;
+    let jobs = Jobs::plan(archive, &directory, meter, matches!(target, Target::Test(_)))?;
     match target {
         Target::Tree(tree) => unpack(archive, &directory, &jobs, threads, tree, cancel)?,
         Target::List(visit) => {
@@ -88,6 +89,16 @@ pub(crate) fn read(
                 });
             }
             archive.progress.advance(jobs.packed.min(archive.stamp.len));
+        }
+        Target::Test(test) => {
+            check::check(archive, &directory, &jobs, threads, test, cancel)?;
+            let at = |byte| Some(Position::Archive(byte));
+            if let Some(byte) = directory.odd_end {
+                test.tell(None, at(byte), "bytes that are no entry stand in the directory");
+            }
+            if let Some(cause) = end.remark {
+                test.tell(None, at(end.start + end.size), cause);
+            }
         }
     }
     archive.progress.advance(archive.stamp.len - jobs.packed.min(archive.stamp.len));
@@ -108,7 +119,9 @@ struct Jobs {
 }
 
 impl Jobs {
-    fn plan(archive: &Archive<'_>, directory: &Directory, meter: &mut Meter) -> Result<Jobs, ErrorKind> {
+    /// Checks the sizes that the directory claims before anything is written. A test writes nothing, and counts what
+    /// it decodes: a damaged size is to be told.
+    fn plan(archive: &Archive<'_>, directory: &Directory, meter: &mut Meter, is_test: bool) -> Result<Jobs, ErrorKind> {
         let mut jobs = Jobs { wanted: Vec::new(), contested: Contested::default(), packed: 0 };
         for index in 0..directory.len() {
             meter.entry()?;
@@ -123,7 +136,7 @@ impl Jobs {
                 meter.stripped();
                 continue;
             };
-            if entry.kind == Kind::File && entry.refusal.is_none() {
+            if entry.kind == Kind::File && entry.refusal.is_none() && !is_test {
                 meter.content(record.size)?;
                 if deliver::is_long(&record) {
                     jobs.contested.long(entry.path.as_os_str().as_encoded_bytes());
@@ -159,37 +172,53 @@ fn unpack(
     let record = |place: usize| directory.record(jobs.wanted[place] as usize);
     let hand_over = |place, decoded| deliver::hand_over(archive.filter, &record(place), decoded, tree);
     let order = Order::new(&hand_over);
+    workers(archive, directory, jobs, threads, &order, &|place, record, decoder| {
+        cancel.check()?;
+        if !deliver::is_long_file(archive.filter, record) {
+            let decoded = deliver::decode(archive.filter, record, decoder, false);
+            let bytes = decoded.len();
+            return Ok(order.ready(place, decoded, bytes));
+        }
+        let turn = if jobs.is_contested(archive.filter, record) {
+            let Some(turn) = order.turn(place) else { return Ok(false) };
+            Some(turn)
+        } else {
+            order.leave_out(place);
+            None
+        };
+        let streamed = deliver::stream(archive.filter, record, decoder, tree, cancel);
+        drop(turn);
+        streamed?;
+        Ok(order.go_on())
+    })
+}
+
+/// What a thread does with the entry at a place: `false`: it was stopped.
+type Step<'s> = dyn Fn(usize, &Record<'_>, &mut Decoder<'_>) -> Result<bool, ErrorKind> + Sync + 's;
+
+/// Takes each wanted entry through `step`, on several threads. The first error stops them.
+fn workers<T: Send>(
+    archive: &Archive<'_>,
+    directory: &Directory,
+    jobs: &Jobs,
+    threads: usize,
+    order: &Order<'_, T>,
+    step: &Step<'_>,
+) -> Result<(), ErrorKind> {
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
     let work = || {
-        let _stop = StopIfPanicking(&order);
+        let _stop = StopIfPanicking(order);
         let mut decoder = Decoder::new(archive.file, archive.stamp.len);
         loop {
             let place = next.fetch_add(1, Relaxed);
             if place >= jobs.wanted.len() {
                 break;
             }
-            let record = record(place);
-            let delivered = cancel.check().and_then(|()| {
-                if !deliver::is_long_file(archive.filter, &record) {
-                    let decoded = deliver::decode(archive.filter, &record, &mut decoder, false);
-                    let bytes = decoded.len();
-                    return Ok(order.ready(place, decoded, bytes));
-                }
-                let turn = if jobs.is_contested(archive.filter, &record) {
-                    let Some(turn) = order.turn(place) else { return Ok(false) };
-                    Some(turn)
-                } else {
-                    order.leave_out(place);
-                    None
-                };
-                let streamed = deliver::stream(archive.filter, &record, &decoder, tree, cancel);
-                drop(turn);
-                streamed?;
-                Ok(order.go_on())
-            });
+            let record = directory.record(jobs.wanted[place] as usize);
+            let done = step(place, &record, &mut decoder);
             archive.progress.advance(record.packed);
-            match delivered {
+            match done {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(kind) => {
@@ -210,9 +239,9 @@ fn unpack(
 }
 
 /// If a thread panics, other threads would wait for its entry for ever. So they are stopped, and the panic goes on.
-struct StopIfPanicking<'o, 'a>(&'o Order<'a, Decoded>);
+struct StopIfPanicking<'o, 'a, T>(&'o Order<'a, T>);
 
-impl Drop for StopIfPanicking<'_, '_> {
+impl<T> Drop for StopIfPanicking<'_, '_, T> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.stop();

@@ -4,22 +4,27 @@ mod amount;
 mod bench;
 mod explain;
 mod glob;
+mod list;
 mod log;
 mod options;
+mod reading;
+mod test;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use manyfiles_archive::Limits;
 
 pub(crate) use amount::{Count, Size};
 pub(crate) use bench::Bench;
 pub(crate) use explain::Explain;
 pub(crate) use glob::Pattern;
+pub(crate) use list::List;
 pub(crate) use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
 pub(crate) use options::{Conflict, Options, Progress};
+pub(crate) use reading::Reading;
+pub(crate) use test::Test;
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
 #[derive(Parser, Debug)]
@@ -35,6 +40,9 @@ pub(crate) enum Command {
     Unpack(Unpack),
     #[command(visible_alias = "cp")]
     Copy(Copy),
+    #[command(visible_alias = "ls")]
+    List(List),
+    Test(Test),
     Explain(Explain),
     Probe(Probe),
     Bench(Bench),
@@ -62,21 +70,8 @@ pub(crate) struct Unpack {
     #[command(flatten)]
     pub options: Options,
 
-    /// Read on behind the end of a tar: tars that were joined (`cat a.tar b.tar`), whatever zeros are between
-    #[arg(long)]
-    pub ignore_zeros: bool,
-
-    /// Stop at an archive that has more entries than this ('none': no limit)
-    #[arg(long, value_name = "N", default_value_t = Count(Limits::default().entries), help_heading = "Limits, for each archive")]
-    pub max_entries: Count,
-
-    /// Stop when the content is larger than this; K, M, G, T stand for powers of 1024, KB, MB, GB, TB of 1000
-    #[arg(long, value_name = "SIZE", default_value_t = Size(Limits::default().bytes), help_heading = "Limits, for each archive")]
-    pub max_bytes: Size,
-
-    /// Stop when the content is more than this many times larger than the archive
-    #[arg(long, value_name = "N", default_value_t = Count(Limits::default().ratio), help_heading = "Limits, for each archive")]
-    pub max_ratio: Count,
+    #[command(flatten)]
+    pub reading: Reading,
 }
 
 /// Copy files and folders, with all they hold.
@@ -175,6 +170,8 @@ const EXAMPLES: &str = "\
 Examples:
   manyfiles unpack linux.tar.xz -C src    unpack into src/
   manyfiles copy photos /mnt/backup       copy to /mnt/backup/photos
+  manyfiles list linux.tar.xz             what is in it; --long, --tree, --sizes
+  manyfiles test linux.tar.xz             whether all of it is sound
   manyfiles probe /mnt/nas                what files cost there, what is slow, what helps
   manyfiles explain -- make               where its time goes, and what would save it
   manyfiles log tail -f events            what a program logs by manyfiles::appender

@@ -1,7 +1,7 @@
 //! Lists a plan: a line for each entry on standard output, or one JSON object.
 
-use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -11,74 +11,44 @@ use crate::args::Options;
 use crate::human::{bytes, counted, entries, one_line};
 use crate::job::Job;
 use crate::read::Read;
-use crate::report::{INCOMPLETE, UNREADABLE, json_path, json_sources, nothing_matches, print_json};
+use crate::report::{INCOMPLETE, Lines, UNREADABLE, json_path, json_sources, nothing_matches, print_json};
 use crate::terminal::Screen;
 use crate::work::Work;
 
 /// Plans the job and tells the plan.
 pub(crate) fn dry_run(job: &dyn Work, options: &Options) -> ExitCode {
     let mut tally = Tally::default();
-    let mut listing = Listing { out: BufWriter::new(io::stdout()), closed: false };
+    let screen = Arc::new(Screen::default());
+    let mut listing = Lines::new(screen.clone());
     let mut json = options.json.then(Vec::new);
     let read = {
         let mut tell = |line: Line| {
             tally.count(&line);
             match &mut json {
                 Some(lines) => lines.push(to_json(&line)),
-                None => listing.print(&line),
+                None => listing.print(text(&line)),
             }
         };
         job.list(&mut Plan::new(job, options, &mut tell))
     };
     listing.flush();
-    let screen = Screen::default();
     screen.say_all(read.sources.iter().filter_map(|source| source.error.as_ref().or(source.warning.as_ref())));
     screen.say_all(nothing_matches(&read));
     if !options.quiet {
         screen.say(tally.summary(job));
     }
-    let code = tally.exit_code(&read).max(if listing.closed { INCOMPLETE } else { 0 });
+    let code = listing.code(tally.exit_code(&read));
     match json {
         Some(lines) => print_json(&object(job, &read, &tally, lines, code), code),
         None => code.into(),
     }
 }
 
-/// Standard output, until its reader closes the other end.
-struct Listing {
-    out: BufWriter<io::Stdout>,
-    /// It could not be written to, as was said.
-    closed: bool,
-}
-
-impl Listing {
-    fn print(&mut self, line: &Line) {
-        if !self.closed {
-            let slash = if line.kind == Some(Kind::Folder) { "/" } else { "" };
-            let why = line.why.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
-            let text = format!("{:<10}{}{slash}{why}", name(line.action), line.path.display());
-            let printed = writeln!(self.out, "{}", one_line(&text));
-            self.note(printed);
-        }
-    }
-
-    fn flush(&mut self) {
-        if !self.closed {
-            let flushed = self.out.flush();
-            self.note(flushed);
-        }
-    }
-
-    fn note(&mut self, result: io::Result<()>) {
-        if let Err(error) = result {
-            self.closed = true;
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                // The reader needs no more. Nothing was written, so nothing is to be tidied up.
-                std::process::exit(0);
-            }
-            Screen::default().say(format_args!("cannot write to standard output: {error}"));
-        }
-    }
+fn text(line: &Line) -> String {
+    let slash = if line.kind == Some(Kind::Folder) { "/" } else { "" };
+    let why = line.why.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
+    let text = format!("{:<10}{}{slash}{why}", name(line.action), line.path.display());
+    format!("{}\n", one_line(&text))
 }
 
 #[derive(Default)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod hints;
 mod json;
+mod lines;
 mod outcome;
 mod summary;
 mod usage;
@@ -17,6 +18,7 @@ use crate::terminal::Screen;
 use crate::words::{CannotBegin, Words};
 
 pub(crate) use json::{path as json_path, sources as json_sources};
+pub(crate) use lines::Lines;
 pub(crate) use outcome::{INCOMPLETE, Outcome, UNREADABLE};
 
 impl Outcome {

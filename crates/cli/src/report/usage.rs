@@ -19,21 +19,24 @@ pub(super) fn hint(error: &clap::Error, words: &[OsString]) -> Option<String> {
             words
                 .iter()
                 .filter_map(|word| word.to_str())
-                .any(|word| word.starts_with(first) && is_letters_of_tar(word))
-                .then(without_letters)
+                .find(|word| word.starts_with(first) && is_letters_of_tar(word))
+                .map(without_letters)
         }
         ErrorKind::InvalidSubcommand => match context(ContextKind::InvalidSubcommand)? {
             word if Path::new(word).is_dir() => Some(format!("to copy this folder: manyfiles copy {word} DST")),
             word if Path::new(word).is_file() => Some(format!("to unpack this archive: manyfiles unpack {word}")),
-            word if is_letters_of_tar(word) => Some(without_letters()),
+            word if is_letters_of_tar(word) => Some(without_letters(word)),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn without_letters() -> String {
-    "tar's letters are not needed: manyfiles unpack ARCHIVE -C DIR (-v tells more)".into()
+fn without_letters(letters: &str) -> String {
+    match letters.contains('t') {
+        true => "tar's letters are not needed: manyfiles list ARCHIVE (-l tells more)".into(),
+        false => "tar's letters are not needed: manyfiles unpack ARCHIVE -C DIR (-v tells more)".into(),
+    }
 }
 
 fn is_unpack(command: &str) -> bool {
@@ -59,9 +62,12 @@ mod tests {
     }
 
     #[test]
-    fn the_letters_of_tar_are_answered_with_the_words_of_unpack() {
-        for line in ["unpack x -xvf", "unpack -xzf a.tgz", "x -tf a.tar", "-xvf a.tar", "xvf a.tar", "zxf a.tgz"] {
+    fn the_letters_of_tar_are_answered_with_the_words_of_unpack_and_list() {
+        for line in ["unpack x -xvf", "unpack -xzf a.tgz", "-xvf a.tar", "xvf a.tar", "zxf a.tgz"] {
             assert!(hint_for(line).is_some_and(|hint| hint.contains("manyfiles unpack ARCHIVE")), "{line}");
+        }
+        for line in ["x -tf a.tar", "-tvf a.tar", "tzf a.tgz"] {
+            assert!(hint_for(line).is_some_and(|hint| hint.contains("manyfiles list ARCHIVE")), "{line}");
         }
     }
 

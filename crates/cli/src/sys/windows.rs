@@ -195,3 +195,8 @@ pub(crate) fn columns(stream: &impl AsHandle) -> Option<usize> {
 pub(crate) fn has_reader(_stream: &impl AsHandle) -> bool {
     true
 }
+
+/// The path with these bytes, which are those of paths.
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}

@@ -5,6 +5,7 @@ mod trace;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -150,4 +151,9 @@ pub(crate) fn has_reader(stream: &impl AsFd) -> bool {
         Ok(1..) => !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),
         _ => true,
     }
+}
+
+/// The path with these bytes.
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

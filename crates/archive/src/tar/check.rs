@@ -1,0 +1,94 @@
+//! What a test does with a tar: reads all content, goes on behind damage, and looks at the end.
+
+use super::member::Member;
+use super::scan::Scanner;
+use super::source::Source;
+use crate::cancel::Cancel;
+use crate::error::{ErrorKind, Result};
+use crate::sys;
+use crate::tar_header::{BLOCK, Block, Header};
+use crate::test::Test;
+
+/// The zeros that end a tar: two blocks.
+const END: u64 = 2 * BLOCK as u64;
+
+/// Reads the content of an entry. What `unpack` gets is what stands before the first damage.
+pub(super) fn content<S: Source>(
+    scanner: &mut Scanner<S>,
+    member: &Member,
+    test: &mut Test<'_>,
+    cancel: &Cancel,
+) -> Result<(), ErrorKind> {
+    let path = sys::path(&member.path);
+    test.current = Some(path.to_path_buf());
+    if let Some(cause) = member.ignored
+        && let ErrorKind::Damaged { at, .. } = scanner.source().damage(scanner.source().position(), cause)
+    {
+        test.tell(Some(path), Some(at), cause);
+    }
+    let read = all(scanner, cancel);
+    match read {
+        Ok(()) => {
+            test.current = None;
+            test.entry(member.size, !test.is_damaged);
+        }
+        Err(_) => test.entry(0, false),
+    }
+    read
+}
+
+fn all<S: Source>(scanner: &mut Scanner<S>, cancel: &Cancel) -> Result<(), ErrorKind> {
+    while scanner.left() > 0 {
+        cancel.check()?;
+        if scanner.chunk(u64::MAX)?.is_empty() {
+            return Err(scanner.cut_short());
+        }
+    }
+    Ok(())
+}
+
+/// Tells if the end is not what ends a tar. Where it is cut short between two entries, nothing else tells.
+pub(super) fn end<S: Source>(scanner: &Scanner<S>, test: &mut Test<'_>) {
+    let cause = match scanner.end {
+        Some(END..) => return,
+        Some(zeros) if zeros > 0 => "only one of the two blocks of zeros that end a tar is there",
+        _ => "the blocks of zeros that end a tar are missing; it may have been cut short behind this entry",
+    };
+    // Damage that was told before is the reason.
+    if test.findings == 0
+        && let ErrorKind::Damaged { at, .. } = scanner.source().damage(scanner.source().position(), cause)
+    {
+        test.tell(None, Some(at), cause);
+    }
+}
+
+impl<S: Source> Scanner<S> {
+    /// Goes to the next block that is a header, behind damage. There may be none: then the tar has ended.
+    pub(super) fn find_header(&mut self, cancel: &Cancel) -> Result<(), ErrorKind> {
+        (self.left, self.padding) = (0, 0);
+        // Of what was damaged, something was there.
+        self.headers = self.headers.max(1);
+        let misaligned = self.source().position() % BLOCK as u64;
+        if misaligned > 0 {
+            self.source_mut().skip(BLOCK as u64 - misaligned)?;
+        }
+        let mut block: Block = [0; BLOCK];
+        let mut zeros = 0;
+        loop {
+            cancel.check()?;
+            let header = match self.source_mut().read(&mut block)? {
+                BLOCK => Header::new(&block),
+                _ => {
+                    self.end = Some(zeros);
+                    return Ok(());
+                }
+            };
+            zeros = if header.is_zero() { zeros + BLOCK as u64 } else { 0 };
+            // Content may look like a header of the oldest tars by chance, or for its sum; with the magic it hardly does.
+            if header.has_magic() && header.checksum_matches() {
+                self.ahead = Some(block);
+                return Ok(());
+            }
+        }
+    }
+}
