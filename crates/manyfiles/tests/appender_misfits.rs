@@ -168,7 +168,7 @@ mod compressed {
     use super::*;
 
     /// All files but the last compressed, and that one gone.
-    fn without_the_last() -> (Made, PathBuf) {
+    fn without_the_last() -> (Made, std::path::PathBuf) {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("log");
         let appender = options().compress(true).open(&path).unwrap();
