@@ -1,66 +1,15 @@
 //! A last file in which no appender can go on: opening, [`check`] and [`repair`] say the same, and the repair mends it.
 #![cfg(feature = "full")]
 
+#[path = "support/logs.rs"]
+mod logs;
+
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use manyfiles::appender::{Appender, Misfit, OnDamage, Options, Position, Records, check, repair};
-use tempfile::TempDir;
-
-fn options() -> Options {
-    Appender::options().framed(true).rotate_bytes(600)
-}
-
-fn record(n: usize) -> Vec<u8> {
-    format!("record {n} {}", "x".repeat(n * 13 % 90)).into_bytes()
-}
-
-/// So many records in files of a few each, closed in order.
-struct Made {
-    temp: TempDir,
-    path: PathBuf,
-    positions: Vec<Position>,
-    /// The number of the last file.
-    last: usize,
-}
-
-impl Made {
-    fn of(options: Options, records: usize) -> Made {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("log");
-        let appender = options.open(&path).unwrap();
-        let mut positions = Vec::new();
-        for n in 0..records {
-            let receipt = appender.append(&record(n)).unwrap();
-            positions.push(receipt.position().unwrap());
-            if n % 5 == 0 {
-                receipt.wait_durable().unwrap();
-            }
-        }
-        appender.close().unwrap();
-        let last = fs::read_dir(temp.path()).unwrap().count();
-        Made { temp, path, positions, last }
-    }
-
-    fn file(&self, number: usize) -> PathBuf {
-        self.temp.path().join(format!("log.{number:06}"))
-    }
-
-    fn copy(&self, from: usize, to: usize) -> PathBuf {
-        fs::copy(self.file(from), self.file(to)).unwrap();
-        self.file(to)
-    }
-
-    /// Every name, with every byte.
-    fn all(&self) -> Vec<(String, Vec<u8>)> {
-        let names = fs::read_dir(self.temp.path()).unwrap().map(|entry| entry.unwrap().path());
-        let read = |path: PathBuf| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap());
-        let mut all: Vec<_> = names.map(read).collect();
-        all.sort();
-        all
-    }
-}
+use logs::{Made, options, record};
+use manyfiles::appender::{Misfit, OnDamage, Records, check, repair};
 
 /// The records without errors.
 fn read(path: &Path) -> Vec<Vec<u8>> {
@@ -219,7 +168,7 @@ mod compressed {
     use super::*;
 
     /// All files but the last compressed, and that one gone.
-    fn without_the_last() -> (Made, PathBuf) {
+    fn without_the_last() -> (Made, std::path::PathBuf) {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("log");
         let appender = options().compress(true).open(&path).unwrap();

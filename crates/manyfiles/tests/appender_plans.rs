@@ -1,57 +1,17 @@
 //! What a repair would do is what it does; and what it must not do: take the better one of two files away.
 #![cfg(feature = "full")]
 
+#[path = "support/logs.rs"]
+mod logs;
+
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use manyfiles::appender::{Appender, Misfit, OnDamage, Options, Records, RepairPlan, check, plan_repair, repair};
-use tempfile::TempDir;
-
-fn options() -> Options {
-    Appender::options().framed(true).rotate_bytes(600)
-}
-
-fn record(n: usize) -> Vec<u8> {
-    format!("record {n} {}", "x".repeat(n * 13 % 90)).into_bytes()
-}
-
-struct Made {
-    temp: TempDir,
-    path: PathBuf,
-}
+use logs::{Made, options, record};
+use manyfiles::appender::{Appender, Misfit, OnDamage, Records, RepairPlan, check, plan_repair, repair};
 
 impl Made {
-    fn of(options: Options, records: usize) -> Made {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("log");
-        let appender = options.open(&path).unwrap();
-        for n in 0..records {
-            appender.append(&record(n)).unwrap();
-        }
-        appender.close().unwrap();
-        Made { temp, path }
-    }
-
-    fn file(&self, number: usize) -> PathBuf {
-        self.temp.path().join(format!("log.{number:06}"))
-    }
-
-    /// The numbers of the first file and the last one.
-    fn numbers(&self) -> (usize, usize) {
-        let number = |path: &Path| path.extension()?.to_str()?.parse().ok();
-        let names = fs::read_dir(self.temp.path()).unwrap().filter_map(|entry| number(&entry.unwrap().path()));
-        let numbers: Vec<usize> = names.collect();
-        (*numbers.iter().min().unwrap(), *numbers.iter().max().unwrap())
-    }
-
-    fn all(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        let names = fs::read_dir(self.temp.path()).unwrap().map(|entry| entry.unwrap().path());
-        let mut all: Vec<_> = names.map(|path| (path.clone(), fs::read(&path).unwrap())).collect();
-        all.sort();
-        all
-    }
-
     fn plan(&self) -> manyfiles::Result<RepairPlan> {
         let before = self.all();
         let mut last = 0.0;

@@ -7,6 +7,7 @@ mod kept;
 
 use std::fs;
 use std::io::ErrorKind;
+#[cfg(not(windows))]
 use std::path::PathBuf;
 use std::thread::sleep;
 
@@ -15,9 +16,11 @@ use kept::A_WHILE;
 use kept::handles_in;
 #[cfg(not(windows))]
 use kept::has_bytes_buffered;
+#[cfg(not(windows))]
 use manyfiles::Error;
 use manyfiles::vfs::Vfs;
 use manyfiles_testkit::skip;
+#[cfg(not(windows))]
 use tempfile::TempDir;
 
 #[test]
