@@ -103,6 +103,30 @@ fn a_missing_file_is_reported_and_no_repair_makes_it_up() {
 
 /// The same stretch is found by reading, checking and repairing; then it is gone from all of their reports, and
 /// every other record is where it was.
+/// Without the next file, the end of the one before would count as never written, and be taken out as a torn record.
+#[cfg(unix)]
+#[test]
+fn a_file_is_not_repaired_as_the_last_while_the_next_cannot_be_read() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("log");
+    make(&path, options().rotate_bytes(300));
+    let files = check(&path).unwrap().files;
+    let (first, second) = (&files[0].path, &files[1].path);
+    let bytes = fs::read(first).unwrap();
+    fs::write(first, &bytes[..bytes.len() - 20]).unwrap();
+    let aside = temp.path().join("aside");
+    fs::rename(second, &aside).unwrap();
+    // The system follows no link that leads to itself.
+    std::os::unix::fs::symlink(second, second).unwrap();
+    let error = repair(&path).unwrap_err();
+    assert_eq!(error.path(), Some(&**second), "{error}");
+    assert_eq!(fs::read(first).unwrap(), &bytes[..bytes.len() - 20], "it is as it was");
+    fs::remove_file(second).unwrap();
+    fs::rename(&aside, second).unwrap();
+    assert!(!repair(&path).unwrap().is_empty());
+    assert!(check(&path).unwrap().is_sound());
+}
+
 #[test]
 fn every_wrong_byte_is_set_aside_and_nothing_else() {
     let temp = tempfile::tempdir().unwrap();

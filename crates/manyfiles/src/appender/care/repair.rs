@@ -175,7 +175,13 @@ fn repair_file(
     let (path, damaged_path) = (series.path(number), opened.path().to_owned());
     let (header, of_header) = (opened.header, opened.damage);
     let mut current = Current::new(opened, None);
-    let next = next.and_then(|next| open_file(storage, series, next).ok()).and_then(Opened::file);
+    // What is no log's file proves nothing. One that the system did not let be read might: without it, this one would
+    // count as the last, and what is missing at its end as never written.
+    let next = match next.map(|next| open_file(storage, series, next)) {
+        Some(Err(error)) if error.raw_os_error().is_some() => return Err(error),
+        Some(opened) => opened.ok().and_then(Opened::file),
+        None => None,
+    };
     if let Some(next) = &next {
         current.link_next(next);
     }
