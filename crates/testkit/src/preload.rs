@@ -18,7 +18,7 @@ pub enum Call {
     Read,
     /// `write`, `writev`, `pwrite`, `pwritev`.
     Write,
-    /// `fsync`, `fdatasync`, `sync_file_range`.
+    /// `fsync`, `fdatasync`.
     Fsync,
     /// `syncfs`.
     Syncfs,
@@ -54,6 +54,8 @@ pub enum Call {
     Map,
     /// `pthread_create`, which has no path.
     Thread,
+    /// `sync_file_range`.
+    SyncRange,
     /// Each of these: [`Rule::nth`] then counts all of them as one.
     Any,
 }
@@ -83,6 +85,7 @@ impl Call {
             Call::Lock => "lock",
             Call::Map => "map",
             Call::Thread => "thread",
+            Call::SyncRange => "syncrange",
             Call::Any => "any",
         }
     }
@@ -117,7 +120,10 @@ impl Rule {
 
     /// A read, write or copy moves at most this many bytes.
     pub fn short(call: Call, at_most: usize) -> Rule {
-        assert!(matches!(call, Call::Read | Call::Write | Call::Copy | Call::Any) && at_most > 0, "only these can fall short");
+        assert!(
+            matches!(call, Call::Read | Call::Write | Call::Copy | Call::Any) && at_most > 0,
+            "only these can fall short"
+        );
         Rule { at_most, ..Rule::of(call) }
     }
 
@@ -171,8 +177,8 @@ impl Preload {
         self
     }
 
-    /// Appends a line to the file `path` for each call that a rule meets: the kind of call, the error's number (or 0), the
-    /// path.
+    /// Appends a line to the file `path` for each call that a rule meets: the kind of call, the error's number (or 0), what
+    /// is open (`d` a folder, `r` for reading alone, `w` for writing, `-` nothing), the path.
     #[must_use]
     pub fn record(mut self, path: impl Into<PathBuf>) -> Preload {
         self.record = Some(path.into());

@@ -258,7 +258,8 @@ impl SlowMount {
     }
 
     /// What was done since it was mounted, if it was to be logged: each flush, rename, link and removal, with the path from the
-    /// mount's root (the old one of two). What begins to hang is there as "held flush", for instance.
+    /// mount's root (the old one of two). What begins to hang is there as "held flush", for
+    /// instance, and what [failed once](SlowOptions::fail_nth) as "failed flush".
     pub fn log(&self) -> io::Result<Vec<String>> {
         Ok(std::fs::read_to_string(self.temp.path().join("log"))?.lines().map(String::from).collect())
     }

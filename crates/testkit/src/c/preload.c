@@ -6,7 +6,8 @@
  * among those of that name whose path contains TEXT (which may be empty, and is the rest of the line). ERRNO 0: do not fail.
  * SHORT: write or copy at most that many bytes; 0: as many as asked for. DELAY: microseconds before the call.
  *
- * TESTKIT_PRELOAD_FIRED names a file that gets a line, "CALL ERRNO PATH", for each call that a rule failed, cut short or delayed.
+ * TESTKIT_PRELOAD_FIRED names a file that gets a line, "CALL ERRNO KIND PATH", for each call that a rule failed, cut short or
+ * delayed. KIND: d for an open folder, r and w for what is open for reading alone or for writing, - for a path.
  *
  * A relative path is one below the current folder. A call on a descriptor goes by the path the descriptor has then (/proc/thread-self/fd: threads may have descriptor tables
  * of their own). A close that is to fail closes all the same, as Linux does.
@@ -38,11 +39,11 @@
 
 enum call {
     OPEN, CLOSE, READ, WRITE, FSYNC, SYNCFS, MKDIR, RENAME, UNLINK, LINK, FTRUNCATE, UTIMENS, CHMOD, COPY, STAT, LIST, CHOWN,
-    RESERVE, READLINK, LOCK, MAP, THREAD, CALLS, ANY
+    RESERVE, READLINK, LOCK, MAP, THREAD, SYNCRANGE, CALLS, ANY
 };
 static const char *const call_names[ANY + 1] = {
     "open", "close", "read", "write", "fsync", "syncfs", "mkdir", "rename", "unlink", "link", "ftruncate", "utimens", "chmod",
-    "copy", "stat", "list", "chown", "reserve", "readlink", "lock", "map", "thread", "", "any",
+    "copy", "stat", "list", "chown", "reserve", "readlink", "lock", "map", "thread", "syncrange", "", "any",
 };
 
 struct rule {
@@ -57,7 +58,7 @@ static struct rule *rules;
 static bool ruled[CALLS], wants_path[CALLS];
 static int fired_fd = -1;
 
-static void note(enum call call, int error, const char *path);
+static void note(enum call call, int error, int fd, const char *path);
 
 __attribute__((constructor)) static void read_rules(void) {
     char *text = getenv("TESTKIT_PRELOAD");
@@ -108,10 +109,16 @@ static void path_of(int fd, char path[PATH_MAX]) {
     path[n < 0 ? 0 : n] = 0;
 }
 
-static void note(enum call call, int error, const char *path) {
-    char line[2 * PATH_MAX + 64];
+static void note(enum call call, int error, int fd, const char *path) {
+    char line[2 * PATH_MAX + 64], kind = '-';
     if (fired_fd == -1) return;
-    int n = snprintf(line, sizeof line, "%s %d %s\n", call_names[call], error, path);
+    int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    if (flags != -1) {
+        struct statx st = {0};
+        syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &st);
+        kind = S_ISDIR(st.stx_mode) ? 'd' : (flags & O_ACCMODE) == O_RDONLY ? 'r' : 'w';
+    }
+    int n = snprintf(line, sizeof line, "%s %d %c %s\n", call_names[call], error, kind, path);
     if (syscall(SYS_write, fired_fd, line, (size_t)n) != n) _exit(2);
 }
 
@@ -140,7 +147,7 @@ static int apply(enum call call, int folder, const char *relative, size_t *most)
         if (!error) error = rule->error;
         if (most && rule->most && rule->most < *most) *most = rule->most;
     }
-    if (due) note(call, error, path);
+    if (due) note(call, error, relative ? -1 : folder, path);
     if (delay_us) {
         struct timespec t = {delay_us / 1000000, delay_us % 1000000 * 1000};
         while (nanosleep(&t, &t) == -1 && errno == EINTR) {}
@@ -312,7 +319,7 @@ MAPS(mmap, off_t)
 MAPS(mmap64, off64_t)
 int sync_file_range(int fd, off64_t from, off64_t length, unsigned flags) {
     NEXT(sync_file_range);
-    FAIL_IF_DUE(FSYNC, fd, NULL);
+    FAIL_IF_DUE(SYNCRANGE, fd, NULL);
     return next(fd, from, length, flags);
 }
 

@@ -17,8 +17,8 @@
  *                   "plain": paths are built for every call, and a removed file that is open lives on as .fuse_hidden…, as with
  *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone;
  *                   "lie": every file says that its length is 0, as those of /proc do
- *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, for each cut to nothing, and for
- *                   each operation that is held
+ *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, for each cut to nothing, for each
+ *                   operation that is held, and for each that fails once
  *
  * Operations: open (of what exists), create, read, write, flush (once per close(2), which waits for it), fsync, mkdir,
  * unlink (rmdir too), rename, link (symlink too), setattr (chmod, chown, truncate, utimens).
@@ -121,13 +121,6 @@ static int error_for(enum op op, const char *path) {
     return 0;
 }
 
-/* An error that is due once: at this operation, or 0. */
-static int error_once(enum op op, const char *path) {
-    for (struct rule *r = onces; r; r = r->next)
-        if (r->op == op && strstr(path, r->text) && atomic_fetch_add(&r->seen, 1) + 1 == r->nth) return r->error;
-    return 0;
-}
-
 static void wait_for(enum op op) {
     long us = delay_us[op];
     if (jitter_us) {
@@ -151,6 +144,18 @@ static void note(const char *what, const char *path) {
     char line[2 * PATH_MAX];
     int n = snprintf(line, sizeof line, "%s %s\n", what, path ?: "");
     if (log_fd != -1 && write(log_fd, line, n) != n) abort();
+}
+
+/* An error that is due once: at this operation, or 0. */
+static int error_once(enum op op, const char *path) {
+    for (struct rule *r = onces; r; r = r->next)
+        if (r->op == op && strstr(path, r->text) && atomic_fetch_add(&r->seen, 1) + 1 == r->nth) {
+            char what[32];
+            snprintf(what, sizeof what, "failed %s", op_names[op]);
+            note(what, path);
+            return r->error;
+        }
+    return 0;
 }
 
 /* Never for longer than a minute, so that no test leaves a mount behind that hangs. */
