@@ -4,12 +4,12 @@ use manyfiles::tree::Canceller;
 
 use crate::error::{ErrorKind, Result};
 
-/// Notices that the user wants no more, wherever a loop may be long.
+/// Asked in each loop that may be long: an error if the reading is to end.
 #[derive(Clone, Default)]
 pub(crate) struct Cancel(pub Option<Canceller>);
 
 impl Cancel {
-    pub fn check(&self) -> Result<(), ErrorKind> {
+    pub(crate) fn check(&self) -> Result<(), ErrorKind> {
         match &self.0 {
             Some(canceller) if canceller.is_cancelled() => Err(ErrorKind::Cancelled),
             _ => Ok(()),

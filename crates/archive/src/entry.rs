@@ -1,4 +1,4 @@
-//! [`Entry`]: one entry of an archive, and what is made of it before it is handed over.
+//! [`Entry`]: one entry of an archive, as it is handed over.
 
 use std::io;
 use std::path::Path;
@@ -99,7 +99,8 @@ impl Entry<'_> {
                 if let Kind::HardLink(existing) = self.kind
                     && let Err(refusal) = check(existing)
                 {
-                    // In the tree's words: the entry is at its path; what is wrong with it is where it points.
+                    // In the tree's words: the error names the path of the entry, and the refusal says that the link's
+                    // target is wrong.
                     let cause = Error::refused(Operation::Open, existing, refusal);
                     let cause = io::Error::new(cause.kind(), cause);
                     self.refusal = Some(Error::new(self.operation(), self.path, cause));
@@ -110,8 +111,8 @@ impl Entry<'_> {
     }
 }
 
-/// The time `seconds` and `nanos` after (or, with negative seconds, before and after) 1970. `None` if this system's
-/// clock type cannot hold it.
+/// The time `seconds` after 1970 (before it, if negative), and `nanos` after that. `None` if this system's clock type
+/// cannot hold it.
 pub(crate) fn time(seconds: i64, nanos: u32) -> Option<SystemTime> {
     let whole = Duration::from_secs(seconds.unsigned_abs());
     let time =

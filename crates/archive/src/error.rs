@@ -93,7 +93,7 @@ pub enum ErrorKind {
     NotAnArchive {
         /// What it looks like, if that is known.
         looks_like: Option<&'static str>,
-        /// What it is compressed with, if it is: then `looks_like` is about what is inside.
+        /// What it is compressed with, if it is. Then `looks_like` is about the decompressed content.
         compression: Option<Compression>,
     },
     /// It is a zip that comes as a stream.
@@ -113,7 +113,8 @@ pub enum ErrorKind {
         cause: String,
     },
     /// It holds more than [`Limits`](crate::Limits) allow. Nothing that exceeds the limit was written.
-    #[error("the archive goes over the limit of {value} for the {limit} (after {}); if you trust it, raise the limit with {}",
+    #[error("the archive goes over the limit of {value} for the {limit} (after {}); if you trust it, raise the limit \
+     with {}",
         count(*entries), limit.option())]
     Limit {
         /// Which limit.
@@ -125,7 +126,8 @@ pub enum ErrorKind {
     },
     /// Another process changed it or cut it short meanwhile: what was written may be wrong.
     #[error(
-        "the archive was changed or cut short while it was being unpacked, so what was written may be wrong; unpack it again: {0}"
+        "the archive was changed or cut short while it was being unpacked, so what was written may be wrong; unpack \
+         it again: {0}"
     )]
     Changed(#[source] io::Error),
     /// The writing was cancelled.
@@ -138,7 +140,7 @@ impl ErrorKind {
         ErrorKind::Damaged { at, entries: 0, cause: cause.into() }
     }
 
-    /// What an entry is given up for when the archive, not the file system, is to blame.
+    /// The error with which an entry is given up when the archive, not the file system, is to blame.
     pub(crate) fn of_entry(&self) -> io::Error {
         let told = |cause: String| io::Error::new(io::ErrorKind::InvalidData, cause);
         match self {

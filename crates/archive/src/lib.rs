@@ -1,7 +1,7 @@
 //! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`].
 //!
 //! - [`Unpacker::unpack`] reads an archive from a file or a stream and hands every entry to a tree, which writes them
-//!   on many threads; [`Unpacker::list`] shows what that would do.
+//!   on many threads; [`Unpacker::list`] only shows the entries.
 //! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64;
 //!   stored, deflate, deflate64, bzip2, lzma, zstd, xz). Recognised by content, never by name.
 //! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed
@@ -14,29 +14,29 @@
 //!   tree refuses it, and its report names the entry. This crate never repairs such a path into another one,
 //!   [`strip_components`] included.
 //! - *Fill the disk or never end*: [`Limits`] on entries, bytes and ratio, on by default. An entry of a zip yields at
-//!   most the size that its directory says, and that is what the limits are asked about before anything is written.
+//!   most the size that the directory says. The limits are checked with that size before anything is written.
 //! - *Fill memory*: no allocation follows a size that is only claimed. Headers before an entry may take 16 MiB, a
 //!   sparse file's map as much, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in
 //!   the file.
 //! - *Crash the reader*: all numbers are checked; content is never read through the mapping in user space, so that
 //!   cutting the archive short is an error and no signal.
-//! - *Give rights away*: set-id bits, owners, devices and FIFOs are dropped or refused unless asked for. What an
-//!   archive gives no mode for gets none here, so that the tree makes it as any program would.
+//! - *Give rights away*: set-id bits, owners, devices and FIFOs are dropped or refused unless asked for. An entry
+//!   without a mode in the archive gets none here, so that the tree makes it as any program would.
 //! - *Show different content to different programs*: a zip's directory is believed, not what precedes entries; pax
 //!   sizes are believed over header sizes, as GNU tar and libarchive do.
 //!
-//! **Not in scope**: whether content is harmless, signatures, hiding from other processes what is being unpacked.
+//! **Not in scope**: whether content is harmless, signatures, hiding the content from other processes.
 //!
 //! # What is kept, and what is told
-//! - *Order*: entries are handed over in the archive's order, those of a zip too, so that of several of one path the
-//!   tree knows which is the last.
-//! - *Modes*: those that are given, without set-id bits unless [asked for](Options::set_id); the sticky bit stays. A
-//!   tar's blank field gives none, nor does a zip of MS-DOS or Windows; DOS's read-only bit counts on Windows only.
+//! - *Order*: entries are handed over in the archive's order, those of a zip too, so that the tree knows which of
+//!   several entries of one path is the last.
+//! - *Modes*: as the archive gives them, without set-id bits unless [asked for](Options::set_id); the sticky bit stays.
+//!   A tar's blank field gives none, nor does a zip of MS-DOS or Windows; DOS's read-only bit counts on Windows only.
 //! - *Times*: a zip's without a better field is DOS's, also where that is all zeros: 31 December 1979, as unzip has it.
-//! - *Pipes in zips*: what `zip archive.zip -` read is a file, and so is every entry with content, whatever its mode
-//!   says.
-//! - *Hard links* to what was not selected, stripped away or refused are errors of their entries, which name the
-//!   target. They are never made to whatever else has that name.
+//! - *Pipes in zips*: an entry that `zip archive.zip -` read from its standard input is a file, and so is every entry
+//!   with content, whatever its mode says.
+//! - *Hard links* to entries that were not selected, stripped away or refused are errors, which name the target. They
+//!   are never made to another file of that name.
 //! - *What follows*: zeros behind a tar or behind compressed data are padding. Anything else is not read, and named in
 //!   [`Summary::trailing`]: other bytes behind compressed data, by one rule for all compressions; a tar behind a tar,
 //!   which [`ignore_zeros`](Options::ignore_zeros) reads; more zeros than tars are filled up with.
@@ -51,9 +51,9 @@
 mod cancel;
 mod decode;
 mod entry;
+mod entry_filter;
 mod error;
 mod format;
-mod gate;
 mod limit;
 mod limits;
 mod number;

@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Result};
 use crate::limit::Limit;
 
-/// What stops a bomb and not the Linux kernel (83,731 entries, 1.4 GB, compressed 10 times).
+/// Limits that stop a bomb, and let the Linux kernel's sources (83,731 entries, 1.4 GB, compressed 10 times) pass.
 ///
 /// Each archive is counted by itself. Entries that are left out (by a selection, or because stripping leaves no name)
 /// count as entries, not as bytes.
@@ -55,7 +55,7 @@ impl Default for Limits {
     }
 }
 
-/// Counts what one archive has come to.
+/// Counts the entries and bytes of one archive.
 #[derive(Debug)]
 pub(crate) struct Meter {
     limits: Limits,
@@ -70,18 +70,18 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub fn new(limits: Limits) -> Meter {
+    pub(crate) fn new(limits: Limits) -> Meter {
         Meter { limits, entries: 0, left_out: 0, stripped: 0, bytes: 0, with_attributes: 0 }
     }
 
     /// An entry is left out because stripping leaves no name of it.
-    pub fn stripped(&mut self) {
+    pub(crate) fn stripped(&mut self) {
         self.left_out += 1;
         self.stripped += 1;
     }
 
     /// One more entry, asked before anything of it is written.
-    pub fn entry(&mut self) -> Result<(), ErrorKind> {
+    pub(crate) fn entry(&mut self) -> Result<(), ErrorKind> {
         if self.entries >= self.limits.entries {
             return Err(ErrorKind::Limit { limit: Limit::Entries, value: self.limits.entries, entries: self.entries });
         }
@@ -90,7 +90,7 @@ impl Meter {
     }
 
     /// So many bytes of content more, asked before any of them is written.
-    pub fn content(&mut self, bytes: u64) -> Result<(), ErrorKind> {
+    pub(crate) fn content(&mut self, bytes: u64) -> Result<(), ErrorKind> {
         let sum = self.bytes.saturating_add(bytes);
         if sum > self.limits.bytes {
             return Err(ErrorKind::Limit { limit: Limit::Bytes, value: self.limits.bytes, entries: self.entries });

@@ -13,7 +13,8 @@ pub(crate) fn number(field: &[u8]) -> Option<i64> {
         let byte = if at == 0 && !negative { byte & 0x7f } else { byte };
         value = value.checked_mul(256)?.checked_add(i64::from(byte))?;
     }
-    // Sign extension of the first byte was counted twice: -1 * 256 + 0xff is -1 again, so nothing is to be done.
+    // The first byte of a negative number stands for -1 already: -1 * 256 + 0xff is -1 again, so the loop may take that
+    // byte as well.
     Some(value)
 }
 

@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::gate::Gate;
+use crate::entry_filter::EntryFilter;
 use crate::limits::Limits;
 use crate::progress::InputProgress;
 
 /// How archives are to be unpacked: choices, to be followed by [`build`](Options::build).
 #[derive(Clone, Debug)]
 pub struct Options {
-    pub(crate) gate: Gate,
+    pub(crate) filter: EntryFilter,
     pub(crate) ignore_zeros: bool,
     pub(crate) limits: Limits,
     pub(crate) threads: usize,
@@ -22,7 +22,7 @@ impl Default for Options {
     /// Everything is unpacked but ownership, set-id bits, devices and FIFOs, within default [`Limits`].
     fn default() -> Self {
         Options {
-            gate: Gate::default(),
+            filter: EntryFilter::default(),
             ignore_zeros: false,
             limits: Limits::default(),
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
@@ -32,24 +32,24 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Leaves the first `count` components of each path away, as tar's option of this name does. Entries that have no
-    /// more than that are left out. A path that is absolute, or has a `..` among these components, is refused, not
+    /// Leaves out the first `count` components of each path, as tar's option of this name does. An entry with only that
+    /// many components is left out. A path that is absolute, or has a `..` among these components, is refused, not
     /// mended. Default: 0.
     #[must_use]
     pub fn strip_components(mut self, count: usize) -> Self {
-        self.gate.strip = count;
+        self.filter.strip = count;
         self
     }
 
-    /// Unpacks only entries for whose path `select` says `true`. The path is the archive's, before stripping, but
-    /// without `./` before it and slashes behind it. May be called from several threads. Default: all.
+    /// Unpacks only entries with a path for which `select` says `true`. The path is the archive's, before stripping,
+    /// but without `./` before it and slashes behind it. May be called from several threads. Default: all.
     #[must_use]
     pub fn select(mut self, select: Arc<dyn Fn(&Path) -> bool + Send + Sync>) -> Self {
-        self.gate.select = Some(select);
+        self.filter.select = Some(select);
         self
     }
 
-    /// What stops a bomb. Default: [`Limits::default`].
+    /// The limits that stop a bomb. Default: [`Limits::default`].
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -67,7 +67,7 @@ impl Options {
     /// Makes device nodes and FIFOs instead of refusing them. Default: no.
     #[must_use]
     pub fn special_files(mut self, special_files: bool) -> Self {
-        self.gate.special_files = special_files;
+        self.filter.special_files = special_files;
         self
     }
 
@@ -75,13 +75,13 @@ impl Options {
     /// Default: no.
     #[must_use]
     pub fn ownership(mut self, ownership: bool) -> Self {
-        self.gate.ownership = ownership;
+        self.filter.ownership = ownership;
         self
     }
 
     /// Reads on behind the end of a tar if another one follows, however many zeros are between: tars that were joined,
-    /// as GNU tar's option of this name does. Default: no; then what follows is named in the
-    /// [`Summary`](crate::Summary).
+    /// as GNU tar's option of this name does. Default: no. Then the [`Summary`](crate::Summary) names the bytes that
+    /// follow.
     #[must_use]
     pub fn ignore_zeros(mut self, ignore_zeros: bool) -> Self {
         self.ignore_zeros = ignore_zeros;
@@ -92,11 +92,11 @@ impl Options {
     /// it only takes rights away.)
     #[must_use]
     pub fn set_id(mut self, set_id: bool) -> Self {
-        self.gate.set_id = set_id;
+        self.filter.set_id = set_id;
         self
     }
 
-    /// Counts into `progress` what is read.
+    /// Counts the bytes that are read into `progress`.
     #[must_use]
     pub fn progress(mut self, progress: InputProgress) -> Self {
         self.progress = progress;

@@ -1,5 +1,5 @@
-//! Archives that come in parts. Only the first one begins as an archive: of the others nothing but the name tells what
-//! they are.
+//! Archives that come in parts. Only the first part begins as an archive. The other parts are known by their names
+//! alone.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(crate) const SPLIT_ZIP: &str = "this is one part of a split zip; put all par
 const CUT: &str = "by its name this is one part of an archive that was cut into several; join them first \
     (`cat NAME.001 NAME.002 … > NAME`)";
 
-/// Says of a file that could not be read to its end that it is one part of several, if its name says so.
+/// Adds to an error of reading that the file is one part of several, if its name says so.
 pub(crate) fn explain(path: &Path, kind: ErrorKind) -> ErrorKind {
     let Some(advice) = advice(path) else { return kind };
     match kind {

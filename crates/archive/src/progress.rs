@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// How much of the input has been read. Cheap to clone: keep one and give one to
-/// [`Options::progress`](crate::Options::progress). Several archives read one after the other add up.
+/// [`Options::progress`](crate::Options::progress). The figures of several archives add up.
 #[derive(Clone, Debug, Default)]
 pub struct InputProgress(Arc<Counts>);
 

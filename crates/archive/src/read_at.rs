@@ -6,7 +6,7 @@ use std::io;
 use crate::error::{ErrorKind, Result};
 use crate::sys;
 
-/// Reads what is known to be there: less is a file that was cut short.
+/// Fills all of the buffer with bytes that are known to be there. If there are fewer, the file was cut short.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> Result<(), ErrorKind> {
     sys::read_exact_at(file, buffer, position).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => {

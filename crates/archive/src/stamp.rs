@@ -1,4 +1,4 @@
-//! Whether a file is still what it was: its length and its time.
+//! Whether a file has changed, by its length and its time.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::error::{ErrorKind, Result};
 
-/// What a file was like when it was opened.
+/// A file's length and time when it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub len: u64,
@@ -14,13 +14,13 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub fn of(file: &File) -> io::Result<Stamp> {
+    pub(crate) fn of(file: &File) -> io::Result<Stamp> {
         let metadata = file.metadata()?;
         Ok(Stamp { len: metadata.len(), modified: metadata.modified()? })
     }
 
     /// An error if another process has changed the file.
-    pub fn check(&self, file: &File) -> Result<(), ErrorKind> {
+    pub(crate) fn check(&self, file: &File) -> Result<(), ErrorKind> {
         let now = Stamp::of(file).map_err(ErrorKind::Read)?;
         if now != *self {
             return Err(ErrorKind::Changed(io::Error::other("its length or time is not what it was")));

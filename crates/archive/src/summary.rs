@@ -1,20 +1,20 @@
-//! [`Summary`]: what was read of an archive, and what was not.
+//! [`Summary`]: the entries and bytes of an archive that were read, and the bytes that were not.
 
 use std::fmt;
 
 use crate::format::Format;
 
-/// What was read of an archive that was read to its end.
+/// The figures of an archive that was read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
     /// What it is.
     pub format: Format,
-    /// Entries that were read, those that were left out included.
+    /// Entries that were read, the left out ones included.
     pub entries: u64,
     /// Entries that were left out: not selected, or without a name after stripping.
     pub left_out: u64,
-    /// Those among the left out that stripping left no name of.
+    /// Entries that were left out because stripping left no name.
     pub stripped: u64,
     /// Bytes of content in the others, holes of sparse files included.
     pub bytes: u64,
@@ -24,8 +24,8 @@ pub struct Summary {
     pub trailing: Option<Trailing>,
 }
 
-/// What followed an archive and was not read, shown as a sentence for its user. Padding is nothing: a tar's last record
-/// is filled with zeros, and so may be what follows compressed data.
+/// What followed an archive and was not read, shown as a sentence for its user. Padding does not count: zeros fill up a
+/// tar's last record, and may fill up compressed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trailing {
@@ -35,25 +35,34 @@ pub enum Trailing {
     AfterTar,
     /// More zeros after the end of the tar than a tar is filled up with. What follows them was not looked at.
     Zeros,
-    /// Bytes after the compressed data that are no more of it, whatever it is compressed with.
+    /// Bytes after the compressed data that are not compressed data of the same kind.
     AfterCompressed,
+    /// Bytes after the end of the zip and its comment.
+    AfterZip,
 }
 
 impl fmt::Display for Trailing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Trailing::Tar => f.write_str(
-                "another tar follows the end of the first one and was not read; if the two were joined, read both with --ignore-zeros",
+                "another tar follows the end of the first one and was not read; if the two were joined, read both \
+                 with --ignore-zeros",
             ),
-            Trailing::AfterTar => {
-                f.write_str("bytes that are no tar follow the end of the tar, and were not read; the tar itself was whole")
-            }
+            Trailing::AfterTar => f.write_str(
+                "bytes that are no tar follow the end of the tar, and were not read; the tar itself was \
+                 whole",
+            ),
             Trailing::Zeros => f.write_str(
-                "more than 1 MiB of zeros follows the end of the tar, where a download may have reserved space for what has not \
+                "more than 1 MiB of zeros follows the end of the tar, where a download may have reserved space for \
+                 what has not \
                  come; see whether all of it is there, or read on behind them with --ignore-zeros",
             ),
+            Trailing::AfterZip => f.write_str(
+                "bytes that belong to no entry follow the end of the zip, and were not read; the zip itself was whole",
+            ),
             Trailing::AfterCompressed => f.write_str(
-                "bytes that are no compressed data follow the compressed data, and were not read; what was read was whole",
+                "bytes that are no compressed data follow the compressed data, and were not read; what was read was \
+                 whole",
             ),
         }
     }

@@ -8,26 +8,26 @@ pub(crate) const BLOCK: usize = 512;
 /// A block of zeros, of which two end an archive.
 pub(crate) type Block = [u8; BLOCK];
 
-/// The fields of a header. What is in them has not been checked.
+/// The fields of a header. Their content has not been checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Header<'a>(&'a Block);
 
 impl<'a> Header<'a> {
-    pub fn new(block: &'a Block) -> Header<'a> {
+    pub(crate) fn new(block: &'a Block) -> Header<'a> {
         Header(block)
     }
 
-    pub fn is_zero(self) -> bool {
+    pub(crate) fn is_zero(self) -> bool {
         // Nearly every block that is no header's end has a name: look at one byte before looking at all.
         self.0[0] == 0 && self.0.iter().all(|&byte| byte == 0)
     }
 
-    pub fn has_magic(self) -> bool {
+    pub(crate) fn has_magic(self) -> bool {
         self.0[257..].starts_with(b"ustar")
     }
 
     /// Whether the bytes add up to the checksum field. Some old tars added signed bytes.
-    pub fn checksum_matches(self) -> bool {
+    pub(crate) fn checksum_matches(self) -> bool {
         const FIELD: std::ops::Range<usize> = 148..156;
         let Some(expected) = octal(&self.0[FIELD]) else { return false };
         let blank = 8 * u32::from(b' ');
@@ -39,21 +39,21 @@ impl<'a> Header<'a> {
         signed(self.0) - signed(&self.0[FIELD]) + i64::from(blank) == expected
     }
 
-    pub fn kind(self) -> u8 {
+    pub(crate) fn kind(self) -> u8 {
         self.0[156]
     }
 
-    pub fn name(self) -> &'a [u8] {
+    pub(crate) fn name(self) -> &'a [u8] {
         text(&self.0[..100])
     }
 
-    pub fn link_name(self) -> &'a [u8] {
+    pub(crate) fn link_name(self) -> &'a [u8] {
         text(&self.0[157..257])
     }
 
     /// What goes before the name, with a slash between. Only POSIX headers have one; star's is shorter, with times
     /// behind it.
-    pub fn prefix(self) -> &'a [u8] {
+    pub(crate) fn prefix(self) -> &'a [u8] {
         if &self.0[257..263] != b"ustar\0" {
             return b"";
         }
@@ -62,40 +62,40 @@ impl<'a> Header<'a> {
     }
 
     /// `None` if the header gives none.
-    pub fn mode(self) -> Option<u32> {
+    pub(crate) fn mode(self) -> Option<u32> {
         given(&self.0[100..108])
     }
 
     /// `None` if the header does not give both.
-    pub fn owner(self) -> Option<(u32, u32)> {
+    pub(crate) fn owner(self) -> Option<(u32, u32)> {
         Some((given(&self.0[108..116])?, given(&self.0[116..124])?))
     }
 
     /// `None` if the field is no number, or no possible size.
-    pub fn size(self) -> Option<u64> {
+    pub(crate) fn size(self) -> Option<u64> {
         u64::try_from(number(&self.0[124..136])?).ok()
     }
 
-    pub fn modified(self) -> Option<i64> {
+    pub(crate) fn modified(self) -> Option<i64> {
         number(&self.0[136..148])
     }
 
-    pub fn device(self) -> Option<(u32, u32)> {
+    pub(crate) fn device(self) -> Option<(u32, u32)> {
         Some((u32::try_from(number(&self.0[329..337])?).ok()?, u32::try_from(number(&self.0[337..345])?).ok()?))
     }
 
     /// Old GNU sparse files: offset and length of the first pieces.
-    pub fn sparse_pieces(self) -> &'a [u8] {
+    pub(crate) fn sparse_pieces(self) -> &'a [u8] {
         &self.0[386..386 + 4 * 24]
     }
 
     /// Old GNU sparse files: whether blocks with more pieces follow.
-    pub fn sparse_continues(self) -> bool {
+    pub(crate) fn sparse_continues(self) -> bool {
         self.0[482] != 0
     }
 
     /// Old GNU sparse files: the size with the holes.
-    pub fn sparse_size(self) -> Option<u64> {
+    pub(crate) fn sparse_size(self) -> Option<u64> {
         u64::try_from(number(&self.0[483..495])?).ok()
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn text(field: &[u8]) -> &[u8] {
     &field[..field.iter().position(|&byte| byte == 0).unwrap_or(field.len())]
 }
 
-/// A number that the field must hold to mean one: a blank field is not 0, which would be no rights, or root's.
+/// A number, or `None` for a blank field: a blank mode or owner is not 0, which would be no rights, or root.
 fn given(field: &[u8]) -> Option<u32> {
     if field.iter().all(|byte| matches!(byte, b' ' | 0)) {
         return None;

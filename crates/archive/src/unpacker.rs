@@ -25,8 +25,9 @@ use crate::zip;
 pub enum Input {
     /// A file, recognised by its content. A pipe or a device is read as a stream.
     File(PathBuf),
-    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, whose directory is at
-    /// the end. It is read on a thread of its own, which a stream that neither ends nor sends may outlive the call on.
+    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, because a zip's
+    /// directory is at its end. The stream is read on a thread of its own. A stream that neither ends nor sends keeps
+    /// that thread waiting after the call has returned.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -71,10 +72,10 @@ impl Unpacker {
     /// Reads `input` to its end and hands every entry to `tree`, as long as that is not cancelled.
     ///
     /// Entries that are refused or damaged are in the tree's report, with those that could not be written; an `Err`
-    /// says that the archive could not be read, or not to its end. What was handed over before stays.
+    /// says that the archive could not be read, or not to its end. Entries that were handed over before stay.
     ///
-    /// Entries are handed over in the archive's order, whichever thread has decoded them, so that what becomes of a
-    /// second one of one path is up to the tree.
+    /// Entries are handed over in the archive's order, whichever thread has decoded them, so that the tree decides
+    /// about a second entry of one path.
     pub fn unpack(&self, input: Input, tree: &TreeWriter) -> Result<Summary> {
         self.read(input, Target::Tree(tree), Cancel(Some(tree.canceller())))
     }
@@ -120,7 +121,7 @@ impl Unpacker {
         read_at(&file, &mut head, 0)?;
         self.options.progress.opened(Some(len));
         match format::detect(&head) {
-            // What begins with zeros may be anything: something that a zip is behind, for one.
+            // A file that begins with zeros may be anything, for example zeros with a zip behind them.
             Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&file, len)? => {
                 self.read_zip(file, stamp, target, &cancel)
             }
@@ -134,7 +135,7 @@ impl Unpacker {
                 self.read_blocks(decode::Input::new(Box::new(file), self.options.progress.clone()), target, cancel)
             }
             Some(Format::Zip) => self.read_zip(file, stamp, target, &cancel),
-            // A zip may have anything before it, a program that unpacks it for one.
+            // A zip may have any bytes before it, for example a program that unpacks it.
             None if zip::has_end(&file, len)? => self.read_zip(file, stamp, target, &cancel),
             None => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None }),
         }
@@ -150,7 +151,7 @@ impl Unpacker {
         self.read_blocks(decode::Input::new(stream, self.options.progress.clone()), target, cancel)
     }
 
-    /// Reads what may keep its reader waiting, so that another thread does.
+    /// Reads an input that may keep its reader waiting, on another thread.
     fn read_blocks(&self, input: decode::Input, target: Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
         let mut blocks = Blocks::start(input).map_err(ErrorKind::Read)?;
         let (detected, head) = blocks.format(&cancel)?;
@@ -183,7 +184,7 @@ impl Unpacker {
     ) -> (S, Result<Summary, ErrorKind>) {
         let mut meter = Meter::new(self.options.limits);
         let (source, read) =
-            tar::read(source, &self.options.gate, self.options.ignore_zeros, &mut meter, &mut target, cancel);
+            tar::read(source, &self.options.filter, self.options.ignore_zeros, &mut meter, &mut target, cancel);
         let summary = read.map(|trailing| summary(Format::Tar(compression), &meter, trailing));
         (source, summary.map_err(|kind| kind.after(meter.entries)))
     }
@@ -200,12 +201,12 @@ impl Unpacker {
             file: &file,
             stamp,
             limits: &self.options.limits,
-            gate: &self.options.gate,
+            filter: &self.options.filter,
             progress: &self.options.progress,
         };
-        zip::read(&archive, self.options.threads, &mut meter, &mut target, cancel)
+        let trailing = zip::read(&archive, self.options.threads, &mut meter, &mut target, cancel)
             .map_err(|kind| kind.after(meter.entries))?;
-        Ok(summary(Format::Zip, &meter, None))
+        Ok(summary(Format::Zip, &meter, trailing))
     }
 }
 

@@ -139,14 +139,14 @@ fn what_follows_compressed_data_is_judged_by_one_rule_for_all() {
     });
 }
 
-/// Whatever came out is either what it should be, or named in the report.
+/// Each file that came out is right, or the report names it.
 fn assert_nothing_wrong(place: &Place, report: &manyfiles::tree::Report) {
     let tree = Tree::read(place.root()).unwrap();
     for (path, entry) in &tree.entries {
         if let Kind::File { .. } = entry.kind {
             let expected = tar().1.entries.get(path).map(|entry| &entry.kind);
             let named = report.failures.iter().any(|failure| failure.path() == Some(path));
-            assert!(expected == Some(&entry.kind) || named, "{path:?} is wrong, and nobody said so");
+            assert!(expected == Some(&entry.kind) || named, "{path:?} is wrong, and no error names it");
         }
     }
 }
@@ -171,7 +171,8 @@ fn cut_short_anywhere_what_came_before_stays_and_it_is_an_error() {
                 }
             }
             assert_nothing_wrong(&place, &report);
-            // Some compress in blocks larger than this tar: of those nothing can be had without the end.
+            // Some compressors use blocks that are larger than this tar: without the end of the block, nothing can be
+            // decoded.
             let has_small_blocks =
                 compressor.name != "bzip2" && (compressor.name != "lz4" || compressor.args.contains(&"-B4"));
             if end > len - len / 5 && has_small_blocks {
@@ -197,9 +198,9 @@ fn a_flipped_bit_is_noticed_or_of_no_consequence() {
             let place = Place::new();
             let (result, report) = place.unpack(stream_of(damaged));
             println!("  byte {at} of {}: {:?}", archive.len(), result.as_ref().map_err(ToString::to_string));
-            // The old lz4 format has no checksum. The others have one at the end of a block or of all: when it is looked at, files
-            // may have been written that are wrong, so that the whole archive must be said to be damaged. But a bit may be of no
-            // consequence: one that leads to other bytes, which are the same.
+            // The old lz4 format has no checksum. The others have one at the end of a block or of all: when it is
+            // looked at, files may have been written that are wrong, so that the whole archive must be said to be
+            // damaged. But a bit may be of no consequence: one that leads to other bytes, which are the same.
             let has_checksum = !compressor.args.contains(&"-l");
             if result.is_ok() && has_checksum {
                 tar().1.assert_same(&Tree::read(place.root()).unwrap(), Compare::ALL);

@@ -1,4 +1,5 @@
-//! Hard links to what is not there: left out, stripped away, refused, or never named. Each is an error of its own entry.
+//! Hard links to what is not there: left out, stripped away, refused, or never named. Each is an error of its own
+//! entry.
 #![cfg(unix)] // links are made
 
 mod common;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use common::*;
 use manyfiles_archive::{Input, Kind, Unpacker};
 
-/// Unpacks as a file and as a stream, and lists; all three must refuse the same. Returns the files and what was refused.
+/// Unpacks as a file and as a stream, and lists; all three must refuse the same. Returns the files and what was
+/// refused.
 #[track_caller]
 fn refused(unpacker: &Unpacker, archive: &[u8]) -> (Vec<String>, Vec<String>) {
     let (_temp, path) = file_of(archive);

@@ -91,7 +91,7 @@ fn zeros_are_an_empty_tar_only_if_a_tar_could_have_as_many_and_nothing_else() {
             assert!(error.to_string().contains(says), "{what}: {error}");
         }
     }
-    // Reserved by the terabyte: nobody waits for that to be read.
+    // A terabyte of reserved space: reading all of it would take too long, so it is refused at once.
     let temp = manyfiles_testkit::scratch().unwrap();
     let path = temp.path().join("reserved.zip");
     fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();

@@ -1,4 +1,5 @@
-//! What is said of an entry that did not arrive: its path, whose fault it was, and what is wrong.
+//! What is said of an entry that did not arrive: its path, whether the archive or the file system is to blame, and what
+//! is wrong.
 #![cfg(unix)] // links are made
 
 mod common;

@@ -1,4 +1,5 @@
-//! Permissions: what an archive gives is kept, what it does not give is what any program makes, and rights are not given away.
+//! Permissions: what an archive gives is kept, what it does not give is what any program makes, and rights are not
+//! given away.
 #![cfg(unix)] // modes are Unix's
 
 mod common;
@@ -65,7 +66,7 @@ fn a_mode_that_a_zip_does_not_give_is_none() {
         ("folder 2/", 3, 0o040_750 << 16 | DOS_FOLDER, Some(0o750)),
         ("dos", 0, 0, None),
         ("dos folder/", 0, DOS_FOLDER, None),
-        // Who may read is not said: a mode of 0444 would show to all what the umask keeps from them.
+        // The archive gives no mode. Mode 0444 would let all users read a file that the umask keeps from them.
         ("dos read-only", 0, DOS_READ_ONLY, None),
         ("dos read-only folder/", 0, DOS_FOLDER | DOS_READ_ONLY, None),
         ("dos with what is no mode", 0, 0o107_777 << 16, None),

@@ -47,7 +47,8 @@ fn assert_content(path: &Path, content: &[u8]) {
     assert!(fs::read(path).unwrap() == content, "{} is not the last one", path.display());
 }
 
-/// Longer and shorter than what is handed over whole. What comes later is shorter, and would be done first if nobody waited.
+/// Lengths above and below the limit up to which content is handed over whole. The later entry is shorter: it would be
+/// written first if it did not wait for the earlier one.
 const LENGTHS: [usize; 6] = [3_000_000, 700_000, 600_000, 300_000, 5000, 10];
 
 #[test]

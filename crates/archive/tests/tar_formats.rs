@@ -1,4 +1,4 @@
-//! Tars of every format, made by real tools: what comes out is what the tool itself unpacks.
+//! Tars of every format, made by real tools: the result is the same as that of the tool itself.
 #![cfg(unix)] // the tools that make the archives, and what they keep, are Unix's
 
 mod common;
@@ -82,7 +82,8 @@ fn tars_of_other_tools_are_unpacked() {
         let mut command = Command::new("bsdtar");
         command.args(["--format", format, "-cf"]).arg(&archive).arg("-C").arg(sample.path()).arg("sample");
         run(&mut command, true);
-        // Not GNU tar: bsdtar names folders before what is in their neighbours, and GNU tar then sets their times too early.
+        // Not GNU tar: bsdtar names folders before what is in their neighbours, and GNU tar then sets their times too
+        // early.
         assert_unpacked_as_by("bsdtar", &archive);
     }
     for format in ["USTAR_FORMAT", "GNU_FORMAT", "PAX_FORMAT"] {

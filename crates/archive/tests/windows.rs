@@ -95,7 +95,7 @@ fn a_compressed_tar_is_read_from_its_beginning() {
     });
 }
 
-/// A zip whose entries are not compressed.
+/// A zip of entries that are not compressed.
 fn zip(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
     const UNIX: u16 = 3 << 8;
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
 //! Contests among peers: which of them a run plays, how often, and the line that says how far they are.
 
-pub use manyfiles_measure::contest::{Check, Contest, Entrant, Outcome, Run, Sample, Score, Target, timed};
+pub use manyfiles_measure::contest::{Check, Contest, Entrant, Goal, Outcome, Run, Sample, Score, timed};
 use manyfiles_measure::contest::{Watch, run as play};
 
 use crate::progress;
@@ -12,8 +12,8 @@ pub struct Plan<'a> {
     pub rounds: usize,
     /// Fewer rounds and smaller sets than a claim needs.
     pub quick: bool,
-    /// Contests whose work and place, as tables show them with a comma between, contain none of these are left out, if there are
-    /// any.
+    /// Contests whose work and place, as tables show them with a comma between, contain none of these are left out, if
+    /// there are any.
     pub only: &'a [String],
 }
 

@@ -1,5 +1,6 @@
 //! manyfiles against its peers, side by side: every group interleaves its entrants round by round, checks every output,
 //! and keeps all that was measured, lost rows included.
+#![allow(unreachable_pub, reason = "one program: what its files share is `pub`")]
 
 mod chart;
 mod contest;

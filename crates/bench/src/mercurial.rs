@@ -10,9 +10,9 @@ use tempfile::TempDir;
 use crate::contest::Sample;
 use crate::process::{self, said_by};
 
-/// Reads all files below SOURCE, then writes them below TO as Mercurial writes a working copy, and prints the seconds and the
-/// processor's of the writing. Its vfs removes what has the name before it writes; its closer has four threads and a queue of
-/// 384 files, and by itself begins at 2,048.
+/// Reads all files below SOURCE, then writes them below TO as Mercurial writes a working copy, and prints the seconds
+/// and the processor's of the writing. Its vfs removes what has the name before it writes; its closer has four threads
+/// and a queue of 384 files, and by itself begins at 2,048.
 const SCRIPT: &str = r#"
 import os, sys, time
 from mercurial import ui as uimod, vfs as vfsmod

@@ -1,16 +1,15 @@
-//! The programs that are compared: each writes a corpus below a folder, and returns when every file is closed.
+//! Who writes new files: the entrants of `manyfiles-works`, and tokio, which only this crate brings.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context, Result, bail};
-use manyfiles::close::{self, FastClose};
-use manyfiles::tree::TreeWriter;
+use anyhow::{Context, Result};
+use manyfiles_measure::contest::{Sample, timed};
 use manyfiles_testkit::Corpus;
-use rayon::prelude::*;
+use manyfiles_works::Interrupt;
+use manyfiles_works::works::{Folders, NewFiles};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
@@ -51,40 +50,23 @@ impl Peer {
         Peer::ALL.into_iter().find(|peer| peer.name() == name).with_context(|| format!("no peer is called {name}"))
     }
 
-    /// Writes the corpus below `root`. What pools and runtimes a peer needs are kept for the next time, as a program that
-    /// uses them would have them.
-    pub fn write(self, corpus: &Arc<Corpus>, root: &Path) -> Result<()> {
+    /// Writes the corpus below `root`, and returns what that took when every file is closed. What pools and runtimes a
+    /// peer needs are kept for the next time, as a program that uses them would have them.
+    pub fn write(self, corpus: &Arc<Corpus>, root: &Path) -> Result<Sample> {
+        let files = NewFiles::new(&corpus.files, Folders::ForEachFile, &NEVER);
         match self {
-            Peer::TreeWriter => tree_writer(corpus, root),
-            Peer::Std => corpus.files.iter().try_for_each(|(path, bytes)| write_one(root, path, bytes)),
-            Peer::Rayon => corpus.files.par_iter().try_for_each(|(path, bytes)| write_one(root, path, bytes)),
-            Peer::Tokio64 => tokio_fs(corpus, root, 64),
-            Peer::TokioAll => tokio_fs(corpus, root, corpus.files.len()),
-            Peer::FastClose => fast_close(corpus, root),
+            Peer::TreeWriter => files.with_tree_writer(root),
+            Peer::Std => files.with_std(root),
+            Peer::Rayon => files.with_rayon(root),
+            Peer::Tokio64 => timed(|| tokio_fs(corpus, root, 64)),
+            Peer::TokioAll => timed(|| tokio_fs(corpus, root, corpus.files.len())),
+            Peer::FastClose => files.with_fast_close(root),
         }
     }
 }
 
-fn tree_writer(corpus: &Corpus, root: &Path) -> Result<()> {
-    let tree = TreeWriter::open(root)?;
-    for (path, bytes) in &corpus.files {
-        tree.file(path, Arc::clone(bytes))?;
-    }
-    let report = tree.finish()?;
-    if report.files != corpus.files.len() as u64 {
-        bail!("the report counts {} files of {}", report.files, corpus.files.len());
-    }
-    Ok(())
-}
-
-fn fast_close(corpus: &Corpus, root: &Path) -> Result<()> {
-    for (path, bytes) in &corpus.files {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().expect("it is below the root"))?;
-        FastClose::new(File::create(path)?).write_all(bytes)?;
-    }
-    Ok(close::wait()?)
-}
+/// No run of this program ends before its time.
+pub static NEVER: Interrupt = Interrupt::never();
 
 /// What most programs do for each file.
 pub fn write_one(root: &Path, path: &Path, bytes: &[u8]) -> Result<()> {

@@ -19,10 +19,11 @@ pub struct Place {
 
 enum Kind {
     Tmpfs(Disk),
-    /// A journaled file system. Nothing is deleted there: blocks and inodes that were just freed make the next run another.
+    /// A journaled file system. Nothing is deleted there: blocks and inodes that were just freed make the next run
+    /// another.
     Image(Disk),
-    /// The same for large files, which no disk holds of all rounds: each run's are deleted, and the journal has committed that
-    /// before the next one begins.
+    /// The same for large files, which no disk holds of all rounds: each run's are deleted, and the journal has
+    /// committed that before the next one begins.
     Cleared(Disk),
     Slow(SlowMount),
 }
@@ -80,8 +81,8 @@ impl Site for Place {
         &self.name
     }
 
-    /// Before it is returned, what earlier runs wrote has reached the image, so that its write-back is not counted as this
-    /// run's time.
+    /// Before it is returned, what earlier runs wrote has reached the image, so that its write-back is not counted as
+    /// this run's time.
     fn fresh(&self) -> Result<PathBuf> {
         let run = self.runs.replace(self.runs.get() + 1);
         self.settle()?;

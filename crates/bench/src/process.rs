@@ -15,8 +15,8 @@ pub const MEASURE: &str = "--measure-a-child";
 
 /// Runs `command` and says how long it took and how much memory it had. Its output is dropped, but for an error's text.
 ///
-/// Another process of this program starts it and waits: Linux counts the memory of whoever forks to the child's peak, and
-/// this process may hold a large corpus.
+/// Another process of this program starts it and waits: Linux counts the memory of whoever forks to the child's peak,
+/// and this process may hold a large corpus.
 pub fn measure(command: &[&OsStr]) -> Result<Sample> {
     let (program, arguments) = command.split_first().context("no command")?;
     measure_command(Command::new(program).args(arguments))
@@ -55,8 +55,8 @@ pub fn measure_child(command: &[String]) -> Result<ExitStatus> {
     // SAFETY: all-zero is a valid rusage, a struct of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are to live variables of the right type. The child is reaped here and nowhere else: `child`
-        // is never waited for.
+        // SAFETY: both pointers are to live variables of the right type. The child is reaped here and nowhere else:
+        // `child` is never waited for.
         match unsafe { libc::wait4(child.id() as libc::pid_t, &mut status, 0, &mut usage) } {
             -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => continue,
             -1 => return Err(std::io::Error::last_os_error().into()),

@@ -10,8 +10,8 @@ use crate::process::said_by;
 
 const TRIPLE: &str = "x86_64-pc-windows-gnu";
 
-/// Wine, set up as for the tests, with a server that this process started: one that is started by a program whose closes are
-/// delayed would delay its own.
+/// Wine, set up as for the tests, with a server that this process started: one that is started by a program whose
+/// closes are delayed would delay its own.
 pub struct Wine {
     environment: HashMap<String, String>,
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use manyfiles_suite::{Observer, Options, Results, SPACE, bench, works};
+use manyfiles_works::{Observer, Options, Results, SPACE, bench, works};
 
 use crate::args::{Bench, Progress};
 use crate::human::about;
@@ -14,7 +14,7 @@ use crate::report::{self, INCOMPLETE, UNREADABLE};
 use crate::stop::Stop;
 use crate::terminal::{Display, Screen};
 
-pub fn run(args: &Bench) -> ExitCode {
+pub(crate) fn run(args: &Bench) -> ExitCode {
     let watch = Watch::new(args);
     let tell = |lines: &[String], code| measuring::tell("bench", &watch.screen, args.json, lines, code);
     let options = Options {

@@ -8,7 +8,7 @@ use globset::{Candidate, GlobSet, GlobSetBuilder};
 use crate::args::Pattern;
 
 /// The patterns, ready to match entries.
-pub struct Filter {
+pub(crate) struct Filter {
     /// `None`: everything is included.
     include: Option<Include>,
     exclude: Option<Patterns>,
@@ -16,7 +16,7 @@ pub struct Filter {
 
 /// Where an entry is, as patterns see it.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub(crate) struct EntryPath<'a> {
     /// The name of the folder that it is copied with: patterns of names match that, too.
     with: Option<&'a Path>,
     /// Its path in the archive, or below the source.
@@ -33,7 +33,7 @@ struct Include {
 
 struct Patterns {
     all: GlobSet,
-    /// Of those that match names at any depth.
+    /// The patterns that match names at any depth.
     names: GlobSet,
     /// Their places in `all`.
     numbers: Vec<usize>,
@@ -41,7 +41,7 @@ struct Patterns {
 
 impl Filter {
     /// Fails only if all patterns together are too large to compile.
-    pub fn new(include: &[Pattern], exclude: &[Pattern]) -> Result<Filter, String> {
+    pub(crate) fn new(include: &[Pattern], exclude: &[Pattern]) -> Result<Filter, String> {
         let include = Patterns::compile(include, "--include")?.map(|patterns| Include {
             patterns,
             texts: include.iter().map(|pattern| pattern.text().into()).collect(),
@@ -51,35 +51,36 @@ impl Filter {
         Ok(Filter { include, exclude: Patterns::compile(exclude, "--exclude")? })
     }
 
-    /// Whether every path is written, so that nobody needs to ask.
-    pub fn is_open(&self) -> bool {
+    /// Whether every path is written, so that paths need not be matched.
+    pub(crate) fn is_open(&self) -> bool {
         self.include.is_none() && self.exclude.is_none()
     }
 
     /// Whether the entry is written.
-    pub fn selects<'a>(&self, entry: impl Into<Place<'a>>) -> bool {
+    pub(crate) fn selects<'a>(&self, entry: impl Into<EntryPath<'a>>) -> bool {
         let entry = entry.into();
         // In this order: a pattern that matches what is left out is no typing error.
         self.include.as_ref().is_none_or(|include| include.matches(entry)) && !self.excludes(entry)
     }
 
     /// Whether the entry, and all that is below it if it is a folder, is left out.
-    pub fn excludes<'a>(&self, entry: impl Into<Place<'a>>) -> bool {
+    pub(crate) fn excludes<'a>(&self, entry: impl Into<EntryPath<'a>>) -> bool {
         self.exclude.as_ref().is_some_and(|exclude| exclude.matches(entry.into()))
     }
 
     /// The patterns of `--include` that nothing matched until now, as they were given.
-    pub fn unmatched(&self) -> Vec<String> {
+    pub(crate) fn unmatched(&self) -> Vec<String> {
         let Some(include) = &self.include else { return Vec::new() };
         let unmatched = include.texts.iter().zip(&include.matched).filter(|(_, matched)| !matched.load(Relaxed));
         unmatched.map(|(text, _)| text.clone()).collect()
     }
 }
 
-impl<'a> Place<'a> {
-    /// `path` below the folder `with`, which is copied under that name; or below one that only its content is copied of.
-    pub fn below(with: Option<&'a Path>, path: &'a Path) -> Place<'a> {
-        Place { with, path }
+impl<'a> EntryPath<'a> {
+    /// `path` below the folder `with`, which is copied under that name; or below one that only its content is copied
+    /// of.
+    pub(crate) fn below(with: Option<&'a Path>, path: &'a Path) -> EntryPath<'a> {
+        EntryPath { with, path }
     }
 
     /// The path and the folders that it is in.
@@ -93,14 +94,14 @@ impl<'a> Place<'a> {
     }
 }
 
-impl<'a> From<&'a Path> for Place<'a> {
-    fn from(path: &'a Path) -> Place<'a> {
-        Place { with: None, path }
+impl<'a> From<&'a Path> for EntryPath<'a> {
+    fn from(path: &'a Path) -> EntryPath<'a> {
+        EntryPath { with: None, path }
     }
 }
 
 impl Include {
-    fn matches(&self, entry: Place<'_>) -> bool {
+    fn matches(&self, entry: EntryPath<'_>) -> bool {
         if self.unmatched.load(Relaxed) > 0 {
             self.patterns.each_match(entry, |number| {
                 if !self.matched[number].swap(true, Relaxed) {
@@ -130,13 +131,13 @@ impl Patterns {
     }
 
     /// Whether the entry, or a folder that it is in, matches.
-    fn matches(&self, entry: Place<'_>) -> bool {
+    fn matches(&self, entry: EntryPath<'_>) -> bool {
         entry.with.is_some_and(|name| self.names.is_match(name))
             || entry.ancestors().any(|ancestor| self.all.is_match_candidate(&Candidate::new(ancestor)))
     }
 
     /// Shows the number of each pattern that matches, some more than once.
-    fn each_match(&self, entry: Place<'_>, mut show: impl FnMut(usize)) {
+    fn each_match(&self, entry: EntryPath<'_>, mut show: impl FnMut(usize)) {
         if let Some(name) = entry.with {
             self.names.matches(name).into_iter().for_each(|number| show(self.numbers[number]));
         }
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_folder_that_is_copied_is_matched_by_its_name_and_no_path_begins_with_it() {
-        let place = |path| Place::below(Some(Path::new("src")), Path::new(path));
+        let place = |path| EntryPath::below(Some(Path::new("src")), Path::new(path));
         assert!(filter(&[], &["src"]).excludes(place("a/b")));
         assert!(filter(&[], &["a/b"]).excludes(place("a/b")));
         assert!(filter(&[], &["/a"]).excludes(place("a/b")));
@@ -215,7 +216,7 @@ mod tests {
         assert!(filter.selects(Path::new("x/1.jpg")));
         assert!(filter.selects(Path::new("a/b/c")));
         assert!(!filter.selects(Path::new("raw/2")));
-        assert!(filter.selects(Place::below(Some(Path::new("src")), Path::new("."))));
+        assert!(filter.selects(EntryPath::below(Some(Path::new("src")), Path::new("."))));
         assert_eq!(filter.unmatched(), ["typo"]);
     }
 

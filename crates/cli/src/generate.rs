@@ -12,14 +12,14 @@ use crate::report::print_stdout;
 use crate::terminal::Screen;
 
 /// Prints a script that completes the command line in `shell`.
-pub fn completions(shell: Shell) -> ExitCode {
+pub(crate) fn completions(shell: Shell) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "manyfiles", &mut script);
     print_stdout(&script, 0)
 }
 
 /// Prints the manual page.
-pub fn man() -> ExitCode {
+pub(crate) fn man() -> ExitCode {
     let mut page = Vec::new();
     match write_man(&mut page) {
         Ok(()) => print_stdout(&page, 0),

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
-pub use manyfiles_trace::human::{bytes, count, counted};
+pub(crate) use manyfiles_trace::human::{bytes, count, counted};
 
 /// `1 entry`, `83,731 entries`
-pub fn entries(n: u64) -> String {
+pub(crate) fn entries(n: u64) -> String {
     counted(n, "entry", "entries")
 }
 
 /// `0.71 s`, `12.4 s`, `3 min 05 s`, `2 h 10 min`
-pub fn duration(time: Duration) -> String {
+pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match time.as_secs() {
         0..10 if seconds < 0.01 => format!("{:.1} ms", seconds * 1e3),
@@ -24,7 +24,7 @@ pub fn duration(time: Duration) -> String {
 }
 
 /// The same without fractions of a second, rounded up: `4 s`, `3 min 05 s`
-pub fn about(time: Duration) -> String {
+pub(crate) fn about(time: Duration) -> String {
     match time.as_secs_f64().ceil() as u64 {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds => duration(Duration::from_secs(seconds)),
@@ -32,12 +32,12 @@ pub fn about(time: Duration) -> String {
 }
 
 /// `n` in `time`, by the second.
-pub fn per_second(n: u64, time: Duration) -> u64 {
+pub(crate) fn per_second(n: u64, time: Duration) -> u64 {
     (n as f64 / time.as_secs_f64().max(1e-6)) as u64
 }
 
-/// `2026-11-22 10:12:06`, in the time zone of whoever reads it. `None` for a time that no calendar has.
-pub fn date(time: SystemTime) -> Option<String> {
+/// `2026-11-22 10:12:06`, in the user's time zone. `None` for a time that no calendar has.
+pub(crate) fn date(time: SystemTime) -> Option<String> {
     let since_1970 = match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_secs()).ok()?,
         // Rounded to the past, as after 1970.
@@ -51,7 +51,7 @@ pub fn date(time: SystemTime) -> Option<String> {
 }
 
 /// The text with its control characters escaped: a name in an archive must not move the cursor, nor fake a second line.
-pub fn one_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return text.into();
     }

@@ -12,12 +12,15 @@ mod job;
 mod log;
 mod measuring;
 mod probe;
+mod read;
 mod report;
 mod session;
 mod stop;
 mod sys;
 mod terminal;
 mod unpack;
+mod words;
+mod work;
 
 use std::process::ExitCode;
 
@@ -25,9 +28,10 @@ use clap::Parser;
 
 use args::{Cli, Command, Options};
 use copy::Copy;
-use job::{CannotBegin, Job, Words};
 use session::Session;
 use unpack::Unpack;
+use words::{CannotBegin, Words};
+use work::Work;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -46,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run<J: Job>(words: Words, options: Options, checked: Result<J, CannotBegin>) -> ExitCode {
+fn run<W: Work>(words: Words, options: Options, checked: Result<W, CannotBegin>) -> ExitCode {
     let job = match checked {
         Ok(job) if options.dry_run => return dry_run::dry_run(&job, &options),
         Ok(job) => job,

@@ -1,4 +1,4 @@
-//! What the commands that measure have in common: a file that is made first, and why there is nothing to tell.
+//! Shared by the commands that measure: output files that are made first, and the reason if nothing was measured.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -12,15 +12,15 @@ use crate::report::{self, UNREADABLE};
 use crate::stop::Stop;
 use crate::terminal::Screen;
 
-/// Files that results go to. Made before the measuring, so that a path that cannot be written fails first; those that got nothing
-/// are removed.
+/// Files that results go to. They are made before the measuring, so that a path that cannot be written fails first.
+/// Files that stay empty are removed.
 #[derive(Default)]
-pub struct Outputs(Vec<PathBuf>);
+pub(crate) struct Outputs(Vec<PathBuf>);
 
 impl Outputs {
     /// Makes the file.
-    pub fn make(&mut self, path: &Path) -> Result<(), String> {
-        // Read before: what is there already is not ours to remove.
+    pub(crate) fn make(&mut self, path: &Path) -> Result<(), String> {
+        // Asked before the file is made: an old file must not be removed.
         let was_there = path.exists();
         File::create(path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
         if !was_there {
@@ -30,7 +30,7 @@ impl Outputs {
     }
 
     /// There is nothing to write into them.
-    pub fn remove(self) {
+    pub(crate) fn remove(self) {
         for path in self.0 {
             // It was ours a moment ago; an empty file left there is no loss.
             drop(fs::remove_file(path));
@@ -39,12 +39,12 @@ impl Outputs {
 }
 
 /// The exit status of a command that measured nothing.
-pub fn failed(stop: &Stop) -> u8 {
+pub(crate) fn failed(stop: &Stop) -> u8 {
     stop.signal().map_or(UNREADABLE, |signal| 128 + signal as u8)
 }
 
-/// Says why nothing was measured, and what to do. `space` is the room that measuring needs, in bytes.
-pub fn lines(failure: &Failure, directory: &Path, space: u64) -> Vec<String> {
+/// The reason why nothing was measured, and what to do. `space` is the room that measuring needs, in bytes.
+pub(crate) fn lines(failure: &Failure, directory: &Path, space: u64) -> Vec<String> {
     match failure {
         Failure::Failed(error) => {
             let mut lines = vec![error.to_string()];
@@ -81,7 +81,7 @@ fn apart(free: u64, needed: u64) -> (String, String) {
 }
 
 /// Tells why nothing was measured, with this exit status.
-pub fn tell(command: &str, screen: &Screen, json: bool, lines: &[String], code: u8) -> ExitCode {
+pub(crate) fn tell(command: &str, screen: &Screen, json: bool, lines: &[String], code: u8) -> ExitCode {
     screen.say_all(lines);
     if !json {
         return code.into();
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn what_is_free_is_told_in_the_units_of_what_is_needed_and_is_always_less() {
-        let line = |free| lines(&Failure::NoSpace(free), Path::new("mnt"), manyfiles_suite::SPACE).concat();
+        let line = |free| lines(&Failure::NoSpace(free), Path::new("mnt"), manyfiles_works::SPACE).concat();
         assert_eq!(line(264_000_000), "only 264 MB are free on the file system of mnt; measuring needs 268 MB");
-        let almost = line(manyfiles_suite::SPACE - 1);
+        let almost = line(manyfiles_works::SPACE - 1);
         assert!(almost.contains("268,435,455 bytes") && almost.contains("268,435,456 bytes"), "{almost}");
     }
 }

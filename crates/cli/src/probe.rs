@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use manyfiles_probe::{LEAST_SPACE, Observer, Options, Step, probe};
+use manyfiles_probe::{LEAST_SPACE, Observer, Options, Step};
 
 use crate::args::Probe;
 use crate::measuring::{self, Outputs};
@@ -12,7 +12,7 @@ use crate::report::{self, INCOMPLETE, UNREADABLE};
 use crate::stop::Stop;
 use crate::terminal::Screen;
 
-pub fn run(args: &Probe) -> ExitCode {
+pub(crate) fn run(args: &Probe) -> ExitCode {
     let screen = Screen::default();
     let tell = |lines: &[String], code| measuring::tell("probe", &screen, args.json, lines, code);
     let mut outputs = Outputs::default();
@@ -24,7 +24,7 @@ pub fn run(args: &Probe) -> ExitCode {
         Err(error) => return tell(&[format!("cannot listen for signals: {error}")], UNREADABLE),
     };
     let watch = Watch { bar: bar(args), stop };
-    let found = probe(&args.directory, &Options { time: args.seconds }, &watch);
+    let found = Options::new().time(args.seconds).run(&args.directory, &watch);
     watch.bar.finish_and_clear();
     let findings = match found {
         Ok(findings) => findings,

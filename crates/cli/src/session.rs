@@ -8,13 +8,15 @@ use manyfiles::tree::{self, Durability, OnConflict, TreeWriter};
 
 use crate::args::{Conflict, Options};
 use crate::human::one_line;
-use crate::job::{CannotBegin, Job, Read, Source, Words};
+use crate::job::Job;
+use crate::read::{Read, Source};
 use crate::report::{self, Outcome, hints};
 use crate::stop::Stop;
 use crate::terminal::{Failures, Question, Screen, Waiting, Watch};
+use crate::words::{CannotBegin, Words};
 
 /// A job from its first entry to its last close.
-pub struct Session {
+pub(crate) struct Session {
     words: Words,
     root: PathBuf,
     tree: TreeWriter,
@@ -29,7 +31,7 @@ pub struct Session {
 
 impl Session {
     /// Opens the tree, makes its folder if need be, and begins to watch.
-    pub fn begin(job: &dyn Job, options: &Options) -> Result<Session, CannotBegin> {
+    pub(crate) fn begin(job: &dyn Job, options: &Options) -> Result<Session, CannotBegin> {
         let stop = Stop::on_signals()
             .map_err(|error| CannotBegin::because(format_args!("cannot listen for signals: {error}")))?;
         let screen = Arc::new(Screen::of(&stop));
@@ -47,17 +49,17 @@ impl Session {
     }
 
     /// Where entries are handed over.
-    pub fn tree(&self) -> &TreeWriter {
+    pub(crate) fn tree(&self) -> &TreeWriter {
         &self.tree
     }
 
     /// To see whether the job was told to stop.
-    pub fn stop(&self) -> &Stop {
+    pub(crate) fn stop(&self) -> &Stop {
         &self.stop
     }
 
     /// Says at once what went wrong with a source, unless that is only because the job was stopped.
-    pub fn cannot_read(&self, path: &Path, error: String) -> Source {
+    pub(crate) fn cannot_read(&self, path: &Path, error: String) -> Source {
         if self.stop.is_set() {
             return Source::whole(path);
         }
@@ -66,19 +68,19 @@ impl Session {
     }
 
     /// Says at once what is strange about a source, if anything is.
-    pub fn warn(&self, warning: Option<&str>) {
+    pub(crate) fn warn(&self, warning: Option<&str>) {
         self.screen.say_all(warning);
     }
 
     /// Names each entry, if asked to.
-    pub fn namer(&self) -> Option<impl Fn(&Path) + Send + Sync + 'static> {
+    pub(crate) fn namer(&self) -> Option<impl Fn(&Path) + Send + Sync + 'static> {
         let screen = self.screen.clone();
         let name = move |path: &Path| screen.print(&format!("{}\n", one_line(&path.to_string_lossy())));
         self.names.then_some(name)
     }
 
     /// Waits until everything is written and closed, and tells what is still to be told.
-    pub fn finish(self, read: Read) -> Outcome {
+    pub(crate) fn finish(self, read: Read) -> Outcome {
         self.watch.all_is_handed_over();
         let report = match self.tree.finish() {
             Ok(report) => report,

@@ -1,4 +1,4 @@
-//! Stopping early: Ctrl-C, SIGTERM, a terminal that is closed, messages that nobody reads, or the answer "quit".
+//! Stopping early: Ctrl-C, SIGTERM, a terminal that is closed, messages without a reader, or the answer "quit".
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use crate::sys::{self, SIGHUP, SIGINT, SIGPIPE};
 
 /// Whether the job was told to stop, and by what. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Stop(Arc<Inner>);
+pub(crate) struct Stop(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -22,9 +22,10 @@ struct Inner {
 }
 
 impl Stop {
-    /// The first SIGINT, SIGTERM or SIGHUP from now on stops the job cleanly. A further one ends the process at once, unless it is
-    /// SIGHUP: of a terminal that is closed both the shell and the system tell, and nobody means by it that halves may stay.
-    pub fn on_signals() -> io::Result<Stop> {
+    /// The first SIGINT, SIGTERM or SIGHUP from now on stops the job cleanly. A further one ends the process at once,
+    /// unless it is SIGHUP: when a terminal is closed, the shell sends one and the system another. The second must not
+    /// keep the job from tidying up.
+    pub(crate) fn on_signals() -> io::Result<Stop> {
         let stop = Stop::default();
         let for_signals = stop.clone();
         sys::on_signals(move |signal| {
@@ -36,7 +37,7 @@ impl Stop {
     }
 
     /// Cancels this too when the job is stopped, or now if it is.
-    pub fn attach(&self, canceller: Canceller) {
+    pub(crate) fn attach(&self, canceller: Canceller) {
         let mut slot = self.0.canceller.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_set() {
             canceller.cancel();
@@ -45,27 +46,28 @@ impl Stop {
     }
 
     /// Stops the job as Ctrl-C does.
-    pub fn quit(&self) {
+    pub(crate) fn quit(&self) {
         self.set(SIGINT);
     }
 
-    /// Stops the job because nobody reads what it says, as a pipe's writer is stopped.
-    pub fn nobody_reads(&self) {
+    /// Stops the job because the reader of its messages is gone, as SIGPIPE stops a writer.
+    pub(crate) fn reader_is_gone(&self) {
         self.set(SIGPIPE);
     }
 
-    pub fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.signal().is_some()
     }
 
     /// The signal that stopped the job.
-    pub fn signal(&self) -> Option<i32> {
+    pub(crate) fn signal(&self) -> Option<i32> {
         Some(self.0.signal.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
     }
 
     fn set(&self, signal: i32) {
         let slot = self.0.canceller.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first is why it stopped: a terminal that is gone can be neither read nor written, which is only what follows.
+        // The first signal is the reason. Later ones follow from it: a terminal that is gone can be neither read nor
+        // written.
         let _was_stopped = self.0.signal.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
         if let Some(canceller) = &*slot {
             canceller.cancel();
@@ -74,18 +76,18 @@ impl Stop {
 }
 
 /// Reads what may keep us waiting for ever (a pipe, a terminal), and fails when the job is stopped meanwhile.
-pub struct Interruptible {
+pub(crate) struct Interruptible {
     input: sys::Input,
     stop: Stop,
 }
 
 impl Interruptible {
-    pub fn new(file: File, stop: Stop) -> Interruptible {
+    pub(crate) fn new(file: File, stop: Stop) -> Interruptible {
         Interruptible { input: sys::Input::new(file), stop }
     }
 
     /// Standard input, past the standard library's buffer.
-    pub fn stdin(stop: Stop) -> io::Result<Interruptible> {
+    pub(crate) fn stdin(stop: Stop) -> io::Result<Interruptible> {
         Ok(Interruptible { input: sys::Input::stdin()?, stop })
     }
 }

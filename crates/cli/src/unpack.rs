@@ -9,16 +9,19 @@ use manyfiles_archive::{Entry, Input, InputProgress, Kind as ArchiveKind, Limits
 use crate::args;
 use crate::dry_run::{self, Is, Plan};
 use crate::filter::Filter;
-use crate::job::{CannotBegin, Job, Read, Source, Words};
+use crate::job::Job;
+use crate::read::{Read, Source};
 use crate::session::Session;
 use crate::stop::{Interruptible, Stop};
 use crate::sys;
 use crate::terminal::{AboutEntry, InputRead};
+use crate::words::{CannotBegin, Words};
+use crate::work::Work;
 
-pub const WORDS: Words = Words { command: "unpack", done: "unpacked", sources: "archives" };
+pub(crate) const WORDS: Words = Words { command: "unpack", done: "unpacked", sources: "archives" };
 
 /// Archives that are there and can be opened, and how they are to be unpacked.
-pub struct Unpack {
+pub(crate) struct Unpack {
     archives: Vec<Archive>,
     filter: Arc<Filter>,
     progress: InputProgress,
@@ -33,7 +36,7 @@ struct Archive {
 
 impl Unpack {
     /// Checks all arguments, and touches nothing.
-    pub fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
+    pub(crate) fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
         let (mut archives, mut wrong) = (Vec::new(), Vec::new());
         for (number, path) in args.archives.iter().enumerate() {
@@ -115,7 +118,9 @@ impl Job for Unpack {
     fn about(&self) -> AboutEntry {
         Box::new(|_| None) // an entry that was read is known to the tree alone
     }
+}
 
+impl Work for Unpack {
     fn write(&self, session: &Session) -> Read {
         let unpacker = self.unpacker(session.namer());
         let mut with_attributes = 0;
@@ -164,7 +169,7 @@ impl Job for Unpack {
 
 fn add(entry: &Entry, plan: &mut Plan) {
     if let Some(refusal) = &entry.refusal {
-        return plan.failure(refusal);
+        return plan.refuse_or_fail(refusal);
     }
     let is = match entry.kind {
         ArchiveKind::Folder => Is::Folder,

@@ -1,8 +1,8 @@
 //! Random archives and random trees, unpacked and copied by the command and by tar, unzip, cp and rsync.
 //!
-//! A plain model of "one entry after the other" (`against/model.rs`) judges; where another program does something
-//! else on purpose, the model says why. A failure names its seed: `MANYFILES_SEED=17` tries it alone,
-//! `MANYFILES_ROUNDS=100` is for a night, `MANYFILES_SEED=random` for seeds that nobody has seen yet.
+//! A plain model of "one entry after the other" (`against/model.rs`) judges; where another program does something else
+//! on purpose, the model says why. A failure names its seed: `MANYFILES_SEED=17` tries it alone, `MANYFILES_ROUNDS=100`
+//! is for a night, `MANYFILES_SEED=random` for new seeds.
 #![cfg(unix)] // modes, links and FIFOs
 
 mod against;
@@ -18,7 +18,7 @@ use against::programs::nobody_can_run;
 use against::rounds::try_all;
 use against::{copying, unpacking};
 
-/// Whether cases may run as nobody: a test that runs as root tries both.
+/// Whether cases may run as the user `nobody`: a test that runs as root tries both.
 fn is_root() -> bool {
     if Need::Root.check().is_err() {
         return false;

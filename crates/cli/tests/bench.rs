@@ -9,7 +9,7 @@ use common::{Pty, manyfiles, shell};
 use manyfiles_testkit::{Disk, Need, skip_unless};
 use serde_json::Value;
 
-/// Three rounds of what takes the least time, and time enough for them on a busy machine.
+/// Three rounds of the shortest work, and time enough for them on a busy machine.
 const SHORT: [&str; 7] = ["bench", "--rounds", "3", "--seconds", "1000", "--only", "1,000 writes"];
 
 fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
@@ -137,7 +137,7 @@ fn a_disk_that_fills_up_meanwhile_ends_it_and_is_tidied_up() {
 fn ctrl_c_leaves_nothing_behind() {
     let temp = tempfile::tempdir().unwrap();
     for (wait, signal, code) in [("", "TERM", 143), (" --simulate-close-ms 20", "TERM", 143), ("", "HUP", 129)] {
-        // A shell without job control starts what is in the background deaf to SIGINT, so SIGTERM it is.
+        // A shell without job control starts background commands with SIGINT ignored. So the test sends SIGTERM.
         let script = format!(
             r#""$M" bench --csv x.csv{wait} & until ls -A .manyfiles-bench-*/run-* >&- 2>&-; do :; done; kill -{signal} $!; wait $!"#
         );

@@ -1,4 +1,4 @@
-//! `manyfiles copy`: what goes where, what is kept, what is refused.
+//! `manyfiles copy`: the place of each copy, the attributes that it keeps, and the copies that are refused.
 #![cfg(unix)] // permissions, links and devices; tests/windows.rs has what differs there
 
 mod common;
@@ -164,7 +164,7 @@ fn a_hard_link_never_leads_to_what_was_there_before() {
             fs::hard_link(at("src/a"), at("src").join(name)).unwrap();
         }
         for name in ["a", "b", "c"] {
-            write(at(name).join(name), "of somebody else");
+            write(at(name).join(name), "of another user");
             manyfiles(temp.path(), &["copy", "src/.", name, "--on-conflict", how]);
             let others = ["a", "b", "c"].into_iter().filter(|other| *other != name);
             assert!(others.clone().all(|other| read(at(name).join(other)) == "content"), "{how}: {name} was taken");

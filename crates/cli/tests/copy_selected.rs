@@ -1,4 +1,5 @@
-//! `copy` with `--include` and `--exclude`: what is matched, what is made on the way, what matches nothing.
+//! `copy` with `--include` and `--exclude`: which entries match, which folders are made on the way, and which patterns
+//! match nothing.
 #![cfg(unix)] // permissions
 
 mod common;
@@ -49,7 +50,7 @@ fn folders_made_on_the_way_are_as_in_the_source_and_those_that_are_there_stay_as
     manyfiles(temp.path(), &["copy", "src", "there", "--include", "f"]).code(0);
     assert_eq!(at("there/src/a").0, 0o700, "not made, so not changed");
     assert_eq!(at("there/src/a/b"), at("src/a/b"));
-    // Stripped folders are nowhere, and what is below them begins at the root.
+    // Stripped folders are not made, and the entries below them begin at the root.
     manyfiles(temp.path(), &["copy", "src", "stripped", "--include", "f", "--strip-components", "1"]).code(0);
     assert_eq!(names(&temp.path().join("stripped")), ["b", "b/f"]);
     assert_eq!(at("stripped/b"), at("src/a/b"));
@@ -83,7 +84,7 @@ fn patterns_count_from_the_source_whether_the_destination_is_there_or_not() {
         assert_eq!(copy(&["--exclude", "/a"]), ["side", "side/f.txt"], "{there}");
         assert_eq!(copy(&["--include", "a/b/f"]), ["a", "a/b", "a/b/f"], "{there}");
         assert_eq!(copy(&["--exclude", "src/a"]), ["a", "a/b", "a/b/f", "a/b/other", "side", "side/f.txt"], "{there}");
-        // By its name, what is given can be left out too: `copy * dst --exclude src`.
+        // A source can be left out by its own name, too: `copy * dst --exclude src`.
         shell(temp.path(), "rm -rf dst; mkdir dst; $M copy src dst --exclude src").code(0);
         assert_eq!(names(&temp.path().join("dst")), Vec::<String>::new());
     }
@@ -105,7 +106,7 @@ fn a_pattern_that_matches_nothing_is_named_and_the_status_is_1() {
     unpack("--include tpyo --dry-run").code(1).says("--include tpyo: nothing");
     unpack("--include a --include b").code(0).does_not_say("nothing matches");
     unpack("--include x --exclude a").code(0).does_not_say("nothing matches");
-    // What is cut off might have had it: the damage is what is to be told.
+    // The lost part of the archive might have had a match. So only the damage is reported.
     let bytes = fs::read(temp.path().join("a.tar")).unwrap();
     fs::write(temp.path().join("a.tar"), &bytes[..700]).unwrap();
     unpack("--include y").code(2).does_not_say("nothing matches");
@@ -135,7 +136,7 @@ fn behind_an_access_control_list_the_group_gets_what_it_had_and_not_the_mask() {
 #[test]
 fn paths_longer_than_the_system_takes_are_copied_with_all_they_hold() {
     let temp = tempdir().unwrap();
-    // Seventeen folders whose names have 250 letters.
+    // Seventeen folders with names of 250 letters.
     let script = "name=$(printf %250s | tr ' ' n); mkdir src; cd src; n=0;
     while [ $n -lt 17 ]; do mkdir $name; cd $name; n=$((n + 1)); done;
     mkdir last; printf content > last/file; ln -s file last/link; chmod 640 last/file; touch -d @1000000000 last/file last;

@@ -1,4 +1,4 @@
-//! `--dry-run`: everything is said, nothing is touched, and what it says is what then happens.
+//! `--dry-run`: every entry is listed, no file is touched, and the list says what the run then does.
 
 mod common;
 
@@ -62,8 +62,8 @@ fn what_is_planned_is_what_happens() {
         let temp = tempdir().unwrap();
         hostile().save(temp.path().join("a.tar"));
         write(temp.path().join("out/taken"), "there");
-        // Whether `d/new` becomes the file or the folder that two entries want depends on who comes first: folders are written
-        // side by side.
+        // Whether `d/new` becomes the file or the folder that two entries want depends on which entry comes first:
+        // folders are written side by side.
         let args = ["unpack", "a.tar", "-C", "out", "--json", "--on-conflict", how, "--exclude", "below a file"];
         let planned = manyfiles(temp.path(), &[&args[..], &["--dry-run"]].concat());
         let done = manyfiles(temp.path(), &args).json();
@@ -104,4 +104,19 @@ fn a_damaged_archive_is_listed_up_to_the_damage() {
     std::fs::write(temp.path().join("cut.tar"), &bytes[..4000]).unwrap();
     let ran = manyfiles(temp.path(), &["unpack", "cut.tar", "--dry-run"]).code(2).says("cut.tar").says("damaged");
     assert!(ran.out.contains("create    a\n"), "{ran:#?}");
+}
+
+#[test]
+fn an_entry_that_comes_twice_is_compared_again_where_the_first_one_is_left_alone() {
+    let temp = tempdir().unwrap();
+    Tar::new().folder("./d", 0o755).file("./a", "same").file("./a", "same").save(temp.path().join("a.tar"));
+    write(temp.path().join("out/a"), "same");
+    let args = ["unpack", "a.tar", "-C", "out", "--json", "--on-conflict", "skip-identical"];
+    let planned = manyfiles(temp.path(), &[&args[..], &["--dry-run"]].concat()).json();
+    let planned: Vec<_> =
+        planned["entries"].as_array().unwrap().iter().map(|it| (&it["action"], &it["path"])).collect();
+    let expected =
+        [("create", "d"), ("compare", "a"), ("compare", "a")].map(|(action, path)| (action.into(), path.into()));
+    assert_eq!(planned, expected.iter().map(|(action, path)| (action, path)).collect::<Vec<_>>());
+    assert_eq!(manyfiles(temp.path(), &args).json()["skipped"], 2);
 }

@@ -1,7 +1,8 @@
-//! What `--dry-run` says is what the run then does: every kind of entry, on everything that may be there, under every policy.
+//! What `--dry-run` says is what the run then does: every kind of entry, on everything that may be there, under every
+//! policy.
 //!
-//! Each cell is planned and then done, by `unpack` and by `copy`, and what is on the disk is looked at: what was said to stay has to be
-//! as it was, and what was said to be written has to be there.
+//! Each cell is planned and then done, by `unpack` and by `copy`, and then the disk is compared with the plan: files
+//! that were to stay are as they were, and files that were to be written are there.
 #![cfg(unix)] // links and FIFOs
 
 mod common;
@@ -34,7 +35,7 @@ enum There {
     Nothing,
     /// A file with other content, of an age in seconds before (or, negative, after) the entry's.
     File(i64),
-    /// A file that is what the entry would make of it.
+    /// A file with the content and the attributes of the entry.
     Identical,
     Folder(i64),
     Symlink(i64),
@@ -44,7 +45,7 @@ enum There {
     LinkToTheSame,
 }
 
-/// What became of an entry.
+/// The end of an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Written,
@@ -105,7 +106,7 @@ fn make_entry(temp: &Path, entry: Entry) {
     set_time(&x, TIME);
 }
 
-/// Makes what is there before the run, as `dst/x`.
+/// Makes the old file of the cell, as `dst/x`.
 fn make_there(temp: &Path, there: There) {
     let x = temp.join("dst/x");
     fs::create_dir(temp.join("dst")).unwrap();
@@ -146,7 +147,7 @@ fn make_there(temp: &Path, there: There) {
     }
 }
 
-/// What is under the name, to see whether it stayed.
+/// The file of this name, to see whether it stayed.
 fn look(x: &Path) -> Option<(u64, u32, String, i64)> {
     let of = fs::symlink_metadata(x).ok()?;
     let content = match of.file_type() {
@@ -154,7 +155,7 @@ fn look(x: &Path) -> Option<(u64, u32, String, i64)> {
         kind if kind.is_symlink() => fs::read_link(x).unwrap().display().to_string(),
         _ => String::new(),
     };
-    // A folder's time changes with what is in it, which is no business of the entry.
+    // A folder's time changes with its entries. The table does not compare it.
     let time = if of.is_dir() { 0 } else { of.mtime() };
     Some((of.ino(), of.mode() & !0o7777, content, time))
 }
@@ -171,7 +172,7 @@ fn is_the_entry(dst: &Path, entry: Entry) -> bool {
     }
 }
 
-/// What the plan says; `None` where it says that the content has to be compared.
+/// The end that the plan foresees; `None` if the plan says that the content has to be compared.
 fn planned(json: &Value) -> Option<Fate> {
     let entries = json["entries"].as_array().unwrap();
     let x = entries.iter().find(|line| line["path"] == "x").unwrap_or_else(|| panic!("{json:#}"));
@@ -185,7 +186,7 @@ fn planned(json: &Value) -> Option<Fate> {
     }
 }
 
-/// What the report says.
+/// The end that the report gives.
 fn done(json: &Value) -> Fate {
     let list = |key: &str| json[key].as_array().unwrap().clone();
     let is_x = |path: &Value| path == "x" || path.as_str().is_some_and(|path| path.ends_with("src/x"));
@@ -207,7 +208,7 @@ fn done(json: &Value) -> Fate {
     }
 }
 
-/// One cell of the table; what is wrong with it.
+/// Tries one cell of the table. Returns its problem, if it has one.
 fn cell(entry: Entry, there: There, how: &str, command: &str) -> Result<(), String> {
     let temp = tempdir().unwrap();
     make_entry(temp.path(), entry);

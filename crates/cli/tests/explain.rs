@@ -1,4 +1,4 @@
-//! `manyfiles explain`: what is told where, what is refused, and with which exit status.
+//! `manyfiles explain`: its output on both streams, the traces that it refuses, and its exit status.
 #![cfg(unix)] // needs strace and a pseudo-terminal
 
 mod common;
@@ -114,7 +114,7 @@ fn a_page_that_cannot_be_written_is_found_out_before_the_trace_is_read() {
     fs::hard_link(temp.path().join("trace"), temp.path().join("same")).unwrap();
     manyfiles(temp.path(), &["explain", "trace", "--html", "same"]).code(2).says("this is the trace");
     assert_eq!(read(temp.path().join("trace")), TRACE);
-    // If nothing can be told, a page that was there is as it was, and one that was not there is not.
+    // If the trace cannot be explained, an old page stays as it was, and no new page is left.
     write(temp.path().join("text"), "hello\n");
     write(temp.path().join("old.html"), "old");
     manyfiles(temp.path(), &["explain", "text", "--html", "old.html"]).code(2);
@@ -133,7 +133,7 @@ fn a_page_replaces_an_older_and_longer_one() {
     manyfiles(temp.path(), &["explain", "trace", "-q", "--html", "/dev/full"]).code(1).says("No space left");
 }
 
-/// What takes a shell, `strace` or a terminal.
+/// Tests that need a shell, `strace` or a terminal.
 #[cfg(unix)]
 mod on_unix {
     use super::*;
@@ -165,7 +165,7 @@ mod on_unix {
         let script = "unset LD_LIBRARY_PATH; printf 'given\\n' |
         $M explain -vv -- sh -c 'echo said; cat; for n in 1 2 3; do echo $n > made$n; done; exit 7'";
         let ran = shell(temp.path(), script).code(7);
-        // The tables don't get in the way of what the command writes.
+        // The tables are not mixed with the command's output.
         assert_eq!(ran.out, "said\ngiven\n");
         assert!(ran.err.contains("Time by operation") && ran.err.contains("made3"), "{ran:#?}");
         let json = manyfiles(temp.path(), &["explain", "--json", "--", "sh", "-c", ": > made4"]).code(0).json();
@@ -183,7 +183,8 @@ mod on_unix {
         }
         let temp = tempdir().unwrap();
         fs::create_dir(temp.path().join("tmp")).unwrap();
-        // Not while the command runs, either: nothing is left for a crash to leave behind. Nor does the command inherit it.
+        // Not while the command runs, either: nothing is left for a crash to leave behind. Nor does the command inherit
+        // it.
         let script = "export TMPDIR=$PWD/tmp; $M explain --json -- sh -c 'ls -A tmp; ls -l /proc/self/fd | grep -c \"$TMPDIR\"' > out; cat out";
         let ran = shell(temp.path(), script).code(0);
         assert!(ran.out.starts_with("0\n{"), "{ran:#?}");

@@ -1,5 +1,5 @@
-//! The page of `manyfiles explain --html`, in a real browser: its charts are there, nothing is reported to the console, and it
-//! asks nobody for anything.
+//! The page of `manyfiles explain --html`, in a real browser: its charts are there, nothing is reported to the console,
+//! and it makes no request.
 
 mod common;
 
@@ -12,7 +12,8 @@ use manyfiles_testkit::skip;
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
-/// Looks at every chart once the page is laid out, and puts what it finds where `--dump-dom` shows it.
+/// Looks at every chart once the page is laid out, and writes the figures into the document, where `--dump-dom` shows
+/// them.
 const LOOK: &str = r#"<script>
 addEventListener('load', () => {
   const box = e => { const r = e.getBoundingClientRect(); return { width: r.width, height: r.height }; };
@@ -67,7 +68,7 @@ fn load(browser: &Path, page: &Path, width: u32, dark: bool) -> (String, Vec<Str
     (String::from_utf8(output.stdout).unwrap(), said)
 }
 
-/// What a page that looks at itself has found. It says nothing on the console.
+/// The figures of a page that looks at itself. The page must print nothing on the console.
 #[track_caller]
 fn look(browser: &Path, page: &Path, width: u32, dark: bool) -> Value {
     let (dom, said) = load(browser, page, width, dark);
@@ -96,7 +97,7 @@ fn pages(trace: &str) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn the_page_shows_its_charts_in_a_browser_and_asks_nobody_for_anything() {
+fn the_page_shows_its_charts_in_a_browser_and_makes_no_request() {
     let Some(browser) = browser() else { return };
     for trace in ["strace.txt", "procmon.csv", "perf.txt"] {
         let (_temp, copy) = pages(trace);

@@ -1,4 +1,4 @@
-//! Signals in the middle of the work: it stops, leaves nothing half-written, and says what is complete.
+//! Signals in the middle of the work: the command stops, leaves no half-written file, and says how much is complete.
 #![cfg(unix)] // signals; tests/windows.rs has Ctrl-C on Windows
 
 mod common;
@@ -83,7 +83,8 @@ fn ctrl_c_and_its_like_remove_the_half_written_file_and_say_what_is_complete() {
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(json["status"], "stopped");
         assert_eq!(json["signal"], code - 128);
-        // How many were done by then depends on the machine; that they are whole, and that this was all, does not.
+        // How many files were done by then depends on the machine. But all of them are whole, and the report counts
+        // exactly these.
         let folder = temp.path().join("out/small");
         let small = if folder.exists() { names(&folder) } else { Vec::new() };
         assert!(small.iter().all(|name| common::read(temp.path().join("out/small").join(name)) == *name), "no halves");
@@ -131,7 +132,7 @@ fn the_second_signal_ends_it_at_once() {
     skip_unless!(Need::Fuse);
     let temp = tempdir().unwrap();
     write(temp.path().join("src/f"), "x");
-    // Its close takes longer than anybody waits.
+    // Its close takes longer than any test waits.
     let slow = SlowMount::options().delay(Op::Close, Duration::from_secs(5)).mount().unwrap();
     let child = Command::new(BINARY)
         .args(["copy", "src/."])
@@ -142,7 +143,7 @@ fn the_second_signal_ends_it_at_once() {
         .unwrap();
     wait_until(|| slow.backing().join("f").exists());
     send(&child, Signal::INT);
-    // The two must not melt into one.
+    // The two signals must not become one.
     thread::sleep(Duration::from_millis(300));
     send(&child, Signal::INT);
     let status = end(child).status;
@@ -202,7 +203,7 @@ fn nohup_keeps_it_going() {
 }
 
 #[test]
-fn messages_that_nobody_reads_any_more_stop_it_as_ctrl_c_does() {
+fn messages_without_a_reader_stop_it_as_ctrl_c_does() {
     let temp = tempdir().unwrap();
     let mut tar = Tar::new();
     for n in 0..100 {
@@ -220,14 +221,14 @@ fn messages_that_nobody_reads_any_more_stop_it_as_ctrl_c_does() {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&bytes[..bytes.len() / 2]).unwrap();
     wait_until(|| temp.path().join("out/large").exists());
-    // `| head` has seen enough. The next entry is named, and nobody reads it.
+    // `| head` has ended. The next entry is named, and its name has no reader.
     drop(child.stderr.take());
     let _stopped_reading = stdin.write_all(&bytes[bytes.len() / 2..]);
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let out = temp.path().join("out");
-    // What was whole by then may be there; halves may not.
+    // Whole files may be there, half-written ones may not.
     for name in names(&out) {
         let len = std::fs::metadata(out.join(&name)).unwrap().len();
         assert!(
@@ -237,13 +238,13 @@ fn messages_that_nobody_reads_any_more_stop_it_as_ctrl_c_does() {
     }
     match output.status.code() {
         Some(141) => assert_eq!((&json["status"], &json["signal"]), (&"stopped".into(), &13.into())),
-        // All was handed over before the first message that nobody read.
+        // All was handed over before the first message without a reader.
         code => assert_eq!((code, &json["status"]), (Some(0), &"complete".into())),
     }
 }
 
 #[test]
-fn a_listing_that_nobody_reads_on_ends() {
+fn a_listing_without_a_reader_ends() {
     let temp = tempdir().unwrap();
     let mut tar = Tar::new();
     for n in 0..20_000 {
@@ -257,7 +258,7 @@ fn a_listing_that_nobody_reads_on_ends() {
 /// The open of a FIFO waits for a writer. The first Ctrl-C used to vanish in that wait.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_fifo_that_nobody_writes_to_is_no_reason_to_ignore_ctrl_c() {
+fn a_fifo_without_a_writer_is_no_reason_to_ignore_ctrl_c() {
     let temp = tempdir().unwrap();
     assert!(Command::new("mkfifo").arg(temp.path().join("pipe")).status().unwrap().success());
     for args in [&["unpack", "pipe", "-C", "out"][..], &["explain", "pipe"]] {
@@ -274,7 +275,7 @@ fn a_fifo_that_nobody_writes_to_is_no_reason_to_ignore_ctrl_c() {
         while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
         }
-        // Where the signal had no effect, nobody would ever write to the FIFO.
+        // If the signal had no effect, the FIFO would never get a writer.
         let _ended_meanwhile = child.kill();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{args:?}: {output:?}");

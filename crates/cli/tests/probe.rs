@@ -50,7 +50,7 @@ mod on_unix {
     #[test]
     fn ctrl_c_leaves_nothing_behind() {
         let temp = tempfile::tempdir().unwrap();
-        // A shell without job control starts what is in the background deaf to SIGINT, so SIGTERM it is.
+        // A shell without job control starts background commands with SIGINT ignored. So the test sends SIGTERM.
         for (signal, code) in [("TERM", 143), ("HUP", 129)] {
             let script = format!(
                 r#""$M" probe --seconds 30 & until ls -A | grep -c manyfiles-probe; do :; done; kill -{signal} $!; wait $!"#

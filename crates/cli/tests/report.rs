@@ -1,4 +1,4 @@
-//! What is told: the summary, the JSON object, names that are not text, and a reader that goes away.
+//! The output of a run: the summary, the JSON object, names that are not text, and a reader that goes away.
 #![cfg(unix)] // needs a shell; tests/windows.rs has what differs there
 
 mod common;

@@ -105,7 +105,7 @@ fn to_quit_at_the_question_is_to_stop() {
 }
 
 #[test]
-fn nobody_is_asked_when_the_answer_is_given_or_nobody_is_there() {
+fn no_question_is_asked_when_the_answer_is_given_or_no_user_is_there() {
     let temp = taken(3);
     let (code, rest) = Pty::run(temp.path(), "unpack a.tar -C out --on-conflict error").end();
     assert_eq!(code, 1, "{rest}");
@@ -134,7 +134,7 @@ fn the_progress_bar_makes_way_for_messages_and_goes_at_the_end() {
         SlowMount::options().delay(Op::Close, Duration::from_millis(300)).fail(Op::Close, 122, "/7/").mount().unwrap();
     let (code, rest) = Pty::run(temp.path(), &format!("copy src/. {}", slow.path().display())).end();
     assert_eq!(code, 1, "{rest}");
-    // Which of the two comes first is a matter of who closes when.
+    // Which of the two comes first depends on which end is closed first.
     for shown in [" B/s, closing: ", "cannot close 7/f: ", "1 failed"] {
         assert!(rest.contains(shown), "{shown:?}: {rest}");
     }

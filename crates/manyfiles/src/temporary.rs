@@ -7,9 +7,11 @@
 //! system says whether that process runs. Of another world (another container, another host of a network file system,
 //! the time before the machine was started again) no system can be asked. There a file counts as left when nothing
 //! about it changed for a day, by the file system's own clock, which a run reads from a temporary file of its own.
-//! Unless root, a process removes only what belongs to its own user. No lock is needed, and no call for each file.
+//! Unless root, a process removes only what belongs to its own user. For files no lock is needed, and no call for each.
+//! A folder in which a whole tree is made has a lock besides ([`left_folder`]).
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
@@ -38,17 +40,11 @@ pub(crate) fn name() -> OsString {
     format!("{PREFIX}{id:x}-{started:x}-{world:x}-{:x}", COUNT.fetch_add(1, Relaxed)).into()
 }
 
-/// Whether a name is a temporary one of a process that is surely gone.
-pub(crate) fn is_of_the_dead(name: &OsStr) -> bool {
-    let own = own_process();
-    maker_of(name).is_some_and(|maker| {
-        own.world != 0 && maker.world == own.world && maker != own && !sys::is_running(maker.id, maker.started)
-    })
-}
-
 /// Removes what dead processes left in a folder. `own`, a temporary file that this process has just made there, tells
 /// the file system's time. This is a courtesy: what cannot be listed or removed stays, and nothing fails for it.
-pub(crate) fn tidy(dir: &Dir, own: Option<&OsStr>) {
+///
+/// `is_kept` says of a name whether the run has an entry of that name. Such a file is never removed.
+pub(crate) fn tidy(dir: &Dir, own: Option<&OsStr>, is_kept: impl Fn(&OsStr) -> bool) {
     let Ok(names) = dir.names(MOST_NAMES) else { return };
     let mut now = None;
     for name in names {
@@ -60,15 +56,14 @@ pub(crate) fn tidy(dir: &Dir, own: Option<&OsStr>) {
         let now = *now.get_or_insert_with(|| {
             own.and_then(|own| dir.stat(own).ok()).map_or(SystemTime::UNIX_EPOCH, |own| own.changed)
         });
-        if dir.stat(&name).is_ok_and(|left| is_left(&maker, &left, now)) {
+        if dir.stat(&name).is_ok_and(|left| is_left(&maker, &left, now)) && !is_kept(&name) {
             drop(dir.remove(&name));
         }
     }
 }
 
 fn is_left(maker: &Process, left: &Stat, now: SystemTime) -> bool {
-    let may = sys::is_privileged() || left.owner.0 == sys::own_user();
-    if !may || left.kind == EntryKind::Folder {
+    if !is_ours_to_remove(left) || left.kind == EntryKind::Folder {
         return false;
     }
     let own = own_process();
@@ -77,6 +72,44 @@ fn is_left(maker: &Process, left: &Stat, now: SystemTime) -> bool {
     }
     // The time of change of a file with a second name says nothing of when this name was given.
     left.links == 1 && now.duration_since(left.changed).is_ok_and(|age| age > LEFT)
+}
+
+fn is_ours_to_remove(left: &Stat) -> bool {
+    sys::is_privileged() || left.owner.0 == sys::own_user()
+}
+
+/// A folder that a dead process left. While this is kept no other process takes the folder for its own.
+pub(crate) struct LeftFolder {
+    _held: Option<File>,
+}
+
+/// The folder `name` in `dir`, if a process that is gone left it. `made_as` is the temporary name that it was made
+/// with, and `now` is the file system's time.
+///
+/// A process holds the lock of its folder for as long as it runs, and the kernel gives the lock back when the process
+/// is dead. So a folder whose lock is free has no maker any more if this kernel knows all its locks, which is if the
+/// maker ran on this start of this machine. Of another machine that shares the file system, or of the time before this
+/// machine was started again, the folder is left if nothing in it changed for a day.
+pub(crate) fn left_folder(dir: &Dir, name: &OsStr, made_as: &OsStr, now: SystemTime) -> Option<LeftFolder> {
+    let maker = maker_of(made_as)?;
+    let own = own_process();
+    let left = dir.stat(name).ok()?;
+    if maker == own || left.kind != EntryKind::Folder || !is_ours_to_remove(&left) {
+        return None;
+    }
+    if own.world != 0 && maker.world == own.world {
+        return (!sys::is_running(maker.id, maker.started)).then_some(LeftFolder { _held: None });
+    }
+    let held = dir.hold(name).ok()?;
+    let is_left = held.is_some() && name == made_as && sys::have_one_kernel(maker.world, own.world)
+        || now.checked_sub(LEFT).is_some_and(|day_ago| dir.tree_changed_since(name, day_ago).is_ok_and(|it| !it));
+    is_left.then_some(LeftFolder { _held: held })
+}
+
+/// Whether a file of this name may be taken for a temporary one, on a file system that folds names too.
+pub(crate) fn looks_temporary(name: &OsStr) -> bool {
+    let bytes = name.as_encoded_bytes();
+    bytes.len() > PREFIX.len() && bytes[..PREFIX.len()].eq_ignore_ascii_case(PREFIX.as_bytes())
 }
 
 /// The process that made a temporary of this name. `None`: it is not the name of a temporary.

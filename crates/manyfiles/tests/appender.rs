@@ -154,7 +154,7 @@ fn a_record_that_no_frame_holds_is_refused_and_nothing_else_suffers() {
     let (_temp, path) = place();
     let appender = Appender::options().framed(true).open(&path).unwrap();
     appender.append(b"before").unwrap();
-    // Zeros that nobody touches take no memory.
+    // Zeros that are never written take no memory.
     for length in [u64::from(u32::MAX), 1 << 32] {
         let Ok(length) = usize::try_from(length) else { continue };
         let error = appender.append(&vec![0; length]).unwrap_err();
@@ -242,7 +242,7 @@ fn rotated_files_are_numbered_and_gone_on_with() {
     };
     let all: Vec<String> = (0..3).flat_map(|life| (0..5).map(move |n| format!("{life} {n}"))).collect();
     assert_eq!(order(read(&path)), all);
-    // What nobody needs any more may go, from the lowest up.
+    // Files that are not needed any more may go, from the lowest up.
     fs::remove_file(temp.path().join(&names[0])).unwrap();
     assert_eq!(order(read(&path)).last(), all.last());
     let appender = options.open(&path).unwrap();
@@ -352,7 +352,7 @@ fn a_delay_is_a_maximum_and_changes_nothing_but_time() {
     for delay in [Duration::ZERO, Duration::from_millis(1), Duration::MAX] {
         let (_temp, path) = place();
         let appender = Appender::options().framed(true).max_delay(delay).open(&path).unwrap();
-        // Alone, there is nobody to wait for.
+        // A single thread has no other to wait for.
         for n in 0..20 {
             appender.append_durable(&[n]).unwrap();
         }

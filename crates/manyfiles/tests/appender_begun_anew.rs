@@ -1,6 +1,6 @@
-//! Who follows a log is told when it is removed, and when another is begun under its name.
+//! A follower is told when its log is removed, and when another is begun under its name.
 #![cfg(feature = "full")]
-// On Windows nobody removes a file that is read.
+// On Windows a file cannot be removed while it is read.
 #![cfg(unix)]
 
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use manyfiles::appender::{Appender, Follow, Missing, Options, Position, Records};
 use tempfile::TempDir;
 
-/// Nobody waits that long unless something hangs.
+/// No test waits that long unless something hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn framed() -> Options {

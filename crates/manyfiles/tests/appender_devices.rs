@@ -1,5 +1,5 @@
-//! What the model of the disk takes for true, on real file systems: a device that runs full while a log is written and is free
-//! again, and processes killed one after the other before the power is cut.
+//! What the model of the disk takes for true, on real file systems: a device that runs full while a log is written and
+//! is free again, and processes killed one after the other before the power is cut.
 #![cfg(all(target_os = "linux", feature = "full"))]
 
 use std::fs::{self, File};
@@ -23,8 +23,8 @@ fn framed(path: &Path) -> Vec<Vec<u8>> {
     Records::open(path).unwrap().map(|record| record.unwrap()).collect()
 }
 
-/// A sync fails because the device is full; there is room again; the log is opened again and appended to. The records that were
-/// acknowledged before and after are there when the page cache is gone.
+/// A sync fails because the device is full; there is room again; the log is opened again and appended to. The records
+/// that were acknowledged before and after are there when the page cache is gone.
 fn runs_full(kind: &str, megabytes: u64) {
     for is_framed in [true, false] {
         let story = format!("{kind}, framed: {is_framed}");
@@ -155,7 +155,7 @@ fn one_life(test: &str, way: u64, life: usize, path: &Path, random: &mut Random)
     said.last_chunk().map_or(0, |last| u32::from_be_bytes(*last) as usize + 1)
 }
 
-/// The system writes out part of a file, the last pages first perhaps, and somebody else's sync the journal.
+/// The system writes out part of a file, the last pages first perhaps, and another program's sync the journal.
 fn write_back_some(folder: &Path, random: &mut Random) {
     let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     for path in files {

@@ -75,7 +75,8 @@ fn a_failing_call_of_the_system_is_told_to_each_waiter_and_no_success_follows() 
     tell(story, &PathBuf::from(path));
 }
 
-/// In the child: three threads append until they are told of a failure, or have had enough. Keeps what was acknowledged.
+/// In the child: three threads append until they are told of a failure, or have had enough. Keeps what was
+/// acknowledged.
 fn tell(story: &Story, path: &Path) {
     let appender = Appender::options().framed(true).open(path).unwrap();
     let acknowledged = std::sync::Mutex::new(Vec::new());
@@ -163,7 +164,7 @@ fn a_disk_that_fills_up_leaves_whole_records_and_room_lets_a_new_appender_go_on(
         } else {
             assert_eq!(len % 999, 0, "cut back to the last whole record");
         }
-        // Somebody makes room.
+        // Another program makes room.
         let file = fs::File::options().write(true).open(&path).unwrap();
         file.set_len(if framed { len / 2 } else { 999 * 100 }).unwrap();
         drop(file);

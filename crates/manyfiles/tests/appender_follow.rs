@@ -10,7 +10,7 @@ use std::time::Duration;
 use manyfiles::appender::{Appender, Missing, Options, Position, Records};
 use tempfile::TempDir;
 
-/// Nobody waits that long unless something hangs.
+/// No test waits that long unless something hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn place() -> (TempDir, PathBuf) {

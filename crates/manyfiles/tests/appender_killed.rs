@@ -90,7 +90,7 @@ fn what_was_acknowledged_as_written_survives_500_kills() {
         let path = temp.path().join("records");
         // Of each life and thread: how many records were acknowledged.
         let mut told = BTreeMap::new();
-        // Without frames nobody repairs a torn line, so those files have one life.
+        // Without frames a torn line is not repaired, so those files have one life.
         for life in 0..LIVES {
             let path = if way.is_framed() { path.clone() } else { temp.path().join(format!("records-{life}")) };
             let said = one_life(way, life, &path, &mut random);

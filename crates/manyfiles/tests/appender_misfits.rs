@@ -276,7 +276,7 @@ mod compressed {
     }
 }
 
-/// A log as somebody finds it is opened if a check finds it sound, and only then; and after a repair that says Ok.
+/// Whatever became of a log, it is opened if a check finds it sound, and only then; and after a repair that says Ok.
 #[test]
 fn what_a_check_finds_sound_can_be_opened_and_what_it_does_not_is_mended_or_told() {
     let (mut sound, mut mended, mut told) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! The names of a log's files: whose they are, and what happens where somebody else has one.
+//! The names of a log's files: which are a log's, and what happens where another program's file has one.
 #![cfg(feature = "full")]
 
 use std::collections::BTreeMap;
@@ -131,7 +131,7 @@ fn a_log_with_frames_is_refused_to_who_asks_for_none_and_not_changed() {
         };
         let appender = options.clone().open(&path).unwrap();
         appender.append_durable(b"one").unwrap();
-        // On Windows too: nobody is kept from reading.
+        // On Windows too: no reader is kept from reading.
         refused();
         appender.close().unwrap();
         refused();
@@ -200,7 +200,8 @@ fn a_path_that_ends_in_a_separator_is_no_file_s() {
     assert!(content(temp.path()).is_empty());
 }
 
-/// Each place of a log that was not closed, with one bit that flipped: what was read before is read after, in whatever file it is.
+/// Each place of a log that was not closed, with one bit that flipped: what was read before is read after, in whatever
+/// file it is.
 #[test]
 fn going_on_behind_damage_keeps_every_record_that_was_read_before() {
     let (temp, path) = place();

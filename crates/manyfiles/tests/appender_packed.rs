@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use manyfiles::appender::{Appender, Options, Records, check, repair};
 use tempfile::TempDir;
 
-/// Nobody waits that long unless something hangs.
+/// No test waits that long unless something hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn place() -> (TempDir, PathBuf) {
@@ -61,7 +61,7 @@ fn compressed_files_are_read_checked_and_followed_as_plain_ones_are() {
     for n in 0..1_000 {
         let receipt = appender.append(&record(n)).unwrap();
         positions.push(receipt.position().unwrap());
-        // On Windows a file keeps its name as long as somebody reads it, and its compressed one waits beside it.
+        // On Windows a file keeps its name as long as it is read, and its compressed one waits beside it.
         if n == 0 && cfg!(unix) {
             receipt.wait_written().unwrap();
             follow = Some(Records::open(&path).unwrap().follow());
@@ -75,7 +75,7 @@ fn compressed_files_are_read_checked_and_followed_as_plain_ones_are() {
     for n in (0..1_000).step_by(83) {
         assert_eq!(Records::open_at(&path, positions[n]).unwrap().next().unwrap().unwrap(), record(n));
     }
-    // Who was in the first file when it was compressed reads on.
+    // A reader that was in the first file when it was compressed reads on.
     let mut follow = follow.unwrap_or_else(|| Records::open(&path).unwrap().follow());
     for n in 0..1_000 {
         assert_eq!(follow.next_within(HANGS).unwrap().unwrap(), record(n));

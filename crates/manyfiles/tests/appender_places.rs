@@ -1,4 +1,4 @@
-//! Where a reader begins: at the last records, or at a place that somebody names.
+//! Where a reader begins: at the last records, or at a place that the caller names.
 #![cfg(feature = "full")]
 
 use std::fs;

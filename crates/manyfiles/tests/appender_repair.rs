@@ -101,7 +101,7 @@ fn a_missing_file_is_reported_and_no_repair_makes_it_up() {
     assert!(!check(&path).unwrap().is_sound());
 }
 
-/// The same stretch is found by who reads, who checks and who repairs; then it is gone from all of their reports, and
+/// The same stretch is found by reading, checking and repairing; then it is gone from all of their reports, and
 /// every other record is where it was.
 #[test]
 fn every_wrong_byte_is_set_aside_and_nothing_else() {

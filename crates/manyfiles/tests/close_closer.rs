@@ -1,32 +1,21 @@
 //! The closer, for every policy: all is closed, the bound holds, panics are contained, nothing deadlocks.
 
+#[path = "support/on_close.rs"]
+mod on_close;
+
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use manyfiles::Operation;
 use manyfiles::close::{Closer, Policy};
+use on_close::{OnClose, held};
 
 const POLICIES: [Policy; 3] = [Policy::Adaptive, Policy::Always, Policy::Never];
-
-/// Runs something when it is closed.
-struct OnClose<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnClose<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
-/// A handle whose close takes until the sender is dropped.
-fn held() -> (Sender<()>, OnClose<impl FnMut() + Send>) {
-    let (release, released): (_, Receiver<()>) = channel();
-    (release, OnClose(move || assert!(released.recv().is_err())))
-}
 
 #[test]
 fn no_close_waits_for_those_that_hang_while_there_may_be_more_threads() {
@@ -142,7 +131,7 @@ fn of_a_hundred_thousand_handles_no_more_are_pending_than_allowed() {
 }
 
 #[test]
-fn who_finds_the_queue_full_closes_on_its_own_thread() {
+fn a_thread_that_finds_the_queue_full_closes_by_itself() {
     let closer = Closer::options().policy(Policy::Always).capacity(2).build();
     let (release, held_one) = held();
     let (release_other, held_other) = held();
@@ -174,8 +163,8 @@ fn a_wait_returns_while_others_hand_over_without_a_pause() {
         };
         hand_over(&mut releases);
         let waiter = scope.spawn(|| closer.wait());
-        // At every moment one handle is pending, and never so many that this thread would have to close one: only it can
-        // release it.
+        // At every moment one handle is pending, and never so many that this thread would have to close one: only it
+        // can release it.
         while !waiter.is_finished() && Instant::now() < limit {
             hand_over(&mut releases);
             releases.pop_front();
@@ -188,136 +177,6 @@ fn a_wait_returns_while_others_hand_over_without_a_pause() {
         waiter.join().unwrap().unwrap();
         assert!(returned, "it waited for what was handed over after it was called");
     });
-}
-
-#[test]
-fn what_a_drop_hands_over_is_closed_too() {
-    /// Hands over `depth` more generations of two.
-    struct Family {
-        depth: u32,
-        closer: Arc<Closer>,
-        closed: Arc<AtomicUsize>,
-    }
-    impl Drop for Family {
-        fn drop(&mut self) {
-            self.closed.fetch_add(1, Ordering::Relaxed);
-            if let Some(depth) = self.depth.checked_sub(1) {
-                for _ in 0..2 {
-                    let (closer, closed) = (Arc::clone(&self.closer), Arc::clone(&self.closed));
-                    self.closer.close(Family { depth, closer, closed });
-                }
-            }
-        }
-    }
-    for policy in POLICIES {
-        for (capacity, threads) in [(1, 1), (2, 1), (4, 2), (512, 64)] {
-            let closer = Arc::new(Closer::options().policy(policy).capacity(capacity).threads(threads).build());
-            let closed = Arc::new(AtomicUsize::new(0));
-            closer.close(Family { depth: 9, closer: Arc::clone(&closer), closed: Arc::clone(&closed) });
-            // One wait is for the generation that is pending, and the next one for what that has handed over.
-            while closer.pending() > 0 {
-                closer.wait().unwrap();
-            }
-            assert_eq!(closed.load(Ordering::Relaxed), 1_023, "{policy:?} {capacity} {threads}");
-        }
-    }
-}
-
-#[test]
-fn a_closer_may_be_dropped_by_a_handle_that_it_closes() {
-    for policy in POLICIES {
-        let (done, is_done) = channel();
-        let closer = Arc::new(Closer::options().policy(policy).build());
-        let (release, released) = channel::<()>();
-        let mut last = Some(Arc::clone(&closer));
-        closer.close(OnClose(move || {
-            if policy == Policy::Always {
-                assert!(released.recv().is_err()); // until the other reference is gone
-            }
-            drop(last.take());
-            done.send(()).unwrap();
-        }));
-        drop(closer);
-        drop(release);
-        is_done.recv().unwrap();
-    }
-}
-
-#[test]
-fn a_callback_may_wait_and_hand_over() {
-    for policy in POLICIES {
-        let closer = Arc::new_cyclic(|this: &std::sync::Weak<Closer>| {
-            let this = this.clone();
-            Closer::options()
-                .policy(policy)
-                .on_error(move |_| {
-                    if let Some(closer) = this.upgrade() {
-                        closer.close(());
-                        closer.wait().unwrap();
-                    }
-                })
-                .build()
-        });
-        for _ in 0..10 {
-            closer.close(OnClose(|| panic!("for the callback")));
-        }
-        closer.wait().unwrap();
-    }
-}
-
-#[test]
-fn a_failure_on_which_the_callback_panics_is_kept_for_wait() {
-    for policy in POLICIES {
-        let closer = Closer::options().policy(policy).on_error(|_| panic!("the callback")).build();
-        closer.close_at(OnClose(|| panic!("the handle")), "kept");
-        let errors = closer.wait().unwrap_err();
-        assert_eq!(errors.len(), 1);
-        assert_eq!(errors.iter().next().unwrap().path(), Some(Path::new("kept")), "{policy:?}");
-    }
-}
-
-#[test]
-fn a_drop_waits_also_during_a_panic() {
-    for policy in POLICIES {
-        let closed = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&closed);
-        let panicked = thread::spawn(move || {
-            let closer = Closer::options().policy(policy).build();
-            for n in 0..100 {
-                let count = Arc::clone(&count);
-                closer.close(OnClose(move || {
-                    count.fetch_add(1, Ordering::Relaxed);
-                    assert!(n % 50 != 0, "a handle's own panic, to be printed");
-                }));
-            }
-            panic!("the program's own panic");
-        })
-        .join()
-        .unwrap_err();
-        assert_eq!(*panicked.downcast::<&str>().unwrap(), "the program's own panic");
-        assert_eq!(closed.load(Ordering::Relaxed), 100, "{policy:?}");
-    }
-}
-
-#[test]
-fn handles_dropped_by_an_unwinding_thread_may_panic() {
-    struct Gives(Arc<Closer>);
-    impl Drop for Gives {
-        fn drop(&mut self) {
-            self.0.close_at(OnClose(|| panic!("while unwinding: {}", thread::panicking())), "given");
-        }
-    }
-    for policy in POLICIES {
-        let closer = Arc::new(Closer::options().policy(policy).build());
-        let gives = Gives(Arc::clone(&closer));
-        thread::spawn(move || {
-            let _gives = gives;
-            panic!("the program's own panic");
-        })
-        .join()
-        .unwrap_err();
-        assert_eq!(closer.wait().unwrap_err().len(), 1, "{policy:?}");
-    }
 }
 
 #[test]
@@ -381,31 +240,6 @@ fn many_threads_wait_and_hand_over_at_once() {
             stop.store(true, Ordering::Relaxed);
         });
     }
-}
-
-#[test]
-fn what_a_closed_value_closes_belongs_to_the_closer_of_the_value() {
-    use manyfiles::close::{self, FastClose, FastCloseable};
-    /// Breaks when it is closed.
-    struct Part;
-    impl FastCloseable for Part {}
-    impl Drop for Part {
-        fn drop(&mut self) {
-            thread::sleep(std::time::Duration::from_millis(2));
-            std::panic::resume_unwind(Box::new("a part broke"));
-        }
-    }
-    for policy in [Policy::Adaptive, Policy::Always, Policy::Never] {
-        let closer = Closer::options().policy(policy).build();
-        for n in 0..20 {
-            // The wrapper itself, and wrappers inside of something else: none goes on to the global closer.
-            closer.close_at(FastClose::new(Part), format!("{n}"));
-            closer.close((FastClose::new(Part), vec![FastClose::new(Part)]));
-        }
-        assert_eq!(closer.wait().expect_err("all broke").len(), 60, "{policy:?}");
-        close::wait().expect("nothing is the global closer's");
-    }
-    assert_eq!(close::metrics(), close::Metrics::default());
 }
 
 #[test]

@@ -154,8 +154,8 @@ fn a_failed_close_of_tokios_file_reaches_wait_with_its_number() {
 }
 
 #[test]
-fn each_of_a_thousand_failures_is_told_once_whoever_waits() {
-    if in_a_process_whose_closes_fail("each_of_a_thousand_failures_is_told_once_whoever_waits") {
+fn each_of_a_thousand_failures_is_told_once_whichever_thread_waits() {
+    if in_a_process_whose_closes_fail("each_of_a_thousand_failures_is_told_once_whichever_thread_waits") {
         return;
     }
     let temp = tempfile::tempdir().unwrap();

@@ -73,9 +73,9 @@ impl Drop for Breaks {
 }
 
 #[test]
-fn errors_that_nobody_took_are_printed_once() {
+fn errors_that_no_call_took_are_printed_once() {
     if !is_again() {
-        let output = again("errors_that_nobody_took_are_printed_once", |_| {});
+        let output = again("errors_that_no_call_took_are_printed_once", |_| {});
         let stderr = String::from_utf8(output.stderr).unwrap();
         let told: Vec<_> = stderr.lines().filter(|line| line.starts_with("manyfiles: ")).collect();
         assert_eq!(told, ["manyfiles: cannot close not-taken: its drop panicked: the handle broke"], "{stderr}");
@@ -88,9 +88,9 @@ fn errors_that_nobody_took_are_printed_once() {
 }
 
 #[test]
-fn the_guard_prints_what_nobody_took_when_it_is_dropped() {
+fn the_guard_prints_what_no_call_took_when_it_is_dropped() {
     if !is_again() {
-        let output = again("the_guard_prints_what_nobody_took_when_it_is_dropped", |_| {});
+        let output = again("the_guard_prints_what_no_call_took_when_it_is_dropped", |_| {});
         let stderr = String::from_utf8(output.stderr).unwrap();
         let told: Vec<_> = stderr.lines().filter(|line| line.starts_with("manyfiles: ")).collect();
         assert_eq!(told, ["manyfiles: cannot close a file: its drop panicked: the handle broke"], "{stderr}");
@@ -189,7 +189,7 @@ fn a_child_that_was_forked_in_the_middle_may_close_by_a_closer_of_its_own() {
     assert_eq!(closer.pending(), 0);
 }
 
-/// What the process said to nobody in particular, and how it ended.
+/// What the process printed to standard error, and how it ended.
 #[cfg(unix)]
 fn said_at_the_end(how: &str) -> (Vec<String>, Option<i32>) {
     let output = std::process::Command::new(std::env::current_exe().unwrap())
@@ -240,7 +240,7 @@ fn a_process_that_ends_by() {
             close::set_global(Closer::options().policy(Policy::Always).build()).unwrap();
             let closer = Box::leak(Box::new(always()));
             closer.close_at(Late, "late");
-            // By the test's harness, whose main then ends with 101.
+            // By the test's harness: its main then ends with 101.
             assert_eq!(how, "exit", "a panic, as is to be");
         }
         "a detached thread" => {

@@ -52,7 +52,7 @@ impl Drop for Fails {
 }
 
 #[test]
-fn each_failed_close_is_one_event_whoever_takes_the_error() {
+fn each_failed_close_is_one_event_whichever_call_takes_the_error() {
     let events = Keeps::default();
     // Of the whole process: closes fail on any thread.
     tracing::subscriber::set_global_default(events.clone()).unwrap();

@@ -24,7 +24,7 @@ fn written(path: &Path) -> File {
     file
 }
 
-/// Opens for itself alone, which fails while anybody else has the file open.
+/// Opens for itself alone, which fails while another handle of the file is open.
 fn open_alone(path: &Path) -> std::io::Result<File> {
     File::options().read(true).share_mode(0).open(path)
 }
@@ -112,7 +112,7 @@ fn of_a_hundred_thousand_closes_at_once_never_more_than_the_bound_are_pending() 
     });
     closer.wait().unwrap();
     let most = most.into_inner();
-    // How near to it they come is a matter of who is faster.
+    // How near to it they come depends on which side is faster.
     assert!((1..=512).contains(&most), "{most}");
     (0..FILES).for_each(|n| drop(open_alone(&path(n)).unwrap()));
 }

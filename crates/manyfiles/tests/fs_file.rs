@@ -143,7 +143,8 @@ mod unix {
         assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
     }
 
-    /// Runs `test` again in a process where closes of files with "fails" in their path fail. `false`: this is that process.
+    /// Runs `test` again in a process where closes of files with "fails" in their path fail. `false`: this is that
+    /// process.
     fn where_closes_fail(test: &str) -> bool {
         let parent = !again::is_again();
         if parent {

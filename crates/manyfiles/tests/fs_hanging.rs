@@ -1,5 +1,6 @@
-//! A server that does not answer, under the default policy: closes that hang hold up nothing but themselves, and those who ask for
-//! those very files. What hangs is let go of at the end of a test, and by the mount itself after a minute.
+//! A server that does not answer, under the default policy: closes that hang hold up nothing but themselves, and calls
+//! that are about those very files. What hangs is let go of at the end of a test, and by the mount itself after a
+//! minute.
 #![cfg(target_os = "linux")]
 
 use std::io::{self, ErrorKind, Write};
@@ -15,7 +16,7 @@ fn server() -> SlowOptions {
     SlowMount::options().write_back().keep_removed().delay(Op::Close, Duration::from_millis(2)).log()
 }
 
-/// Lets go of what hangs, after a panic too, before anything waits for it.
+/// Lets the closes that hang go on, after a panic too, before anything waits for them.
 struct Release<'a>(&'a SlowMount);
 
 impl Drop for Release<'_> {
@@ -28,7 +29,8 @@ fn count(mount: &SlowMount, what: &str) -> usize {
     mount.log().unwrap().iter().filter(|line| line.starts_with(what)).count()
 }
 
-/// While one test has files open, another must not start a process: that has copies of the handles for a moment, and closes them.
+/// While one test has files open, another must not start a process: a new process has copies of the handles for a
+/// moment, and closes them.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -79,7 +81,7 @@ fn everything_else_goes_on(folder: &Path, elsewhere: &Path, files: &Closer) {
 }
 
 #[test]
-fn a_mount_that_hangs_stops_nobody_elses_closes() {
+fn a_mount_that_hangs_stops_no_other_closes() {
     skip_unless!(Need::Fuse);
     let _alone = alone();
     let mount = server().hold(Op::Close, "stuck").mount().unwrap();
@@ -108,7 +110,7 @@ fn a_mount_that_hangs_stops_nobody_elses_closes() {
     // Other volumes, by the closers that have hanging files and by one that has none.
     everything_else_goes_on(&healthy.path().join("a"), memory.path(), &others);
     everything_else_goes_on(&healthy.path().join("b"), memory.path(), &hanging);
-    // Closes of theirs are made without anybody who waits.
+    // Their closes are made though no call waits.
     for n in 0..40 {
         fs::write(healthy.path().join(format!("global-{n}")), "x").unwrap();
         hanging.write(healthy.path().join(format!("own-{n}")), "x").unwrap();
@@ -119,8 +121,8 @@ fn a_mount_that_hangs_stops_nobody_elses_closes() {
     everything_else_goes_on(&mount.path().join("c"), memory.path(), &others);
     everything_else_goes_on(&mount.path().join("d"), memory.path(), &hanging);
     everything_else_goes_on(&memory.path().join("e"), mount.path(), &hanging);
-    // What fails whatever hangs, of those very files. (To remove their folder is refused by the server, and libfuse lets it wait for
-    // a flush in there, std's call too.)
+    // What fails whatever hangs, of those very files. (To remove their folder is refused by the server, and libfuse
+    // lets it wait for a flush in there, std's call too.)
     let kind = |result: io::Result<()>| result.unwrap_err().kind();
     assert_eq!(kind(fs::rename(stuck("own", 0), memory.path().join("name"))), ErrorKind::CrossesDevices);
     assert_eq!(kind(fs::hard_link(stuck("own", 0), stuck("own", 1))), ErrorKind::AlreadyExists);
@@ -145,7 +147,7 @@ fn a_mount_that_hangs_stops_nobody_elses_closes() {
 }
 
 #[test]
-fn who_asks_for_a_folder_waits_for_what_hangs_in_it_however_long() {
+fn a_call_about_a_folder_waits_for_what_hangs_in_it_however_long() {
     skip_unless!(Need::Fuse);
     let _alone = alone();
     let mount = server().hold(Op::Close, "stuck").mount().unwrap();
@@ -154,7 +156,8 @@ fn who_asks_for_a_folder_waits_for_what_hangs_in_it_however_long() {
         files.write(mount.path().join(format!("warm-{n}")), "x").unwrap();
     }
     let release = Release(&mount);
-    // All the threads that a volume may have close what is in the first folder. What is in the second waits for one of them.
+    // All the threads that a volume may have close what is in the first folder. What is in the second waits for one of
+    // them.
     let [closing, waiting] = ["closing", "waiting"].map(|name| mount.path().join(name));
     for folder in [&closing, &waiting] {
         std::fs::create_dir(folder).unwrap();
@@ -170,7 +173,7 @@ fn who_asks_for_a_folder_waits_for_what_hangs_in_it_however_long() {
         let folder = folder.clone();
         std::thread::spawn(move || fs::read_dir(folder).unwrap().count())
     });
-    // A close of which nobody knows whether it is in the way is waited for one second.
+    // A close that only may be in the way is waited for one second.
     std::thread::sleep(Duration::from_millis(2500));
     assert!(came_back.iter().all(|thread| !thread.is_finished()), "a folder was shown before its files were closed");
 

@@ -1,5 +1,5 @@
-//! Every function of `manyfiles::fs` beside std's, over paths as they should and should not be: the same results, the same
-//! errors, the same files afterwards; whether closes are pending or not.
+//! Every function of `manyfiles::fs` beside std's, over paths as they should and should not be: the same results, the
+//! same errors, the same files afterwards; whether closes are pending or not.
 
 use std::fmt::Debug;
 use std::io::{self, Read, Write};
@@ -132,8 +132,8 @@ fn known(metadata: std::fs::Metadata) -> String {
     format!("{:?} {length} {:?}", metadata.file_type(), metadata.permissions())
 }
 
-/// The table's rows, for `std::fs` and for `manyfiles::fs`: made from the same text, so that the signatures are proved to be
-/// the same as well.
+/// The table's rows, for `std::fs` and for `manyfiles::fs`: made from the same text, so that the signatures are proved
+/// to be the same as well.
 macro_rules! rows {
     ($name:ident, $($fs:ident)::+) => {
         mod $name {
@@ -181,6 +181,9 @@ macro_rules! rows {
                 }),
                 ("opened for nothing", |path| outcome(fs::OpenOptions::new().open(path).map(drop))),
                 ("created for nothing", |path| outcome(fs::OpenOptions::new().create(true).open(path).map(drop))),
+                ("appended to and cut", |path| {
+                    outcome(fs::OpenOptions::new().append(true).truncate(true).create(true).open(path).map(drop))
+                }),
                 ("cut without writing", |path| {
                     outcome(fs::OpenOptions::new().read(true).truncate(true).open(path).map(drop))
                 }),

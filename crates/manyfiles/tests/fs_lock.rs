@@ -1,5 +1,5 @@
-//! Locks of files that are closed in the background. In a program in which no test starts a process: that has a copy of every
-//! descriptor until it calls exec, and a lock lasts as long as any copy.
+//! Locks of files that are closed in the background. In a program in which no test starts a process: that has a copy of
+//! every descriptor until it calls exec, and a lock lasts as long as any copy.
 #![cfg(target_os = "linux")]
 
 use manyfiles::close::{Closer, Policy};
@@ -16,7 +16,7 @@ fn a_lock_ends_with_its_file() {
         drop(file);
         // Not by way of `fs`, which would wait for the close.
         std::fs::File::open(&path).unwrap().try_lock().expect("the lock has outlived its file");
-        // What somebody could have locked, and has not, is handed over.
+        // A file that other code could have locked, and has not, is handed over.
         let lent: &std::fs::File = &files.create(&path).unwrap();
         lent.sync_data().unwrap();
     }
@@ -44,7 +44,7 @@ fn a_lock_that_a_clone_took_ends_with_both() {
     files.finish().unwrap();
 }
 
-/// A reader whose close is pending would still be there for the next one who writes, and read nothing.
+/// A reader whose close is pending would still be there for the next writer, and read nothing.
 #[test]
 fn a_fifo_is_closed_on_the_spot_and_opened_once() {
     let temp = tempfile::tempdir().unwrap();

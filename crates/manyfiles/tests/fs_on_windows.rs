@@ -61,7 +61,7 @@ fn spellings(path: &Path) -> Vec<PathBuf> {
     ]
 }
 
-/// Does `what` to each spelling of a file whose close is pending, while the close of another one is.
+/// Does `what` to each spelling of a file whose close is pending, while the close of another file is pending.
 fn only_that_file_is_settled(what: impl Fn(&Path)) {
     every_close_stays_pending();
     let temp = tempfile::tempdir().unwrap();

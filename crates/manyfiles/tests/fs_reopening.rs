@@ -15,8 +15,8 @@ use manyfiles::close::{self, Closer, Policy};
 use manyfiles::close::{FastClose, FastCloseable};
 use manyfiles::fs::{self, OpenOptions};
 
-/// For the tests of this process itself, where closes are made by threads, and slow if the file system or what is preloaded
-/// makes them so.
+/// For the tests of this process itself, where closes are made by threads, and slow if the file system or what is
+/// preloaded makes them so.
 fn every_close_is_handed_over() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -24,7 +24,7 @@ fn every_close_is_handed_over() {
     });
 }
 
-/// Nobody else may have it open, where the system knows of that.
+/// No other handle may be open, where the system knows of that.
 fn for_oneself_alone() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -181,9 +181,9 @@ mod linux {
     }
 
     #[test]
-    fn nothing_waits_for_a_close_that_is_in_nobodys_way() {
+    fn nothing_waits_for_a_close_that_is_in_no_way() {
         if !is_again() {
-            again("linux::nothing_waits_for_a_close_that_is_in_nobodys_way", |_| {});
+            again("linux::nothing_waits_for_a_close_that_is_in_no_way", |_| {});
             return;
         }
         every_close_stays_pending();

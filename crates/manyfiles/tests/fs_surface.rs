@@ -1,4 +1,5 @@
-//! What compiles with `std::fs` compiles with `manyfiles::fs`: the same lines are compiled against both, and do the same.
+//! What compiles with `std::fs` compiles with `manyfiles::fs`: the same lines are compiled against both, and do the
+//! same.
 #![allow(clippy::permissions_set_readonly_false, clippy::unused_io_amount, reason = "only that it compiles matters")]
 
 /// Examples of std's documentation, and what std's files can be made of and be made into.
@@ -104,7 +105,7 @@ macro_rules! lines {
                 assert!(file.as_raw_fd() >= 0 && file.as_fd().as_raw_fd() >= 0);
                 let fd: OwnedFd = file.into();
                 let raw = File::from(fd).into_raw_fd();
-                // SAFETY: it was a file's a moment ago, and is nobody's now.
+                // SAFETY: a file owned it a moment ago, and nothing owns it now.
                 let file = unsafe { File::from_raw_fd(raw) };
                 Ok(file.metadata()?.permissions().mode())
             }
@@ -121,7 +122,7 @@ macro_rules! lines {
                 assert!(!file.as_raw_handle().is_null() && !file.as_handle().as_raw_handle().is_null());
                 let handle: OwnedHandle = file.into();
                 let raw = File::from(handle).into_raw_handle();
-                // SAFETY: it was a file's a moment ago, and is nobody's now.
+                // SAFETY: a file owned it a moment ago, and nothing owns it now.
                 let file = unsafe { File::from_raw_handle(raw) };
                 Ok(file.metadata()?.len())
             }

@@ -213,7 +213,7 @@ fn each_conflict_is_asked_about_and_answered_on_the_programs_own_descriptors() {
     for n in 0..40 {
         std::fs::write(temp.path().join(format!("{n}.t")), "old").unwrap();
     }
-    // The one who answers writes down the questions, in a file that was open before.
+    // The callback writes down the questions, in a file that was open before.
     let asked = Arc::new(Mutex::new(tempfile::tempfile().unwrap()));
     let log = asked.clone();
     let answer = move |path: &Path| {

@@ -1,5 +1,5 @@
-//! Content: what a source says of itself is a hint, what it does meanwhile is told, and nothing is lost when the source is the
-//! target.
+//! Content: what a source says of itself is a hint, what it does meanwhile is told, and nothing is lost when the source
+//! is the target.
 #![cfg(all(feature = "full", target_os = "linux"))]
 
 use std::fs::File;
@@ -178,8 +178,8 @@ fn an_archive_that_contains_its_own_name_is_read_to_the_end() {
     }
 }
 
-/// Copies a source that `change` is made to again and again, from before the copy begins until it ended. Reading is so slow
-/// that the change surely happens in between.
+/// Copies a source that `change` is made to again and again, from before the copy begins until it ended. Reading is so
+/// slow that the change surely happens in between.
 #[cfg(target_os = "linux")]
 fn copy_while(name: &str, holes: bool, change: impl Fn(&File) + Send + Sync) {
     skip_unless!(Need::Preload);
@@ -228,7 +228,7 @@ fn copy_while(name: &str, holes: bool, change: impl Fn(&File) + Send + Sync) {
         let damaged = matches!(there, Some(OnConflict::Overwrite)) && !holes;
         assert_eq!(told.contains("damaged"), damaged, "{told}");
         match there {
-            None => assert!(!root.join("copy").exists(), "what nobody can vouch for is taken away"),
+            None => assert!(!root.join("copy").exists(), "a copy of a source that changed is removed"),
             Some(_) if !damaged => assert_eq!(std::fs::read(root.join("copy")).unwrap(), b"old"),
             Some(_) => {}
         }

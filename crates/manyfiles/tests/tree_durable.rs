@@ -49,7 +49,8 @@ mod injected {
     use manyfiles::tree::{Incomplete, Report};
     use manyfiles_testkit::{Call, Disk, Need, Preload, Rule, scratch, skip_unless};
 
-    /// Runs the rest of the test named `test` in a process whose calls these rules spoil; true in the one that starts it.
+    /// Runs the rest of the test named `test` in a process whose calls these rules spoil; true in the process that
+    /// starts it.
     fn spoilt(test: &str, rules: &[Rule]) -> bool {
         let preload = rules.iter().cloned().fold(Preload::new(), Preload::rule);
         support::in_parent(&format!("injected::{test}"), |child| {

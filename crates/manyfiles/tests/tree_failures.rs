@@ -1,5 +1,5 @@
-//! Whatever a system call answers: every byte is in the file, or the caller has an error with its path, and nothing half-written
-//! is left.
+//! Whatever a system call answers: every byte is in the file, or the caller has an error with its path, and nothing
+//! half-written is left.
 #![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
@@ -173,8 +173,8 @@ injected! {
     a_name_that_waits_for_one_slow_write_is_written_when_that_is_done:
         Rule::delay(Call::Write, Duration::from_millis(300)).path_contains("/slow"),
         |root| {
-            // One folder has all, so that one thread opens and one writes. The one that opens has nothing more to do until the
-            // first "slow" is written, and goes to sleep meanwhile.
+            // One folder has all, so that one thread opens and one writes. The one that opens has nothing more to do
+            // until the first "slow" is written, and goes to sleep meanwhile.
             let tree = TreeWriter::options().on_conflict(OnConflict::Overwrite).bytes_in_flight(usize::MAX).open(root).unwrap();
             (0..1000).for_each(|n| tree.file(n.to_string(), "x").unwrap());
             (0..2).for_each(|n| tree.file("slow", n.to_string()).unwrap());
@@ -244,7 +244,8 @@ fn a_file_system_that_waits_gets_more_threads_than_cores_and_a_fast_one_does_not
 fn threads_that_waited_for_a_slow_file_system_leave_when_it_is_fast_again() {
     skip_unless!(Need::Fuse);
     let mount = SlowMount::options().delay(Op::Close, Duration::from_millis(3)).mount().unwrap();
-    // What is behind the mount is fast: a link to it cannot be followed, so the fast part is a bind mount, where root may.
+    // What is behind the mount is fast: a link to it cannot be followed, so the fast part is a bind mount, where root
+    // may.
     skip_unless!(Need::Root);
     let fast = mount.path().join("fast");
     std::fs::create_dir(&fast).unwrap();

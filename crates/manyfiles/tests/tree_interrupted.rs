@@ -1,4 +1,5 @@
-//! Calls that a signal interrupts, and files that somebody has a lease on: both are waited for, as a plain open waits.
+//! Calls that a signal interrupts, and files that another process has a lease on: both are waited for, as a plain open
+//! waits.
 #![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
@@ -104,9 +105,8 @@ fn a_file_that_somebody_has_a_lease_on_is_waited_for() {
             "compared" => tree.file_with("f", "old", metadata).unwrap(),
             _ => tree.file_with("copy", Content::copy_of(&path), metadata).unwrap(),
         }
-        // As Samba does, it writes back what it has and gives the lease up when it is asked: which shows here as a lease that is
-        // of another kind already.
-        // SAFETY: as above.
+        // As Samba does, it writes back what it has and gives the lease up when it is asked: which shows here as a
+        // lease that is of another kind already. SAFETY: as above.
         while unsafe { libc::fcntl(holder.as_raw_fd(), SET_LEASE + 1) } == lease {
             std::thread::yield_now();
         }

@@ -1,5 +1,5 @@
-//! The program around a tree: its signals, its folder, its streams, its children. None of it changes what is written, and the
-//! tree changes nothing of it.
+//! The program around a tree: its signals, its folder, its streams, its children. None of it changes what is written,
+//! and the tree changes nothing of it.
 #![cfg(all(feature = "full", target_os = "linux"))]
 
 use std::io::{Read, Write};
@@ -17,7 +17,8 @@ mod again;
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// What ctrlc, signal-hook, tokio and profilers do: one byte into a pipe, whose number this thread takes for the program's.
+/// What ctrlc, signal-hook, tokio and profilers do: one byte into a pipe, whose number this thread takes for the
+/// program's.
 extern "C" fn wake_up(_: libc::c_int) {
     // SAFETY: write is async-signal-safe, and errno is put back.
     unsafe {
@@ -31,7 +32,7 @@ extern "C" fn wake_up(_: libc::c_int) {
 
 fn pipe() -> (std::fs::File, std::fs::File) {
     let mut ends = [0; 2];
-    // SAFETY: `ends` is what the call fills; both are new descriptors that nobody else owns.
+    // SAFETY: `ends` is what the call fills; both are new descriptors that no other code owns.
     unsafe {
         assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK), 0);
         (OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into())
@@ -241,7 +242,8 @@ fn dropping_a_tree_whose_failures_nobody_can_be_told_is_no_panic() {
     tree.file("a", "x").unwrap();
     let (from, to) = pipe();
     drop(from);
-    // SAFETY: from here on the standard error of this process is a pipe that nobody reads; SIGPIPE is ignored by Rust's main.
+    // SAFETY: from here on the standard error of this process is a pipe that no process reads; SIGPIPE is ignored by
+    // Rust's main.
     unsafe { libc::dup2(to.as_raw_fd(), 2) };
     drop(tree);
     assert_eq!(std::fs::read(temp.path().join("a")).unwrap(), b"");

@@ -153,7 +153,7 @@ fn a_callback_that_panics_is_a_failure_and_nothing_else_is_lost() {
     assert_eq!(report.failures[0].path(), Some(Path::new("50")));
 }
 
-/// A digest that anybody can check: how many bytes, and their sum.
+/// A digest that a test can check by itself: how many bytes, and their sum.
 #[derive(Default)]
 struct Sum(u64, u64);
 

@@ -1,4 +1,4 @@
-//! Who may do what with a file that a tree wrote: mode and owner, by whatever way it came.
+//! The rights to a file that a tree wrote: mode and owner, by whatever way the file came.
 #![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
@@ -56,7 +56,7 @@ fn umask() -> u32 {
     0o666 & !mode(temp.path().join("f"))
 }
 
-/// Also run as a user who is not root, by the test below.
+/// The test below also runs this one as a user that is not root.
 fn what_is_written_over_keeps_its_mode(owner: Option<(u32, u32)>) {
     for policy in OVER {
         for way in WAYS.into_iter().filter(|way| *way != "copy") {
@@ -107,7 +107,7 @@ fn a_user_who_may_not_write_a_file_or_keep_its_group_replaces_it_and_lets_nobody
         std::fs::write(shared.path().join(name), "the old one").unwrap();
         set_mode(shared.path().join(name), mode);
     }
-    // Where the test program is may not be open to everybody.
+    // Where the test program is may not be open to every user.
     let program = shared.path().join("program");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     set_mode(&program, 0o755);

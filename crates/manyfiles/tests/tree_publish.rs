@@ -44,7 +44,7 @@ fn a_tree_takes_the_place_of_the_old_one_at_once_and_nothing_of_the_old_is_left(
     std::fs::write(site.join("index.html"), "old").unwrap();
     #[cfg(unix)]
     std::fs::set_permissions(&site, std::os::unix::fs::PermissionsExt::from_mode(0o2750)).unwrap();
-    // Whoever looks meanwhile sees one or the other, whole.
+    // A reader meanwhile sees one tree or the other, whole.
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let looks = scope.spawn(|| {
@@ -175,7 +175,7 @@ fn what_takes_the_name_meanwhile_and_is_no_folder_stays_and_the_tree_is_gone() {
         if link {
             std::os::unix::fs::symlink("/etc", &site).unwrap();
         } else {
-            std::fs::write(&site, "somebody's").unwrap();
+            std::fs::write(&site, "of another program").unwrap();
         }
         let report = tree.finish().unwrap_err().into_report();
         assert!(report.failures[0].to_string().contains("not a folder"), "{}", report.failures[0]);

@@ -1,4 +1,4 @@
-//! Files that callers write piece by piece: they wait for nobody, whatever else is open, and none is forgotten.
+//! Files that callers write piece by piece: they wait for no other entry, whatever else is open, and none is forgotten.
 #![cfg(feature = "full")]
 
 use std::io::Write;
@@ -237,7 +237,7 @@ fn cancelling_frees_a_caller_that_waits_for_room_while_a_call_takes_long() {
         });
         std::thread::sleep(Duration::from_millis(50));
         canceller.cancel();
-        let tree = waiting.join().unwrap(); // Nobody has answered yet.
+        let tree = waiting.join().unwrap(); // The question is not answered yet.
         drop(answer);
         assert!(report(tree.finish()).cancelled);
     });
@@ -288,4 +288,44 @@ mod few_handles {
         assert!(handles() < before + 100, "{} {}", before, handles());
         tree.finish().unwrap();
     }
+}
+
+#[test]
+fn every_call_after_the_end_says_so_however_little_it_writes() {
+    let temp = tempfile::tempdir().unwrap();
+    for large in [false, true] {
+        let tree = TreeWriter::open(temp.path().join(large.to_string())).unwrap();
+        let mut stream = tree.create("s", Metadata::default()).unwrap();
+        stream.write_all(&vec![1; if large { LARGE } else { 1 }]).unwrap();
+        tree.finish().unwrap_err();
+        for _ in 0..2 {
+            let told = stream.write_all(b"x").unwrap_err().to_string();
+            assert!(told.contains("the tree was finished before this file was closed"), "{told}");
+            assert!(stream.flush().is_err());
+        }
+        stream.close().unwrap_err();
+        assert!(!temp.path().join(large.to_string()).join("s").exists());
+    }
+}
+
+#[test]
+fn every_call_after_a_cancellation_says_so() {
+    let temp = tempfile::tempdir().unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
+    let mut begun = tree.create("begun", Metadata::default()).unwrap();
+    let mut small = tree.create("small", Metadata::default()).unwrap();
+    let mut large = tree.create("large", Metadata::default()).unwrap();
+    small.write_all(b"x").unwrap();
+    large.write_all(&[1; LARGE]).unwrap();
+    tree.canceller().cancel();
+    assert!(tree.create("new", Metadata::default()).unwrap_err().is_cancelled());
+    assert!(tree.copy_from("copy", &b"x"[..], Metadata::default()).unwrap_err().is_cancelled());
+    for stream in [&mut begun, &mut small, &mut large] {
+        assert!(stream.write(b"x").is_err());
+        assert!(stream.flush().is_err());
+    }
+    drop((begun, small, large));
+    let report = tree.finish().unwrap_err().into_report();
+    assert_eq!((report.not_written, report.failures.len(), report.files), (5, 0, 0), "{report:?}");
+    assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
 }

@@ -1,4 +1,5 @@
-//! What is written beside what it replaces has a name that is in nobody's way, and a later run removes what a dead one left.
+//! What is written beside what it replaces has a name that no entry wants, and a later run
+//! removes what a dead one left.
 #![cfg(feature = "full")]
 #![cfg(target_os = "linux")]
 
@@ -68,7 +69,7 @@ fn what_a_killed_process_left_is_removed_by_a_later_run_and_what_a_live_one_writ
     let (mut killed, mut living) = (one_that_writes(temp.path()), one_that_writes(temp.path()));
     assert_eq!(temporaries(temp.path()).len(), 2);
     killed.kill().unwrap();
-    // Nobody waits for it yet: what is left of it in the system's table is no process that writes.
+    // This process does not wait for it yet: a zombie is no process that writes.
     while !is_zombie(killed.id()) {
         std::thread::yield_now();
     }
@@ -82,7 +83,7 @@ fn what_a_killed_process_left_is_removed_by_a_later_run_and_what_a_live_one_writ
     let left = temporaries(temp.path());
     assert_eq!(left.len(), 5, "one of two is gone, and all that was not ours is there: {left:?}");
     drop(living.stdin.take());
-    assert!(living.wait().unwrap().success(), "it ended as if nobody else had been there");
+    assert!(living.wait().unwrap().success(), "it ended as if no other run had been there");
     assert_eq!(temp.path().join("long").metadata().unwrap().len(), 1200 << 10);
     assert_eq!(temporaries(temp.path()).len(), 4);
 }
@@ -90,6 +91,50 @@ fn what_a_killed_process_left_is_removed_by_a_later_run_and_what_a_live_one_writ
 fn is_zombie(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
     stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('Z'))
+}
+
+/// A folder with such a file was copied, and is written back: over an older copy, or beside.
+#[test]
+fn an_entry_that_is_named_as_what_a_killed_process_left_is_an_entry() {
+    let temp = tempfile::tempdir().unwrap();
+    let from = temp.path().join("from");
+    std::fs::create_dir(&from).unwrap();
+    for name in ["long", "short"] {
+        std::fs::write(from.join(name), "old").unwrap();
+    }
+    let mut killed = one_that_writes(&from);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let [left] = &temporaries(&from)[..] else { panic!("one is left") };
+    for policy in [OnConflict::Replace, OnConflict::Overwrite, OnConflict::Skip, OnConflict::Rename] {
+        for kind in ["file", "stream", "symlink", "hard link"] {
+            let root = temp.path().join("root");
+            std::fs::create_dir(&root).unwrap();
+            std::fs::write(root.join("short"), "old").unwrap();
+            let tree = TreeWriter::options().on_conflict(policy.clone()).open(&root).unwrap();
+            match kind {
+                "file" => tree.file(left, "an entry").unwrap(),
+                "stream" => {
+                    let mut stream = tree.create(left, Metadata::default()).unwrap();
+                    stream.write_all(&[1; 300 << 10]).unwrap();
+                    stream.close().unwrap();
+                }
+                "symlink" => tree.symlink(left, "nowhere", Metadata::default()).unwrap(),
+                _ => {
+                    tree.file("other", "an entry").unwrap();
+                    tree.hard_link(left, "other").unwrap();
+                }
+            }
+            // All before is there when the folder is looked through.
+            while tree.observer().progress().entries_done < 1 + u64::from(kind == "hard link") {
+                std::thread::yield_now();
+            }
+            tree.file("short", "new").unwrap();
+            tree.finish().unwrap();
+            assert!(root.join(left).symlink_metadata().is_ok(), "{policy:?} {kind}");
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+    }
 }
 
 #[test]

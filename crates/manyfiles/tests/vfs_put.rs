@@ -240,9 +240,38 @@ fn what_was_wrong_with_the_old_file_is_not_wrong_with_the_new_one() {
     assert_eq!((error.operation(), error.raw_os_error()), (Operation::Sync, Some(libc::EIO)), "{error}");
     assert_eq!(vfs.read(&path).unwrap(), b"new");
     vfs.write(&path, b"+").unwrap();
-    vfs.sync(&path).unwrap();
     vfs.flush(&path).unwrap();
+    // The new file's name may not be durable, and no later sync of the folder can be trusted to tell.
+    let error = vfs.sync(&path).unwrap_err();
+    assert_eq!((error.operation(), error.raw_os_error()), (Operation::Sync, Some(libc::EIO)), "{error}");
+    vfs.flush(&path).unwrap_err();
+    vfs.put(&path, "newer").unwrap();
+    vfs.write(&path, b"+").unwrap();
+    vfs.sync(&path).unwrap();
     vfs.finish().unwrap();
+}
+
+#[test]
+fn a_copy_whose_close_fails_is_told() {
+    skip_unless!(Need::Preload);
+    if support::in_parent("a_copy_whose_close_fails_is_told", |child| {
+        // The target is closed once, and by no other name.
+        let rule = Rule::fail(Call::Close, libc::EIO).path_contains("unlucky-target");
+        Preload::new().rule(rule).apply(child).unwrap();
+    }) {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let (from, to) = (temp.path().join("from"), temp.path().join("unlucky-target"));
+    let content = vec![7; 300_000];
+    fs::write(&from, &content).unwrap();
+    let vfs = Vfs::new();
+    let error = vfs.copy(&from, &to).unwrap_err();
+    let found = (error.operation(), error.path(), error.raw_os_error());
+    assert_eq!(found, (Operation::Close, Some(&*to), Some(libc::EIO)), "{error}");
+    let fine = temp.path().join("fine");
+    assert_eq!(vfs.copy(&from, &fine).unwrap(), 300_000);
+    assert_eq!(fs::read(&fine).unwrap(), content);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub enum Line {
     Heading(String),
     /// A factor.
     Bar {
-        /// Whose.
+        /// The entrant's name.
         name: String,
         /// How many times as fast.
         factor: Estimate,

@@ -1,5 +1,6 @@
 //! Several entrants do the same work in interleaved rounds, so that a busy machine hurts all alike.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -12,8 +13,8 @@ use crate::cpu_seconds;
 pub struct Sample {
     /// Seconds until all was written and closed.
     pub seconds: f64,
-    /// Processor time, in user space and in the kernel, of the process that did it. It says more than the clock does where
-    /// others use the machine too.
+    /// Processor time, in user space and in the kernel, of the process that did it. It says more than the clock does
+    /// where others use the machine too.
     pub cpu_seconds: f64,
     /// Peak resident memory of the process that did it, in bytes, where it was a process of its own.
     pub peak_memory: Option<u64>,
@@ -29,12 +30,12 @@ pub type Check<'a> = Box<dyn Fn(&Path) -> Result<()> + 'a>;
 
 /// What wins a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
+pub enum Goal {
     /// This many times as fast as the entrant, at least.
     Faster(f64),
     /// This many times the entrant's time, at most.
     AtMost(f64),
-    /// So many are counted in each round, at most.
+    /// This many are counted in each round, at most.
     NoMoreThan(u64),
     /// How many times as fast, and nothing claimed.
     Shown,
@@ -42,19 +43,19 @@ pub enum Target {
     ShownTime,
 }
 
-impl Target {
+impl Goal {
     /// Whether it is about our time as a multiple of the entrant's, and not about how many times as fast ours is.
     pub fn is_of_time(self) -> bool {
-        matches!(self, Target::AtMost(_) | Target::ShownTime)
+        matches!(self, Goal::AtMost(_) | Goal::ShownTime)
     }
 }
 
-/// One of those compared.
+/// One of the compared programs.
 pub struct Entrant<'a> {
     /// As tables show it.
     pub name: String,
     /// What the first entrant is to reach against this one.
-    pub target: Target,
+    pub goal: Goal,
     /// A slow one takes part in this many rounds only, the first of them, without warming up.
     pub rounds_at_most: Option<usize>,
     /// Whether its output is right.
@@ -63,10 +64,21 @@ pub struct Entrant<'a> {
     pub run: Run<'a>,
 }
 
+impl fmt::Debug for Entrant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Entrant { name, goal, rounds_at_most, check: _, run: _ } = self;
+        f.debug_struct("Entrant")
+            .field("name", name)
+            .field("goal", goal)
+            .field("rounds_at_most", rounds_at_most)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Entrant<'a> {
-    /// One that takes part in every round.
-    pub fn new(name: impl Into<String>, target: Target, check: &'a Check<'a>, run: Run<'a>) -> Entrant<'a> {
-        Entrant { name: name.into(), target, rounds_at_most: None, check, run }
+    /// An entrant that takes part in every round.
+    pub fn new(name: impl Into<String>, goal: Goal, check: &'a Check<'a>, run: Run<'a>) -> Entrant<'a> {
+        Entrant { name: name.into(), goal, rounds_at_most: None, check, run }
     }
 }
 
@@ -120,8 +132,20 @@ pub struct Contest<'a> {
     pub what: String,
     /// Where.
     pub place: &'a dyn Site,
-    /// Who.
+    /// The entrants, in the order of the first round.
     pub entrants: Vec<Entrant<'a>>,
+}
+
+impl fmt::Debug for Contest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Contest { group, what, place, entrants } = self;
+        f.debug_struct("Contest")
+            .field("group", group)
+            .field("what", what)
+            .field("place", &place.name())
+            .field("entrants", entrants)
+            .finish()
+    }
 }
 
 /// What came of a contest.
@@ -145,7 +169,7 @@ pub struct Score {
     /// As tables show it.
     pub name: String,
     /// What the first entrant was to reach against this one.
-    pub target: Target,
+    pub goal: Goal,
     /// The runs that counted, each with its round.
     pub samples: Vec<(usize, Sample)>,
     /// What was wrong with an output, or why a run failed; such runs don't count.
@@ -159,13 +183,13 @@ impl Score {
     }
 }
 
-/// Lets everybody do the work in turn, `rounds` times and once before to warm up. Whoever began a round is last in the next
-/// one. Of a round that did not end nothing counts.
+/// All entrants do the work in turn, `rounds` times, and once before to warm up. The entrant that began a round is last
+/// in the next one. No run of an unfinished round counts.
 pub fn run(contest: Contest<'_>, rounds: usize, watch: &dyn Watch) -> Outcome {
     let Contest { group, what, place, mut entrants } = contest;
     let mut scores: Vec<Score> = entrants
         .iter()
-        .map(|it| Score { name: it.name.clone(), target: it.target, samples: vec![], problems: vec![] })
+        .map(|it| Score { name: it.name.clone(), goal: it.goal, samples: vec![], problems: vec![] })
         .collect();
     let mut played = 0;
     for round in 0..=rounds {
@@ -186,8 +210,8 @@ fn play(round: usize, entrants: &mut [Entrant<'_>], scores: &mut [Score], place:
         if watch.is_over() {
             return false;
         }
-        let who = (turn + round) % entrants.len();
-        let (entrant, score) = (&mut entrants[who], &mut scores[who]);
+        let number = (turn + round) % entrants.len();
+        let (entrant, score) = (&mut entrants[number], &mut scores[number]);
         let warms_up = round == 0;
         if entrant.rounds_at_most.is_some_and(|most| warms_up || round > most) {
             continue;
@@ -252,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Ends a contest when so many runs have begun.
+    /// Ends a contest after this many runs.
     struct After(usize, RefCell<Vec<String>>);
 
     impl Watch for After {
@@ -266,7 +290,7 @@ mod tests {
     }
 
     fn contest<'a>(runs: Vec<Run<'a>>, check: &'a Check<'a>) -> Contest<'a> {
-        let named = |(n, run)| Entrant::new(["a", "b", "c"][n], Target::Shown, check, run);
+        let named = |(n, run)| Entrant::new(["a", "b", "c"][n], Goal::Shown, check, run);
         let entrants = runs.into_iter().enumerate().map(named).collect();
         Contest { group: "test", what: "work".into(), place: &Nowhere, entrants }
     }
@@ -289,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_did_not_end_counts_for_nobody() {
+    fn a_round_that_did_not_end_does_not_count() {
         let check: Check<'_> = Box::new(|_| Ok(()));
         let outcome = run(contest(vec![fine(), fine()], &check), 9, &After(7, RefCell::default()));
         assert_eq!(outcome.rounds, 2);

@@ -12,11 +12,12 @@ use tempfile::TempDir;
 /// Removing may be as slow as all else that is measured.
 const THREADS: usize = 64;
 
-/// A folder of one's own. Dropping it removes it too, but tells nobody if that fails.
+/// A folder for one measurement. A drop removes the folder too, but cannot report a failure.
+#[derive(Debug)]
 pub struct Scratch(TempDir);
 
 impl Scratch {
-    /// Makes a folder below `dir` whose name begins with `prefix`.
+    /// Makes a folder below `dir`, with a name that begins with `prefix`.
     ///
     /// # Errors
     /// Where none can be made, with the path that it was to have.

@@ -20,11 +20,12 @@ pub fn spread(values: &[f64]) -> f64 {
     (quantile(values, 1.0) - quantile(values, 0.0)) / median(values)
 }
 
-/// A reference whose [`spread`] is more than this says the machine was too busy to trust what is compared with it.
+/// If the [`spread`] of a reference is more than this, the machine was too busy: no comparison with that reference can
+/// be trusted.
 pub const NOISY: f64 = 0.3;
 
-/// The ratio of two medians, and its 95 % confidence interval by bootstrap: both samples drawn anew, with replacement, 4,000
-/// times. The same measurements always give the same interval.
+/// The ratio of two medians, and its 95 % confidence interval by bootstrap: both samples drawn anew, with replacement,
+/// 4,000 times. The same measurements always give the same interval.
 pub fn ratio(over: &[f64], under: &[f64]) -> Estimate {
     const DRAWS: usize = 4_000;
     let mut state = 1u64;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Place, Series, Step};
+use manyfiles_measure::Place;
+
+use crate::series::Series;
+use crate::step::Step;
 
 /// Something that is slow here.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +18,8 @@ pub struct Advice {
     pub factor: f64,
 }
 
-/// A call on a local file system takes 0.4–25 µs (docs/measurements.md, "What a small file costs"); through FUSE without any work
-/// behind it 70 µs on the slowest machine that we know of.
+/// A call on a local file system takes 0.4–25 µs (docs/measurements.md, "What a small file costs"); through FUSE
+/// without any work behind it 70 µs on the slowest machine that we know of.
 const SLOW: Duration = Duration::from_micros(150);
 
 /// Less is not worth a change.
@@ -88,7 +91,7 @@ fn slow_open(new: &Series, many: &Series) -> Option<Advice> {
 }
 
 fn slow_overwrite(truncated: &Series, in_place: &Series) -> Option<Advice> {
-    // Means: what hurts are the few closes that wait for write-back.
+    // Means, not medians: the few closes that wait for write-back make the difference.
     let (long, short_) = (mean(truncated), mean(in_place));
     let factor = long.div_duration_f64(short_);
     (factor >= WORTH_IT && long - short_ >= Duration::from_micros(5)).then(|| Advice {
@@ -151,7 +154,7 @@ pub(crate) fn short(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Samples;
+    use manyfiles_measure::Samples;
 
     fn series(step: Step, threads: usize, files: u64, per_file: u64, calls: &[(&'static str, u64)]) -> Series {
         let samples = |micros| Samples::new(vec![Duration::from_micros(micros); files as usize]).unwrap();

@@ -1,10 +1,9 @@
 //! What was found.
 
-use std::time::Duration;
+use manyfiles_measure::{Place, noise};
 
-use manyfiles_measure::noise;
-
-use crate::{Advice, Place, Samples, Step};
+use crate::advice::Advice;
+use crate::series::Series;
 
 /// Everything that a probe found.
 #[derive(Clone, Debug)]
@@ -15,7 +14,8 @@ pub struct Findings {
     pub series: Vec<Series>,
     /// What is slow, and what helps; empty where nothing is.
     pub advice: Vec<Advice>,
-    /// The share of the time, from 0 to 1, in which other programs had the processor that this one wanted, before or after.
+    /// The share of the time, from 0 to 1, in which other programs had the processor that this one wanted, before or
+    /// after.
     pub taken_by_others: f64,
 }
 
@@ -23,37 +23,5 @@ impl Findings {
     /// Whether other programs took so much of the processor that the times say little about the file system.
     pub fn is_noisy(&self) -> bool {
         self.taken_by_others >= noise::NOISY
-    }
-}
-
-/// One step's work, by one thread or by many.
-#[derive(Clone, Debug)]
-pub struct Series {
-    /// What was done to each file.
-    pub step: Step,
-    /// How many threads did it at once.
-    pub threads: usize,
-    /// To how many files.
-    pub files: u64,
-    /// How long all that took.
-    pub elapsed: Duration,
-    /// Each call's times, in the order of the calls.
-    pub operations: Vec<(&'static str, Samples)>,
-}
-
-impl Series {
-    /// The time from one finished file to the next.
-    pub fn per_file(&self) -> Duration {
-        self.elapsed.div_f64(self.files.max(1) as f64)
-    }
-
-    /// Files a second.
-    pub fn rate(&self) -> f64 {
-        self.files as f64 / self.elapsed.as_secs_f64().max(1e-9)
-    }
-
-    /// The times of one call.
-    pub fn of(&self, operation: &str) -> Option<&Samples> {
-        self.operations.iter().find(|(name, _)| *name == operation).map(|(_, samples)| samples)
     }
 }

@@ -1,4 +1,4 @@
-//! The steps: what is done to how many files by how many threads, and timed.
+//! Runs the steps: how many files, by how many threads, and the time of each call.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +12,11 @@ use manyfiles::close::{Closer, Policy};
 use manyfiles::sync::SyncBatch;
 use manyfiles::{Error, Operation, Result};
 
-use crate::{Failure, Observer, Samples, Series};
+use manyfiles_measure::{Failure, Samples};
+
+use crate::observer::Observer;
+use crate::series::Series;
+use crate::step::Step;
 
 /// As many as `Closer` uses at most.
 const MANY: usize = 64;
@@ -26,7 +30,7 @@ const CONTENT: &[u8] = &[b'm'; 4096];
 /// Files of one step at most: the 99th percentile needs some hundred.
 const MOST: usize = 4000;
 
-/// Fewer say nothing.
+/// Fewer files say nothing.
 const LEAST: usize = 64;
 
 /// How many steps leave files of their own behind.
@@ -35,59 +39,11 @@ const STEPS_THAT_MAKE_FILES: u64 = 5;
 /// An eighth of what is free holds all that is written.
 const SHARE: u64 = 8;
 
-/// So many bytes have to be free, for as few files as say anything.
+/// The free bytes that a probe needs: room for 64 files in each step.
 pub const LEAST_SPACE: u64 = LEAST as u64 * CONTENT.len() as u64 * STEPS_THAT_MAKE_FILES * SHARE;
 
-/// What is done to each file of 4 KiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Created, written, closed.
-    New,
-    /// Opened with truncation, written again, closed.
-    Truncated,
-    /// Opened as it is, written over, cut to length, closed.
-    InPlace,
-    /// Opened, appended to, closed.
-    Appended,
-    /// Given another name in its folder.
-    Renamed,
-    /// Created, written, synced, closed.
-    Synced,
-    /// Created, written and closed, and synced with all others at the end, by [`SyncBatch`].
-    Batch,
-    /// Removed.
-    Removed,
-}
-
-impl Step {
-    /// As tables show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Step::New => "new file",
-            Step::Truncated => "overwritten, truncated first",
-            Step::InPlace => "overwritten in place",
-            Step::Appended => "appended to",
-            Step::Renamed => "renamed",
-            Step::Synced => "new file, synced",
-            Step::Batch => "new files, synced as a batch",
-            Step::Removed => "removed",
-        }
-    }
-
-    /// Its calls, in their order.
-    fn operations(self) -> &'static [&'static str] {
-        match self {
-            Step::New | Step::Truncated | Step::Appended => &["open", "write", "close"],
-            Step::InPlace => &["open", "write", "cut to length", "close"],
-            Step::Renamed => &["rename"],
-            Step::Synced => &["open", "write", "sync", "close"],
-            Step::Batch => &[],
-            Step::Removed => &["remove"],
-        }
-    }
-}
-
-/// The steps, with their threads, and their share of the time in hundredths. The files of the first are the later ones' too.
+/// The steps, with their threads, and their share of the time in hundredths. The files of the first are the later ones'
+/// too.
 const STEPS: [(Step, usize, u32); 10] = [
     (Step::New, 1, 20),
     (Step::Truncated, 1, 10),
@@ -106,7 +62,7 @@ const STEPS: [(Step, usize, u32); 10] = [
 pub(crate) struct Amount(usize);
 
 impl Amount {
-    /// So many that an eighth of the free space is enough for all, where that is known.
+    /// As many as an eighth of the free space holds, where the free space is known.
     pub(crate) fn fitting(free_bytes: Option<u64>) -> Result<Amount, Failure> {
         let Some(free) = free_bytes else { return Ok(Amount(MOST)) };
         let fit = free / SHARE / CONTENT.len() as u64 / STEPS_THAT_MAKE_FILES;
@@ -141,7 +97,7 @@ pub(crate) fn all(
             }
             _ => first.to_vec(),
         };
-        // What is done to files that are there is done to no more than there are.
+        // A step that works on existing files can do no more of them than there are.
         let most = match step {
             Step::New | Step::Synced | Step::Batch => most,
             Step::Removed => all.last().map_or(0, |renamed| renamed.files as usize),
@@ -253,7 +209,7 @@ fn renamed(folder: &Path, number: usize) -> PathBuf {
 }
 
 impl Step {
-    /// Does it to one file, and adds what each call took.
+    /// Does the step to one file, and adds the time of each call.
     fn apply(self, folder: &Path, number: usize, closer: &Closer, times: &mut [Vec<Duration>]) -> Result<()> {
         let path = &path(folder, number);
         let mut times = times.iter_mut();

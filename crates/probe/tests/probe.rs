@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use manyfiles_probe::{Failure, Findings, Observer, Options, Step, probe};
+use manyfiles_probe::{Failure, Findings, Observer, Options, Step};
 
-/// Stops after so many looks.
+/// Stops after this many looks.
 struct StopAfter(AtomicUsize);
 
 impl StopAfter {
@@ -24,10 +24,10 @@ impl Observer for StopAfter {
     }
 }
 
-const SHORT: Options = Options { time: Duration::from_millis(700) };
+const SHORT: Options = Options::new().time(Duration::from_millis(700));
 
 fn look(dir: &Path) -> Findings {
-    probe(dir, &SHORT, &StopAfter::never()).unwrap_or_else(|failure| panic!("{failure:?}"))
+    SHORT.run(dir, &StopAfter::never()).unwrap_or_else(|failure| panic!("{failure:?}"))
 }
 
 fn is_empty(dir: &Path) -> bool {
@@ -56,10 +56,10 @@ fn every_step_is_measured_and_nothing_is_left_behind() {
 
 #[test]
 fn stopped_at_any_moment_it_leaves_nothing_behind() {
-    // A busy machine, or wine, does less than a thousand things in that time.
+    // On a busy machine, or under wine, a run has less than a thousand looks in that time.
     for looks in [0, 1, 5, 100, 200] {
         let temp = tempfile::tempdir().unwrap();
-        let stopped = probe(temp.path(), &SHORT, &StopAfter(AtomicUsize::new(looks)));
+        let stopped = SHORT.run(temp.path(), &StopAfter(AtomicUsize::new(looks)));
         assert!(matches!(stopped, Err(Failure::Stopped)), "after {looks} looks");
         assert!(is_empty(temp.path()), "after {looks} looks");
     }
@@ -71,7 +71,7 @@ fn what_is_no_folder_or_not_there_is_named() {
     let (file, missing) = (temp.path().join("file"), temp.path().join("missing"));
     fs::write(&file, "").unwrap();
     for path in [&file, &missing] {
-        let Err(Failure::Failed(error)) = probe(path, &SHORT, &StopAfter::never()) else { panic!("{path:?}") };
+        let Err(Failure::Failed(error)) = SHORT.run(path, &StopAfter::never()) else { panic!("{path:?}") };
         assert_eq!(error.path(), Some(path.as_path()));
     }
 }
@@ -118,7 +118,7 @@ mod on_mounts {
         let disk = Disk::tmpfs().megabytes(8).mount().unwrap();
         disk.fill(1 << 20).unwrap();
         let before = fs::read_dir(disk.path()).unwrap().count();
-        let refused = probe(disk.path(), &SHORT, &StopAfter::never());
+        let refused = SHORT.run(disk.path(), &StopAfter::never());
         assert!(matches!(refused, Err(Failure::NoSpace(free)) if free <= 1 << 20), "{refused:?}");
         assert_eq!(fs::read_dir(disk.path()).unwrap().count(), before);
     }
@@ -128,7 +128,7 @@ mod on_mounts {
         skip_unless!(Need::Root);
         let disk = Disk::tmpfs().mount().unwrap();
         disk.make_read_only().unwrap();
-        let Err(Failure::Failed(error)) = probe(disk.path(), &SHORT, &StopAfter::never()) else { panic!() };
+        let Err(Failure::Failed(error)) = SHORT.run(disk.path(), &StopAfter::never()) else { panic!() };
         assert_eq!(error.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
         assert_eq!(
             error.path(),
@@ -141,7 +141,7 @@ mod on_mounts {
     fn a_disk_that_fills_up_meanwhile_is_named_and_left_empty() {
         skip_unless!(Need::Fuse);
         let mount = SlowMount::options().fail(Op::Write, 28, "/first/000020").mount().unwrap();
-        let Err(Failure::Failed(error)) = probe(mount.path(), &SHORT, &StopAfter::never()) else { panic!() };
+        let Err(Failure::Failed(error)) = SHORT.run(mount.path(), &StopAfter::never()) else { panic!() };
         assert_eq!((error.raw_os_error(), error.operation()), (Some(28), manyfiles::Operation::Write));
         assert!(error.path().unwrap().ends_with("first/000020"));
         assert!(is_empty(mount.path()));

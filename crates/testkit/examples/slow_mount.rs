@@ -1,5 +1,5 @@
-//! Runs a command in a folder where each close takes so long: `slow_mount MILLISECONDS COMMAND ARGUMENT…`. The folder is gone
-//! afterwards.
+//! Runs a command in a folder where each close takes so long: `slow_mount MILLISECONDS COMMAND ARGUMENT…`. The folder
+//! is gone afterwards.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
@@ -14,7 +14,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     };
     let delay = Duration::from_millis(delay.to_str().ok_or("not a number of milliseconds")?.parse()?);
     if let Err(why) = Need::Fuse.check() {
-        println!("skipped: a mount whose closes are slow: {why}");
+        println!("skipped: a mount with slow closes: {why}");
         return Ok(ExitCode::SUCCESS);
     }
     let mount = SlowMount::options().delay(Op::Close, delay).mount()?;

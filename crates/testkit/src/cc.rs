@@ -1,12 +1,13 @@
-//! Compiles the C sources of this crate when they are first needed, so that a machine without a C compiler or libfuse can
-//! build everything else.
+//! Compiles the C sources of this crate when they are first needed, so that a machine without a C compiler or libfuse
+//! can build everything else.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The compiled form of `source` (a program, or with `-shared` among the flags a library), from the cache if it is there.
+/// The compiled form of `source` (a program, or with `-shared` among the flags a library), from the cache if it is
+/// there.
 pub(crate) fn compiled(name: &str, source: &str, flags: &[String]) -> io::Result<PathBuf> {
     let mut hasher = DefaultHasher::new();
     (source, flags).hash(&mut hasher);

@@ -20,6 +20,13 @@ pub struct Corpus {
     seed: u64,
 }
 
+impl fmt::Debug for Corpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Corpus { files, name, seed } = self;
+        f.debug_struct("Corpus").field("name", name).field("seed", seed).field("files", &files.len()).finish()
+    }
+}
+
 impl Corpus {
     /// 2,300 files of about 1.5 KB in one folder: a font's source, a page cache, a mail folder.
     pub fn w1(seed: u64) -> Corpus {
@@ -42,8 +49,8 @@ impl Corpus {
         Corpus::source_tree("W2", 50_000, 2_954, seed)
     }
 
-    /// `count` files with sizes as in a source tree (median 2 KB, at most 64 KB) in `folders` nested folders, none of them
-    /// without a file.
+    /// `count` files with sizes as in a source tree (median 2 KB, at most 64 KB) in `folders` nested folders, none of
+    /// them without a file.
     pub fn source_tree(name: &'static str, count: usize, folders: usize, seed: u64) -> Corpus {
         assert!(folders > 0 && count >= folders, "every folder gets a file");
         let mut random = Random::new(seed);
@@ -83,7 +90,7 @@ impl Corpus {
         self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum()
     }
 
-    /// The folders that the files are in, and those above.
+    /// The folders of the files, and the folders above them.
     pub fn folders(&self) -> BTreeSet<&Path> {
         let mut folders = BTreeSet::new();
         for (path, _) in &self.files {
@@ -105,7 +112,7 @@ impl Corpus {
         self.files.iter().try_for_each(|(path, bytes)| fs::write(root.join(path), bytes))
     }
 
-    /// What a folder holds when all of this has been written there. Permissions and times are placeholders.
+    /// The tree of a folder after all files have been written there. Permissions and times are placeholders.
     pub fn tree(&self) -> Tree {
         let files = self.files.iter().map(|(path, bytes)| (path.clone(), Entry::file(bytes)));
         let folders = self.folders().into_iter().map(|path| (path.to_owned(), Entry::folder()));
@@ -121,8 +128,8 @@ impl fmt::Display for Corpus {
     }
 }
 
-/// Bytes of a file of a source tree. The logarithm of the size is about normally distributed; in whole numbers, so that no
-/// machine's floating point makes another corpus of the same seed.
+/// Bytes of a file of a source tree. The logarithm of the size is about normally distributed; in whole numbers, so that
+/// no machine's floating point makes another corpus of the same seed.
 fn source_size(random: &mut Random) -> usize {
     // Twelve uniform numbers less six: mean 0, deviation 1; here in 1/1024.
     let normal = (0..12).map(|_| random.below(1025) as i64).sum::<i64>() - 6 * 1024;

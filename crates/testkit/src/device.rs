@@ -11,8 +11,8 @@ use crate::cc::run;
 use crate::disk::Disk;
 use crate::mounts;
 
-/// An image of a file system on a disk in memory, mounted through a loop device, so that two things can happen to it that happen to
-/// real ones: blocks that cannot be written though the file system has room for them, and a power cut.
+/// An image of a file system on a disk in memory, mounted through a loop device, so that two things can happen to it
+/// that happen to real ones: blocks that cannot be written though the file system has room for them, and a power cut.
 #[derive(Debug)]
 pub struct Device {
     point: PathBuf,
@@ -20,8 +20,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Makes a file system with its defaults: `ext4`, `xfs` (320 MiB or more) or `btrfs` (128 or more). Needs root, loop devices
-    /// and its `mkfs`.
+    /// Makes a file system with its defaults: `ext4`, `xfs` (320 MiB or more) or `btrfs` (128 or more). Needs root,
+    /// loop devices and its `mkfs`.
     pub fn new(kind: &str, megabytes: u64) -> io::Result<Device> {
         // A power cut needs room for a second image.
         let backing = Disk::tmpfs().megabytes(2 * megabytes + 16).mount()?;
@@ -60,7 +60,8 @@ impl Device {
 
     fn mount(&self) -> io::Result<()> {
         run(Command::new("mount").args(["-o", "loop"]).args([&self.image(), &self.point]))?;
-        // Linux's loop devices take a write for a success that was cut short by a full disk. So there are none longer than a page.
+        // Linux's loop devices take a write for a success that was cut short by a full disk. So there are none longer
+        // than a page.
         let mounts = fs::read_to_string("/proc/self/mounts")?;
         let point = self.point.to_string_lossy();
         let device = mounts.lines().find_map(|line| line.strip_prefix("/dev/")?.split_once(&*format!(" {point} ")));
@@ -78,10 +79,10 @@ impl Device {
         self.mount()
     }
 
-    /// Takes the device's place from under all blocks that are free in the file system, but for so many bytes of them. Such a block gets
-    /// its place back when it is written, unless the [device is full](Device::fill).
+    /// Takes the device's room away from the file system's free blocks, except for `but` bytes of them. Such a block
+    /// gets its place back when it is written, unless the [device is full](Device::fill).
     ///
-    /// They are found by what a file leaves there that takes them all for a while.
+    /// They are found by a file that fills all of them for a while: its bytes stay in them.
     pub fn take_free_blocks_away(&self, but: u64) -> io::Result<()> {
         const BLOCK: usize = 4096;
         let pattern: Vec<u8> = (0..BLOCK as u32).map(|n| (n.wrapping_mul(0x9E37_79B1) >> 24) as u8 | 1).collect();
@@ -89,7 +90,7 @@ impl Device {
         let mut file = File::create(&ballast)?;
         let many = pattern.repeat(16);
         while file.write_all(&many).is_ok() {}
-        // What found no room is of no interest.
+        // Writes that found no room do not matter.
         drop(file.sync_all());
         drop(file);
         run(Command::new("sync").arg("-f").arg(&self.point))?;
@@ -136,7 +137,8 @@ impl Device {
         fs::remove_file(self.filler())
     }
 
-    /// Cuts the power: what the device has just now is all there is, and is mounted again. Nothing may be open, and nobody at work.
+    /// Cuts the power: only the bytes that the device has now stay, and they are mounted again. No file may be open,
+    /// and no program may use the mount.
     pub fn cut_power(&self) -> io::Result<()> {
         let copy = self.backing.path().join("copy");
         run(Command::new("cp").args([&self.image(), &copy]))?;

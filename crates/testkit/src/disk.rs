@@ -1,4 +1,4 @@
-//! [`Disk`]: a file system of one's own.
+//! [`Disk`]: a file system for one test.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -35,7 +35,8 @@ impl DiskOptions {
         self
     }
 
-    /// How many files and folders it can hold (ext4 and tmpfs). Default: what fits its size.
+    /// How many files and folders it can hold (ext4 and tmpfs). Default: as many as the file system's tool chooses for
+    /// its size.
     #[must_use]
     pub fn inodes(mut self, inodes: u64) -> Self {
         self.inodes = Some(inodes);
@@ -88,7 +89,8 @@ impl DiskOptions {
     fn mount_image(&self, image: &Path, point: &Path) -> io::Result<()> {
         File::create(image)?.set_len(self.megabytes << 20)?;
         let (mut mkfs, options) = match self.kind {
-            // As mkfs makes it, with a journal. The kernel thread that goes on to clear inode tables would disturb benchmarks.
+            // As mkfs makes it, with a journal. The kernel thread that goes on to clear inode tables would disturb
+            // benchmarks.
             Kind::Ext4 => (Command::new("mkfs.ext4"), "loop,noinit_itable"),
             Kind::Xfs => (Command::new("mkfs.xfs"), "loop"),
             Kind::Btrfs => (Command::new("mkfs.btrfs"), "loop"),

@@ -1,18 +1,18 @@
-//! What the project's tests and benchmarks stand on. Mounts and injected errors are there on Linux only, and mostly need root;
-//! trees, corpora and [`skip_unless!`] are there on every system.
+//! The ground of the project's tests and benchmarks. Mounts and injected errors are there on Linux only, and mostly
+//! need root; trees, corpora and [`skip_unless!`] are there on every system.
 //!
-//! - [`SlowMount`]: a FUSE mount whose operations take as long, or fail, as the test says.
+//! - [`SlowMount`]: a FUSE mount. The test says how long its operations take, and which fail.
 //! - [`Preload`]: the same for system calls of one child process, by `LD_PRELOAD`; needs no privileges.
 //! - [`Disk`]: an ext4, XFS, btrfs or tmpfs of its own, of any size, full, read-only or with a quota.
-//! - [`model::Disk`]: a disk that is only imagined, which loses what a real one may lose when the power goes.
-//! - [`Tree`]: what a folder holds, and a readable difference between two of them.
+//! - [`model::Disk`]: a model of a disk, which loses what a real disk may lose in a power cut.
+//! - [`Tree`]: the content of a folder, and a readable difference between two of them.
 //! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers.
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
 //! - [`Hostility`]: a program that gets signals, forks, closes its standard streams, may open few files…
 //! - [`make_trouble`]: another process that renames, cuts, removes and links below a folder, by a seed.
 //! - [`nofile_limit`]: a child process that may have few open files.
 //!
-//! What is mounted is unmounted on drop, and if the process is killed, by the next process that mounts something.
+//! A mount is unmounted on drop; if the process was killed, by the next process that mounts something.
 
 #[cfg(target_os = "linux")]
 mod cc;
@@ -21,6 +21,7 @@ mod corpus;
 mod device;
 #[cfg(target_os = "linux")]
 mod disk;
+mod kind;
 #[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(target_os = "linux")]
@@ -45,6 +46,7 @@ pub use corpus::Corpus;
 pub use device::Device;
 #[cfg(target_os = "linux")]
 pub use disk::{Disk, DiskOptions};
+pub use kind::Kind;
 #[cfg(target_os = "linux")]
 pub use hostile::Hostility;
 #[cfg(target_os = "linux")]
@@ -64,4 +66,4 @@ pub use slow::{Op, SlowMount, SlowOptions};
 pub use sys::{make_fifo, set_link_time};
 #[cfg(windows)]
 pub use sys::{protect_from_close, send_ctrl_break};
-pub use tree::{Compare, Differences, Entry, Kind, Tree};
+pub use tree::{Compare, Differences, Entry, Tree};

@@ -15,7 +15,7 @@ pub(crate) fn disk_folder() -> io::Result<TempDir> {
     new_folder(std::env::temp_dir())
 }
 
-/// Unmounts and removes what killed processes left behind. Once per process; failures are of no concern to this one.
+/// Unmounts and removes mounts that killed processes left behind. Once per process; failures are ignored.
 pub(crate) fn sweep() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -65,7 +65,7 @@ pub(crate) fn unmount(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// For errors in `drop`, where nobody can be given them.
+/// Prints an error of a `drop`, which cannot return it.
 pub(crate) fn report(result: io::Result<()>) {
     if let Err(e) = result {
         eprintln!("testkit: cannot clean up: {e}");

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::cc;
 
-/// A kind of call, with all the names it has in the C library. System calls made past it, in assembler, are not reached.
+/// A kind of call, with all the names it has in the C library. System calls made past it, in assembler, are not
+/// reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// `open`, `openat`, `openat2`.
@@ -91,7 +92,7 @@ impl Call {
     }
 }
 
-/// What is to happen at some calls of one kind.
+/// A change to some calls of one kind: an error, a delay, or a shorter transfer.
 #[derive(Clone, Debug)]
 pub struct Rule {
     call: Call,

@@ -18,7 +18,7 @@ impl Random {
     }
 
     /// Any number.
-    #[allow(clippy::should_implement_trait)] // It has no end, so nobody would want `Option`.
+    #[allow(clippy::should_implement_trait)] // It has no end, so an `Option` would be of no use.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -31,7 +31,7 @@ impl Random {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
 
-    /// True in so many of a hundred cases.
+    /// True in `of_hundred` of a hundred cases, on average.
     pub fn percent(&mut self, of_hundred: usize) -> bool {
         self.below(100) < of_hundred
     }

@@ -26,7 +26,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether the need is met, or why not. What takes long to find out is found out once per process.
+    /// Whether the need is met, or why not. Slow checks are made once per process.
     pub fn check(self) -> Result<(), String> {
         match self {
             Need::Program(name) => on_search_path(name),
@@ -52,7 +52,7 @@ impl Need {
         }
         // SAFETY: no memory is shared; geteuid cannot fail.
         let root = unsafe { libc::geteuid() } == 0;
-        // Tried, not guessed: what is on the disk says little about what a container allows.
+        // Tried, not guessed: files like /dev/fuse say little about the rights of a container.
         match self {
             Need::Root if root => Ok(()),
             Need::Root => Err("needs root".into()),
@@ -77,7 +77,7 @@ fn symlinks() -> Result<(), String> {
     let made = tempfile::tempdir().and_then(|temp| {
         let link = temp.path().join("link");
         crate::symlink("target", &link)?;
-        // Wine says that it has made one.
+        // Wine reports success without making one.
         std::fs::symlink_metadata(link)
     });
     made.map(drop).map_err(|error| format!("needs symbolic links: {error}"))
@@ -103,8 +103,8 @@ fn on_search_path(name: &str) -> Result<(), String> {
     }
 }
 
-/// Says that the running test does not test anything here: prints `skipped: <test>: <why>` as a line of its own, which the
-/// test harness does not swallow. The test returns after it.
+/// Says that the running test does not test anything here: prints `skipped: <test>: <why>` as a line of its own, which
+/// the test harness does not swallow. The test returns after it.
 pub fn skip(why: impl Display) {
     let thread = std::thread::current();
     let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("an unnamed test"));

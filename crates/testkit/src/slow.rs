@@ -12,7 +12,7 @@ use crate::{cc, mounts};
 /// How many requests of a [`SlowMount`] can wait at the same time.
 const THREADS: usize = 512;
 
-/// What a program asks of a [`SlowMount`].
+/// A kind of request to a [`SlowMount`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Opening a file that exists.
@@ -57,7 +57,7 @@ impl Op {
     }
 }
 
-/// What a [`SlowMount`] is to be like.
+/// The choices for a [`SlowMount`].
 #[derive(Clone, Debug, Default)]
 pub struct SlowOptions {
     delays: Vec<(Op, Duration)>,
@@ -79,8 +79,8 @@ impl SlowOptions {
         self
     }
 
-    /// Each `op` fails with `errno` for paths (from the mount's root, with a leading slash) that contain `text`. For a file
-    /// that is renamed while it is open, the path it was opened by counts.
+    /// Each `op` fails with `errno` for paths (from the mount's root, with a leading slash) that contain `text`. For a
+    /// file that is renamed while it is open, the path it was opened by counts.
     #[must_use]
     pub fn fail(mut self, op: Op, errno: i32, text: &str) -> Self {
         assert!(!text.contains('\n'), "one rule is one line");
@@ -126,8 +126,9 @@ impl SlowOptions {
         self
     }
 
-    /// Each `op` on paths that contain `text` (as for [`fail`](SlowOptions::fail)) hangs: until [`SlowMount::release`], or the end of
-    /// the mount or of this process. After a minute it goes on by itself, so that no test leaves a mount behind that hangs.
+    /// Each `op` on paths that contain `text` (as for [`fail`](SlowOptions::fail)) hangs: until [`SlowMount::release`],
+    /// or the end of the mount or of this process. After a minute it goes on by itself, so that no test leaves a mount
+    /// behind that hangs.
     #[must_use]
     pub fn hold(mut self, op: Op, text: &str) -> Self {
         assert!(!text.contains('\n'), "one rule is one line");
@@ -135,8 +136,8 @@ impl SlowOptions {
         self
     }
 
-    /// The kernel keeps what is written until it must send it: at the latest when a file is closed, as NFS does. Errors of
-    /// writes are then told by the close, and once.
+    /// The kernel keeps written bytes until it must send them: at the latest when a file is closed, as NFS does. Errors
+    /// of writes are then told by the close, and once.
     #[must_use]
     pub fn write_back(mut self) -> Self {
         self.like.push("writeback");
@@ -150,15 +151,15 @@ impl SlowOptions {
         self
     }
 
-    /// Names that differ only in the case of ASCII letters are one name, which stays as it was written first: as with ext4's
-    /// `casefold`, APFS and SMB. A rename that would change nothing but the case changes nothing.
+    /// Names that differ only in the case of ASCII letters are one name, which stays as it was written first: as with
+    /// ext4's `casefold`, APFS and SMB. A rename that would change nothing but the case changes nothing.
     #[must_use]
     pub fn fold_case(mut self) -> Self {
         self.like.push("fold");
         self
     }
 
-    /// What is written to a file is seen by others when it has been closed, and not before: as rclone and s3fs do.
+    /// Other programs see written bytes only after the file has been closed: as rclone and s3fs do.
     #[must_use]
     pub fn publish_at_close(mut self) -> Self {
         self.like.push("publish");
@@ -180,8 +181,8 @@ impl SlowOptions {
         self.mount_in(temp, backing)
     }
 
-    /// Mounts over `backing`, which stays as it is afterwards. What is changed there behind the mount's back may be noticed a
-    /// minute late.
+    /// Mounts over `backing`, which stays as it is afterwards. Changes there that do not go through the mount may be
+    /// noticed a minute late.
     pub fn mount_over(self, backing: impl Into<PathBuf>) -> io::Result<SlowMount> {
         self.mount_in(crate::scratch()?, backing.into())
     }
@@ -225,7 +226,7 @@ impl SlowOptions {
     }
 }
 
-/// A folder seen through FUSE, whose operations take as long as [`SlowOptions`] say, or fail. Delays of different threads
+/// A folder seen through FUSE. Its operations take as long as [`SlowOptions`] say, or fail. Delays of different threads
 /// overlap, as those of a server on the network do.
 #[derive(Debug)]
 pub struct SlowMount {
@@ -252,14 +253,14 @@ impl SlowMount {
         &self.backing
     }
 
-    /// What is [held](SlowOptions::hold) goes on, and nothing is held from now on.
+    /// [Held](SlowOptions::hold) operations go on, and no more are held.
     pub fn release(&self) {
         std::fs::write(self.temp.path().join("free"), "").expect("the mount's own folder can be written to");
     }
 
-    /// What was done since it was mounted, if it was to be logged: each flush, rename, link and removal, with the path from the
-    /// mount's root (the old one of two). What begins to hang is there as "held flush", for
-    /// instance, and what [failed once](SlowOptions::fail_nth) as "failed flush".
+    /// What was done since it was mounted, if it was to be logged: each flush, rename, link and removal, with the path
+    /// from the mount's root (the old one of two). What begins to hang is there as "held flush", for instance, and what
+    /// [failed once](SlowOptions::fail_nth) as "failed flush".
     pub fn log(&self) -> io::Result<Vec<String>> {
         Ok(std::fs::read_to_string(self.temp.path().join("log"))?.lines().map(String::from).collect())
     }

@@ -1,4 +1,4 @@
-//! [`Tree`]: what a folder holds.
+//! [`Tree`]: the content of a folder.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -9,29 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
+use crate::kind::Kind;
 use crate::sys;
-
-/// What kind of entry a path is, with what makes it that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A file: its length and a hash of its bytes.
-    File {
-        /// Bytes.
-        len: u64,
-        /// XXH3, 128 bits.
-        hash: u128,
-    },
-    /// A folder.
-    Folder,
-    /// A symbolic link and what it says.
-    Symlink(PathBuf),
-    /// A named pipe.
-    Fifo,
-    /// A character or block device.
-    Device,
-    /// A socket.
-    Socket,
-}
 
 /// One path of a [`Tree`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +58,7 @@ impl Compare {
     pub const ALL: Compare = Compare { modes: true, times: true, hard_links: true };
 }
 
-/// What a folder held when it was read, by path below that folder. The folder itself is not an entry.
+/// The content of a folder when it was read, by path below that folder. The folder itself is not an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// The entries. Paths are relative.
@@ -115,7 +94,7 @@ impl Tree {
         Ok(Tree { entries })
     }
 
-    /// What is different in `other`. Names, kinds, contents and link targets always count.
+    /// The differences of `other`. Names, kinds, contents and link targets always count.
     pub fn diff(&self, other: &Tree, compare: Compare) -> Differences {
         let mut lines = Vec::new();
         for (path, ours) in &self.entries {
@@ -148,7 +127,7 @@ impl Tree {
     }
 }
 
-/// What is different between two trees, a line each: the path, a colon, what is expected and what is found.
+/// The differences between two trees, a line each: the path, a colon, the expected entry and the found one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences(pub Vec<String>);
 
@@ -168,19 +147,6 @@ impl fmt::Display for Differences {
         match self.0.len().saturating_sub(SHOWN) {
             0 => Ok(()),
             more => writeln!(f, "  and {more} more"),
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Kind::File { len, hash } => write!(f, "file of {len} bytes, hash {:08x}", *hash as u32),
-            Kind::Folder => f.write_str("folder"),
-            Kind::Symlink(target) => write!(f, "symbolic link to {}", target.display()),
-            Kind::Fifo => f.write_str("FIFO"),
-            Kind::Device => f.write_str("device"),
-            Kind::Socket => f.write_str("socket"),
         }
     }
 }
@@ -220,7 +186,7 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<(PathBuf, std::fs::Metadata)
     Ok(())
 }
 
-/// The hash of every file, on as many threads as there are cores; 0 for what is no file.
+/// The hash of every file, on as many threads as there are cores; 0 for entries that are no file.
 fn hash_all(root: &Path, found: &[(PathBuf, std::fs::Metadata)]) -> io::Result<Vec<u128>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);

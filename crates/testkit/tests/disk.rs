@@ -1,4 +1,4 @@
-//! Scratch disks are of the kind and size asked for, and say no as real ones do.
+//! Scratch disks are of the kind and size asked for, and refuse as real ones do.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! What the documents say of files: links lead to what is there, and the map of CONTRIBUTING.md names every folder.
+//! What the documents say of files: links lead to files that exist, and the map of CONTRIBUTING.md names every folder.
 
 #![cfg(unix)] // documents are the same everywhere
 
@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The folders in this one, without those that builds and runs make.
+/// The folders in this one, except build output.
 fn folders(of: &Path) -> Vec<PathBuf> {
     let is_made = |path: &Path| {
         let name = path.file_name().unwrap().to_str().unwrap();

@@ -6,7 +6,8 @@ use memchr::memchr_iter;
 
 use crate::progress::Progress;
 
-/// Blocks of this size: large enough that reading them costs next to nothing, small enough to stay in the processor's cache.
+/// Blocks of this size: large enough that reading them costs next to nothing, small enough to stay in the processor's
+/// cache.
 const BLOCK: usize = 256 << 10;
 /// No record of a trace is longer. What is, is damaged.
 const LONGEST: usize = 8 << 20;
@@ -23,32 +24,32 @@ pub(crate) struct Buffer<'a> {
 }
 
 impl<'a> Buffer<'a> {
-    pub fn new(source: &'a mut dyn Read, progress: &'a Progress) -> Buffer<'a> {
+    pub(crate) fn new(source: &'a mut dyn Read, progress: &'a Progress) -> Buffer<'a> {
         Buffer { source, progress, bytes: vec![0; BLOCK], start: 0, end: 0, at_end: false }
     }
 
     /// What was read and not taken yet.
-    pub fn rest(&self) -> &[u8] {
+    pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
     /// Takes `n` bytes.
-    pub fn take(&mut self, n: usize) {
+    pub(crate) fn take(&mut self, n: usize) {
         self.start = (self.start + n).min(self.end);
     }
 
     /// Whether nothing follows the rest.
-    pub fn at_end(&self) -> bool {
+    pub(crate) fn at_end(&self) -> bool {
         self.at_end
     }
 
     /// Whether no record can be so long that it needs more than the rest.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.end - self.start >= LONGEST
     }
 
     /// Reads on. Says whether there is more than before.
-    pub fn fill(&mut self) -> io::Result<bool> {
+    pub(crate) fn fill(&mut self) -> io::Result<bool> {
         if self.at_end || self.is_full() {
             return Ok(false);
         }
@@ -75,13 +76,13 @@ impl<'a> Buffer<'a> {
     }
 
     /// Reads until there are `n` bytes or no more come.
-    pub fn fill_to(&mut self, n: usize) -> io::Result<()> {
+    pub(crate) fn fill_to(&mut self, n: usize) -> io::Result<()> {
         while self.rest().len() < n && self.fill()? {}
         Ok(())
     }
 
-    /// Hands over each line, without its end. `None` stands for one that is too long to be one.
-    pub fn lines(&mut self, mut line: impl FnMut(Option<&[u8]>)) -> io::Result<()> {
+    /// Hands over each line, without its end. `None` stands for a line that is longer than any line of a trace.
+    pub(crate) fn lines(&mut self, mut line: impl FnMut(Option<&[u8]>)) -> io::Result<()> {
         let mut too_long = false;
         loop {
             let rest = self.rest();

@@ -83,7 +83,7 @@ pub(crate) struct Call<'a> {
     pub effect: Effect,
 }
 
-/// Whose call it was. 0 stands for what the trace doesn't tell.
+/// The process and the thread that made the call. 0: the trace doesn't tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ThreadId {
     pub process: u32,
@@ -102,7 +102,7 @@ pub(crate) enum Effect {
         bytes: u64,
         at: Option<u64>,
     },
-    /// The position was set: what is written next doesn't follow what was written last.
+    /// The position was set: the next write doesn't begin where the last one ended.
     Moved,
     Synced,
     /// One handle of `Call::file` was closed.

@@ -9,12 +9,13 @@ pub enum Error {
     /// It has no content.
     #[error("the file is empty")]
     Empty,
-    /// Its first bytes say that it is something else. The text says what, and what to do.
+    /// Its first bytes say that it is something else. The text says what it is, and what to do.
     #[error("{0}")]
     WrongKind(&'static str),
     /// It is none of the formats.
     #[error(
-        "not a trace that is known: expected a Process Monitor export (CSV or XML), the output of 'strace -f -T -ttt' or of \
+        "not a trace that is known: expected a Process Monitor export (CSV or XML), the output of 'strace -f -T -ttt' \
+         or of \
          'perf trace'"
     )]
     Unknown,

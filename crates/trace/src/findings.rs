@@ -1,16 +1,17 @@
 //! What would save time, and the arithmetic of it.
 //!
-//! Every saving is reckoned from what the trace shows, with constants that measurements set, so that it errs to the low side. Savings
-//! overlap: a close that is saved because the file stays open cannot be handed over as well.
+//! Every saving is computed from the trace's figures and from measured constants, and is an estimate to the low side.
+//! Savings overlap: a close that is saved because the file stays open cannot be handed over as well.
 
 use crate::human::{bytes, count, counted, time};
-use crate::report::{BUFFER, Report};
+use crate::report::{BUFFER, Finding, Report};
 
 /// What handing a close over costs the thread that does it, at most (the figure behind `Policy::Adaptive`).
 const HAND_OVER: u64 = 10_000;
 /// Closes that a `Closer` has going at once.
 const CLOSERS: u64 = 64;
-/// One sync for a batch against one for each file: measured 8 times (written, synced and renamed) to 14 (written and synced).
+/// One sync for a batch against one for each file: measured 8 times (written, synced and renamed) to 14 (written and
+/// synced).
 const BATCH: u64 = 8;
 /// Files from which on a batch is worth a sync of the whole file system.
 const A_BATCH: u64 = 16;
@@ -19,24 +20,7 @@ const TREE: (u64, u64) = (3, 2);
 /// Files from which on a tree is worth its threads.
 const A_TREE: u64 = 64;
 
-/// Something that could be done better, or that was looked at and is well as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The part of manyfiles that does it.
-    pub part: &'static str,
-    /// What it is about, in a few words.
-    pub title: &'static str,
-    /// What was seen, and what follows: sentences.
-    pub told: Vec<String>,
-    /// The reckoning, if there is one: `12 ms − 3 × 10 µs = 11.97 ms`.
-    pub arithmetic: Option<String>,
-    /// What would be saved at least, in nanoseconds. `None`: nothing, or the trace can't tell.
-    pub saves_nanos: Option<u64>,
-    /// How many calls would not be made, where the trace can't tell how long they take.
-    pub saves_calls: Option<u64>,
-}
-
-/// All that apply to a trace, by what they save.
+/// All findings that apply to a trace, the largest saving first.
 pub(crate) fn all(report: &Report) -> Vec<Finding> {
     let mut all: Vec<Finding> = [
         closes(report),
@@ -126,7 +110,8 @@ fn closes(report: &Report) -> Option<Finding> {
     let saved = nanos.saturating_sub(tracing).saturating_sub(calls * HAND_OVER);
     if saved == 0 {
         return Some(finding.saying(format!(
-            "That is no more than handing them over would cost ({} each): a Closer that sees this closes at once, and nothing is to be gained.",
+            "That is no more than handing them over would cost ({} each): a Closer that sees this closes at once, and \
+             nothing is to be gained.",
             time(HAND_OVER)
         )));
     }
@@ -134,7 +119,8 @@ fn closes(report: &Report) -> Option<Finding> {
     Some(
         finding
             .saying(format!(
-                "Handed over, they no longer hold up who writes; up to {CLOSERS} of them wait at once, so all are closed soon after."
+                "Handed over, they no longer hold up the thread that writes; up to {CLOSERS} of them wait at once, so \
+                 all are closed soon after."
             ))
             .saving(terms, saved),
     )
@@ -183,9 +169,10 @@ fn small_writes(report: &Report) -> Option<Finding> {
         return Some(Finding { saves_calls: Some(fewer), ..finding });
     };
     told += &format!("; they took {}.", time(writes.nanos));
-    // The cheapest with the cheapest: next to the median of calls that do nothing, the cheapest writes would seem free.
+    // The cheapest writes are compared with the cheapest calls: beside the median of calls that do nothing, the
+    // cheapest writes would seem free.
     let tracing = report.least_tracing.unwrap_or(0);
-    // Not more than they took: the cheapest tenth may be cheaper than these, never dearer on the whole.
+    // Never more than these writes took.
     let saved = fewer.saturating_mul(cheapest.saturating_sub(tracing)).min(writes.nanos);
     let finding = Finding::new(part, title, told).saying(merged);
     let each = match tracing {
@@ -221,11 +208,13 @@ fn batch(report: &Report) -> Option<Finding> {
     let finding = Finding::new(part, title, told + ".");
     if syncs.files < A_BATCH {
         return Some(finding.saying(format!(
-            "From some {A_BATCH} files on, one sync for all of them is worth its price; so few are synced faster from several threads."
+            "From some {A_BATCH} files on, one sync for all of them is worth its price; so few are synced faster from \
+             several threads."
         )));
     }
     let finding = finding.saying(
-        "One sync for all of them took from an eighth down to a fourteenth of that where it was measured (ext4, XFS); reckoned with \
+        "One sync for all of them took from an eighth down to a fourteenth of that where it was measured (ext4, XFS); \
+         reckoned with \
          an eighth.",
     );
     let saved = syncs.first_nanos - syncs.first_nanos / BATCH;
@@ -242,12 +231,11 @@ fn group(report: &Report) -> Option<Finding> {
     if report.timed {
         told += &format!("; they took {}, {} each", time(syncs.again_nanos), mean(syncs.again_nanos, syncs.again));
     }
-    Some(
-        Finding::new("Appender, SyncPolicy", "syncs of the same file", told + ".").saying(
-            "Records of several threads share syncs in an Appender; a SyncPolicy syncs once in so many bytes or so much time, \
+    Some(Finding::new("Appender, SyncPolicy", "syncs of the same file", told + ".").saying(
+        "Records of several threads share syncs in an Appender; a SyncPolicy syncs once in so many bytes or so \
+             much time, \
              if a crash may take what came since. How much that saves depends on what may be lost.",
-        ),
-    )
+    ))
 }
 
 fn tree(report: &Report) -> Option<Finding> {
@@ -270,7 +258,8 @@ fn tree(report: &Report) -> Option<Finding> {
     let work = made.nanos.saturating_sub(tracing);
     let saved = work - work / TREE.0 * TREE.1;
     let finding = Finding::new(part, title, told).saying(
-        "Spread over threads by folder and opened relative to folders that stay open, this was 1.5 times (ext4) to twice (tmpfs) as \
+        "Spread over threads by folder and opened relative to folders that stay open, this was 1.5 times (ext4) to \
+         twice (tmpfs) as \
          fast on two cores; where calls wait, many times.",
     );
     let took = time(made.nanos);

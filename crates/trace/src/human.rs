@@ -47,7 +47,7 @@ pub fn time(nanos: u64) -> String {
     }
 }
 
-/// Seconds with so many digits after the point, cut and not rounded: sums have no more digits than what was added.
+/// Seconds with `digits` digits after the point, cut and not rounded: a sum has no more digits than its parts.
 pub fn seconds(nanos: u64, digits: u8) -> String {
     let (whole, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     match usize::from(digits.min(9)) {

@@ -1,7 +1,7 @@
 //! Tells from a trace of system calls where a program's file time goes, and what would save it.
 //!
-//! Use this when a program that works with files is slow and you want to know why: record what it does, hand the recording to
-//! [`explain`], and look at the [`Report`], or at one of its renderings ([`render`]).
+//! Use this when a program that works with files is slow and you want to know why: record what it does, hand the
+//! recording to [`explain`], and look at the [`Report`], or at one of its renderings ([`render`]).
 //!
 //! ```
 //! use manyfiles_trace::{Progress, explain};
@@ -18,12 +18,13 @@
 //! # Ok::<(), manyfiles_trace::Error>(())
 //! ```
 //!
-//! A trace is recognised by its content: an export of **Process Monitor** (CSV or XML), the output of **strace** (with `-T`; better
-//! with `-f -ttt -y`), or of **perf trace**.
+//! A trace is recognised by its content: an export of **Process Monitor** (CSV or XML), the output of **strace** (with
+//! `-T`; better with `-f -ttt -y`), or of **perf trace**.
 //!
 //! - **Sums by operation are exact**: nothing is rounded, sampled or left out.
-//! - **Memory is bounded**, whatever the trace: at most some 60 MB. Files, folders and threads are counted one by one as long as
-//!   there are not too many; then the light ones are let go, and the report says by how much a row may be short ([`report::Top`]).
+//! - **Memory is bounded**, whatever the trace: at most some 60 MB. Files, folders and threads are counted one by one
+//!   as long as there are not too many; then the light ones are let go, and the report says by how much a row may be
+//!   short ([`report::Top`]).
 //! - **Damage is counted**: a line that is not understood is skipped, counted, and the first one is shown.
 //! - **A trace is not trusted**: whatever it holds, reading it ends without a panic.
 #![forbid(unsafe_code)]
@@ -34,11 +35,13 @@ mod call;
 mod error;
 mod findings;
 mod format;
+mod handle;
 pub mod human;
 mod number;
 mod open_file;
 mod procmon;
 mod progress;
+mod recognise;
 pub mod render;
 pub mod report;
 mod unix;
@@ -51,10 +54,9 @@ use unix::Spelling;
 
 pub use call::Kind;
 pub use error::Error;
-pub use findings::Finding;
 pub use format::Format;
 pub use progress::Progress;
-pub use report::Report;
+pub use report::{Finding, Report};
 
 /// Reads a trace to its end and says what it tells.
 ///
@@ -65,11 +67,11 @@ pub use report::Report;
 /// [`Report::is_complete`].
 pub fn explain(source: &mut dyn Read, progress: &Progress) -> Result<Report, Error> {
     let mut buffer = Buffer::new(source, progress);
-    buffer.fill_to(format::HEAD)?;
+    buffer.fill_to(recognise::HEAD)?;
     if buffer.rest().is_empty() {
         return Err(Error::Empty);
     }
-    let (format, mark) = format::recognise(buffer.rest())?;
+    let (format, mark) = recognise::recognise(buffer.rest())?;
     buffer.take(mark);
     let mut analysis = Analysis::new();
     match format {

@@ -1,6 +1,6 @@
 //! Numbers and times as traces write them, read from bytes without allocation.
 
-/// The digits that `text` begins with, and what follows. `None` without a digit, or beyond 64 bits.
+/// The digits that `text` begins with, and the rest. `None` without a digit, or beyond 64 bits.
 pub(crate) fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut value, mut len) = (0u64, 0);
     // 19 digits fit whatever they are.
@@ -24,8 +24,8 @@ pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     digits(text).filter(|(_, rest)| rest.is_empty()).map(|(value, _)| value)
 }
 
-/// A fraction of a unit that has `per_unit` nanoseconds, as far as nanoseconds go: the digits after a point.
-/// Gives it with the number of digits, and what follows.
+/// A fraction of a unit that has `per_unit` nanoseconds, as far as nanoseconds go: the digits after a point. Gives it
+/// with the number of digits, and the rest.
 fn fraction(text: &[u8], per_unit: u64) -> (u64, u8, &[u8]) {
     let (mut billionths, mut len) = (0, 0);
     while let Some(digit) = digit(text, len).filter(|_| len < 9) {
@@ -45,7 +45,7 @@ pub(crate) struct Decimal {
     pub digits: u8,
 }
 
-/// `12.000345` units of `per_unit` nanoseconds each; the point may be a comma. Gives what follows, too.
+/// `12.000345` units of `per_unit` nanoseconds each; the point may be a comma. Also gives the text behind the number.
 pub(crate) fn decimal(text: &[u8], per_unit: u64) -> Option<(Decimal, &[u8])> {
     let (units, rest) = digits(text)?;
     let nanos = units.checked_mul(per_unit)?;
@@ -61,7 +61,7 @@ pub(crate) fn decimal(text: &[u8], per_unit: u64) -> Option<(Decimal, &[u8])> {
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const MILLISECOND: u64 = 1_000_000;
 
-/// `13:30:03`, `1:30:03.0979793`, with what follows. In nanoseconds since midnight, or since noon.
+/// `13:30:03`, `1:30:03.0979793`, with the rest. In nanoseconds since midnight, or since noon.
 pub(crate) fn clock(text: &[u8]) -> Option<(u64, &[u8])> {
     let (hours, rest) = digits(text)?;
     let (minutes, rest) = digits(rest.strip_prefix(b":")?)?;

@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 
-use crate::analysis::Place;
+use crate::handle::FileHandles;
 
 /// A file that was opened and, as far as the trace says, not closed yet. Handles that were duplicated share it.
 pub(crate) struct OpenFile {
     /// As the trace named it. `None`: a pipe, a socket, or opened before the trace began.
     pub path: Option<Box<[u8]>>,
-    /// Known to be no file, but a pipe, a socket or the like: who reads from it waits for others.
+    /// Known to be no file, but a pipe, a socket or the like: a read from it waits for another program.
     pub is_channel: bool,
     /// The trace has its open, so that it is known to be a file even without a name.
     pub opened: bool,
@@ -20,10 +20,11 @@ pub(crate) struct OpenFile {
     pub appends: bool,
     /// It was empty when it was opened.
     pub was_empty: bool,
-    /// Who opened it, or shares descriptors with who did: who could have kept it open. 0: the trace doesn't tell.
+    /// The process that opened the file, or one that shares descriptors with that process: it could have kept the file
+    /// open. 0: the trace doesn't tell.
     pub owner: u32,
     /// Where the analysis keeps what it counts by file and by folder.
-    pub place: Cell<Place>,
+    pub handles: Cell<FileHandles>,
     /// The time its open, writes and closes took.
     pub time: Cell<u64>,
     /// Bytes written since it was opened.
@@ -33,11 +34,11 @@ pub(crate) struct OpenFile {
     /// Where the next write goes, counted from where the first did.
     pub position: Cell<u64>,
     pub synced: Cell<bool>,
-    /// The writes since the last that did not follow its forerunner.
+    /// The writes since the last one that did not begin where the write before it ended.
     pub run: Cell<Run>,
 }
 
-/// Small writes, each where the one before ended, with nothing between that a buffer would have had to be emptied for.
+/// Small writes, each beginning where the one before ended. No call between them would have emptied a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub calls: u64,
@@ -46,7 +47,7 @@ pub(crate) struct Run {
 }
 
 impl OpenFile {
-    pub fn new(path: Option<&[u8]>, owner: u32) -> OpenFile {
+    pub(crate) fn new(path: Option<&[u8]>, owner: u32) -> OpenFile {
         OpenFile {
             regular: path.is_some_and(is_on_a_disk),
             path: path.map(Box::from),
@@ -56,7 +57,7 @@ impl OpenFile {
             appends: false,
             was_empty: false,
             owner,
-            place: Cell::default(),
+            handles: Cell::default(),
             time: Cell::new(0),
             written: Cell::new(0),
             grew: Cell::new(false),
@@ -67,11 +68,11 @@ impl OpenFile {
     }
 
     /// A pipe, a socket or the like.
-    pub fn channel(owner: u32) -> OpenFile {
+    pub(crate) fn channel(owner: u32) -> OpenFile {
         OpenFile { is_channel: true, ..OpenFile::new(None, owner) }
     }
 
-    pub fn path(&self) -> Option<&[u8]> {
+    pub(crate) fn path(&self) -> Option<&[u8]> {
         self.path.as_deref()
     }
 }

@@ -1,4 +1,4 @@
-//! How far the reading is, for whoever draws it.
+//! How far the reading is, for a program that shows it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

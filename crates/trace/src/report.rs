@@ -1,7 +1,6 @@
-//! [`Report`]: what a trace tells. Times are in nanoseconds, and sums are exact.
+//! [`Report`]: the figures of a trace. Times are in nanoseconds, and sums are exact.
 
 use crate::call::Kind;
-use crate::findings::Finding;
 use crate::format::Format;
 
 /// What a `FileWriter` gathers before it writes: 256 KiB.
@@ -20,11 +19,34 @@ pub struct Sum {
     pub bytes: u64,
 }
 
-/// All that was found in a trace.
+impl Sum {
+    /// Calls count as well, so that a trace without times is ranked, too.
+    pub(crate) fn weight(&self) -> u64 {
+        self.nanos.saturating_add(self.calls)
+    }
+
+    pub(crate) fn plus(&mut self, other: &Sum) {
+        self.calls += other.calls;
+        self.failed += other.failed;
+        self.nanos = self.nanos.saturating_add(other.nanos);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+
+    pub(crate) fn minus(&self, other: &Sum) -> Sum {
+        Sum {
+            calls: self.calls.saturating_sub(other.calls),
+            failed: self.failed.saturating_sub(other.failed),
+            nanos: self.nanos.saturating_sub(other.nanos),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+}
+
+/// All figures and findings of a trace.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// What the trace was recognised as.
+    /// The format that the trace was recognised as.
     pub format: Format,
     /// Bytes of the trace.
     pub bytes: u64,
@@ -34,13 +56,14 @@ pub struct Report {
     pub damage: Damage,
     /// All calls that returned.
     pub total: Sum,
-    /// Those on files ([`Kind::is_file`]).
+    /// The calls on files ([`Kind::is_file`]).
     pub file_total: Sum,
-    /// Those of the latter that were on something without a name: pipes, and what was opened before the trace began.
+    /// The calls on files without a known name: pipes, and files that were opened before the trace began.
     pub without_name: Sum,
     /// Whether the trace says how long calls took. If not, all times are 0.
     pub timed: bool,
-    /// Calls without a time in a trace that has times: those that end a thread, and what perf saw only the end of.
+    /// Calls without a time in a trace that has times: calls that end a thread, and calls that began before perf
+    /// watched.
     pub untimed: u64,
     /// Calls that had not returned when their thread, or the trace, ended. Not among the others.
     pub never_returned: u64,
@@ -62,7 +85,7 @@ pub struct Report {
     pub threads: Top<Thread>,
     /// The files that took longest.
     pub files: Top<File>,
-    /// The folders whose files took longest, subfolders not included.
+    /// The folders with the files that took longest, subfolders not included.
     pub folders: Top<Folder>,
     /// From the first call's begin to the last one's end, if the trace says when.
     pub span: Option<u64>,
@@ -80,7 +103,7 @@ pub struct Report {
     pub made: Made,
     /// Attempts to make folders that were there.
     pub folders_were_there: Sum,
-    /// What would be saved, and how that is reckoned; what saves most first.
+    /// What would be saved, with the arithmetic; the largest saving first.
     pub findings: Vec<Finding>,
 }
 
@@ -157,9 +180,9 @@ impl Latencies {
 pub struct Top<R> {
     /// At most 100 rows, the heaviest first.
     pub rows: Vec<R>,
-    /// What is in no row.
+    /// The sum of all that have no row.
     pub others: Sum,
-    /// How many there were, if `exact`; else how many are left of those that were counted one by one.
+    /// How many there were, if `exact`. Else: how many were still counted one by one at the end.
     pub seen: u64,
     /// Whether each was counted by itself. If not, there were too many of them, and light ones were let go.
     pub exact: bool,
@@ -253,7 +276,7 @@ pub struct Again {
     pub opens: u64,
     /// How long they took.
     pub open_nanos: u64,
-    /// Those for writing, by who had opened it for writing before and closed it since.
+    /// Opens for writing by a process that had opened the same file for writing before, and had closed it since.
     pub kept_opens: u64,
     /// How long these took.
     pub kept_open_nanos: u64,
@@ -276,7 +299,8 @@ pub struct OpenedAgain {
     pub opens: u64,
 }
 
-/// Writes of less than 64 KiB to files on a disk, each where the one before ended, with no read, seek, sync or close between.
+/// Writes of less than 64 KiB to files on a disk, each where the one before ended, with no read, seek, sync or close
+/// between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SmallWrites {
     /// Runs of two or more.
@@ -313,6 +337,23 @@ pub struct Made {
     pub nanos: u64,
     /// How many of them the thread made that made most.
     pub by_one_thread: u64,
+}
+
+/// Something that could be done better, or that was looked at and is well as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The part of manyfiles that does it.
+    pub part: &'static str,
+    /// What it is about, in a few words.
+    pub title: &'static str,
+    /// What was seen, and what follows: sentences.
+    pub told: Vec<String>,
+    /// The reckoning, if there is one: `12 ms − 3 × 10 µs = 11.97 ms`.
+    pub arithmetic: Option<String>,
+    /// What would be saved at least, in nanoseconds. `None`: nothing, or the trace can't tell.
+    pub saves_nanos: Option<u64>,
+    /// How many calls would not be made, where the trace can't tell how long they take.
+    pub saves_calls: Option<u64>,
 }
 
 impl Report {

@@ -1,4 +1,4 @@
-//! Each format, from a small trace whose sums are known.
+//! Each format, from a small trace with known sums.
 
 mod common;
 
@@ -19,11 +19,11 @@ fn strace_with_processes_pipes_and_calls_in_two_parts() {
     assert_eq!(operation(&report, "exit_group"), (1, 0, 0));
     assert_eq!((report.total.calls, report.total.failed), (39, 2));
     assert_eq!((report.untimed, report.never_returned), (1, 1), "exit_group, and the futex");
-    // The name has quotes in it, the content what a result looks like.
+    // The name has quotes in it, and the content has text that looks like a result.
     assert_eq!(file(&report, "/tmp/out/log \"1\""), (8, 1, (29 + 4 * 8 + 4000 + 3000 + 2100) * MICRO));
     // Relative to a folder that the child changed to, under two descriptors, twice.
     assert_eq!(file(&report, "/tmp/out/twice"), (7, 2, (20 + 2 + 8 + 1000 + 20 + 8 + 1000) * MICRO));
-    // Who reads from a pipe waits.
+    // A read from a pipe is a wait.
     assert_eq!(report.kinds[Kind::Read as usize].1.calls, 0);
     assert_eq!(report.kinds[Kind::Wait as usize].1.nanos, (3050 + 6 + 10) * MICRO);
     // The first descriptor of the file that was duplicated is closed before anything is written.
@@ -68,7 +68,7 @@ close(3)                                = 0 <0.000040>
     let report = first;
     assert_eq!((report.damage.lines, report.never_returned, report.total.calls), (0, 0, 7));
     assert_eq!(operation(&report, "wait4"), (1, 0, 300 * MICRO));
-    // The child has the parent's descriptors; what came before the parent had a number is the parent's.
+    // The child has the parent's descriptors. Lines from before the parent had a number are the parent's.
     assert_eq!(file(&report, "/tmp/a"), (4, 1, 100 * MICRO));
     let threads: Vec<_> = report.threads.rows.iter().map(|row| (row.thread, row.sum.calls)).collect();
     assert_eq!(threads, [(7001, 5), (7002, 2)]);
@@ -124,7 +124,8 @@ fn descriptors_without_a_path_of_their_own_are_followed() {
 ";
     let report = report(trace.as_bytes());
     assert_eq!(report.damage.lines, 0);
-    // open, close, writes of 1, its child 2 and its thread 3. After the exec the descriptor is closed; and so it is by the range.
+    // open, close, writes of 1, its child 2 and its thread 3. After the exec the descriptor is closed; and so it is by
+    // the range.
     assert_eq!(file(&report, "/d/log"), (5, 1, 5 * MICRO));
     assert_eq!(file(&report, "/d/log/below"), (2, 1, 2 * MICRO));
     // The write after the exec, the range, and two on what it closed.

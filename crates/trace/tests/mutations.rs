@@ -122,7 +122,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
-    /// The lines of one trace within another: what is of neither format is damage, and no more.
+    /// The lines of one trace within another: lines of the other format are damage, and no more.
     #[test]
     fn noise_behind_a_first_call_is_read_to_its_end(noise in prop::collection::vec(any::<u8>(), 0..2000)) {
         for head in ["7 close(3) = 0 <0.000001>\n", "     0.070 ( 0.019 ms): close(fd: 3) = 0\n", "\"Operation\",\"PID\"\r\n"] {

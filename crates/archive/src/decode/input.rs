@@ -16,7 +16,7 @@ pub(crate) struct State {
     pub used: AtomicU64,
     /// Whether reading the input failed, rather than decoding it.
     pub failed: AtomicBool,
-    /// Whether what follows the compressed data was ignored because it is nothing that could be decoded.
+    /// Whether bytes behind the compressed data were ignored, because they are no compressed data.
     pub trailing_garbage: AtomicBool,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    pub fn new(inner: Box<dyn Read + Send>, progress: InputProgress) -> Input {
+    pub(crate) fn new(inner: Box<dyn Read + Send>, progress: InputProgress) -> Input {
         Input { inner, buffer: vec![0; BUFFER], start: 0, end: 0, progress, state: Arc::default() }
     }
 
     /// The next `count` bytes without taking them; fewer only at the end.
-    pub fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
+    pub(crate) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.end - self.start < count && self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);

@@ -1,5 +1,5 @@
-//! One LZ4 frame. The frame decoder cannot tell a frame that ended from one that is cut short between two blocks: this
-//! can.
+//! One LZ4 frame. The crate's frame decoder cannot tell a frame that ended from one that is cut short between two
+//! blocks; this type can.
 
 use std::io::{self, BufRead, Read};
 
@@ -31,12 +31,12 @@ impl Read for Ends {
 
 impl Lz4Frame {
     /// Whether these bytes begin a frame, one to be skipped included.
-    pub fn begins(head: &[u8]) -> bool {
+    pub(super) fn begins(head: &[u8]) -> bool {
         matches!(head, [0x04, 0x22, 0x4d, 0x18, ..]) || head.starts_with(&LEGACY) || is_skippable(head)
     }
 
     /// Begins a frame, after those that are to be skipped.
-    pub fn new(mut input: Input) -> io::Result<Lz4Frame> {
+    pub(super) fn new(mut input: Input) -> io::Result<Lz4Frame> {
         while is_skippable(input.peek(8)?) {
             let head = input.peek(8)?;
             let Some(len) = head.get(4..8).and_then(|len| <[u8; 4]>::try_from(len).ok()) else {
@@ -57,7 +57,7 @@ impl Lz4Frame {
         Ok(Lz4Frame { decoder: FrameDecoder::new(Ends { input, ended: false }), is_legacy })
     }
 
-    pub fn into_inner(self) -> Input {
+    pub(super) fn into_inner(self) -> Input {
         self.decoder.into_inner().input
     }
 }

@@ -1,10 +1,10 @@
 //! Compressed files are chains of members (gzip, bzip2), streams (xz) or frames (zstd, lz4), decoded one after the
 //! other.
 //!
-//! One rule for all of them about what follows a member: zeros, with which tapes and pages were filled, are passed
-//! over; then there is the end, or another member of the same compression, which is decoded; or something else, which
-//! is not read and told as [`AfterCompressed`](crate::Trailing::AfterCompressed). What was decoded until then was
-//! whole: its checksum says so.
+//! One rule for all of them about what follows a member: zeros, which fill up tapes and pages, are skipped. Then the
+//! file ends; or another member of the same compression follows and is decoded; or other bytes follow. Other bytes are
+//! not read, and are reported as [`AfterCompressed`](crate::Trailing::AfterCompressed). The content before them is
+//! whole, because its checksum matched.
 
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,7 +49,7 @@ enum Next {
 }
 
 impl Members {
-    pub fn new(compression: Compression, input: Input) -> io::Result<Members> {
+    pub(super) fn new(compression: Compression, input: Input) -> io::Result<Members> {
         Ok(Members { compression, current: start(compression, input)? })
     }
 

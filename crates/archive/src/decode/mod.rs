@@ -53,7 +53,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Starts to decode `input`, whatever it is compressed with. Ask for its [`format`](Blocks::format) first.
-    pub fn start(input: Input) -> io::Result<Blocks> {
+    pub(crate) fn start(input: Input) -> io::Result<Blocks> {
         let (to, full) = sync_channel(AHEAD);
         let (empty, used) = channel();
         let state = Arc::clone(&input.state);
@@ -62,14 +62,14 @@ impl Blocks {
                 Ok(()) => Message::End,
                 Err(error) => Message::Failed(error),
             };
-            // An error here says that the receiver has seen enough.
+            // An error here says that the receiver needs no more.
             drop(to.send(end));
         })?;
         Ok(Blocks { full, empty, state, ended: false })
     }
 
     /// What the input is, and its first bytes. There are blocks only if it is a tar.
-    pub fn format(&mut self, cancel: &Cancel) -> Result<(Option<Format>, Vec<u8>), ErrorKind> {
+    pub(crate) fn format(&mut self, cancel: &Cancel) -> Result<(Option<Format>, Vec<u8>), ErrorKind> {
         match self.receive(cancel)? {
             Message::Head(format, head) => Ok((format, head)),
             _ => unreachable!("the head is what the thread sends first"),
@@ -77,7 +77,7 @@ impl Blocks {
     }
 
     /// The next block, in exchange for one that was used. `None`: that was all, and it was whole.
-    pub fn next(&mut self, used: Vec<u8>, cancel: &Cancel) -> Result<Option<Taken>, ErrorKind> {
+    pub(crate) fn next(&mut self, used: Vec<u8>, cancel: &Cancel) -> Result<Option<Taken>, ErrorKind> {
         if self.ended {
             return Ok(None);
         }
@@ -113,7 +113,7 @@ impl Blocks {
         ErrorKind::damaged(Position::Archive(self.state.used.load(Relaxed)), cause)
     }
 
-    pub fn trailing_garbage(&self) -> bool {
+    pub(crate) fn trailing_garbage(&self) -> bool {
         self.state.trailing_garbage.load(Relaxed)
     }
 }
@@ -122,7 +122,7 @@ impl Blocks {
 fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) -> io::Result<()> {
     let head = input.peek(HEAD)?.to_vec();
     let format = detect(&head);
-    // An error here says that the receiver has seen enough.
+    // An error here says that the receiver needs no more.
     drop(to.send(Message::Head(format, head)));
     let Some(Format::Tar(compression)) = format else { return Ok(()) };
     let state = Arc::clone(&input.state);
@@ -157,7 +157,7 @@ fn pump(
         };
         block.truncate(len);
         let wanted = len == 0 || to.send(Message::Block(Taken { block, input: state.used.load(Relaxed) })).is_ok();
-        // What was decoded before an error is handed over before it.
+        // Bytes that were decoded before an error are handed over before the error.
         if !filled? || !wanted {
             return Ok(());
         }

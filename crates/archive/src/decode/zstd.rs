@@ -1,5 +1,5 @@
-//! One Zstandard frame. The decoder of the `zstd` crate that goes from frame to frame takes whatever follows the last
-//! one for damage; this stops behind each.
+//! One Zstandard frame. The `zstd` crate's decoder of many frames takes any bytes behind the last frame for damage. So
+//! this type decodes one frame and stops behind it.
 
 use std::io::{self, BufRead, Read};
 
@@ -14,16 +14,16 @@ pub(crate) struct ZstdFrame {
 }
 
 impl ZstdFrame {
-    pub fn new(input: Input) -> io::Result<ZstdFrame> {
+    pub(super) fn new(input: Input) -> io::Result<ZstdFrame> {
         Ok(ZstdFrame::after(Decoder::new()?, input))
     }
 
     /// The next frame, with the decoder of one that has ended: its memory is used again.
-    pub fn after(decoder: Decoder<'static>, input: Input) -> ZstdFrame {
+    pub(super) fn after(decoder: Decoder<'static>, input: Input) -> ZstdFrame {
         ZstdFrame { input, decoder, ended: false }
     }
 
-    pub fn into_parts(self) -> (Input, Decoder<'static>) {
+    pub(super) fn into_parts(self) -> (Input, Decoder<'static>) {
         (self.input, self.decoder)
     }
 }
@@ -34,7 +34,7 @@ impl Read for ZstdFrame {
             let packed = self.input.fill_buf()?;
             let is_cut = packed.is_empty();
             let (mut from, mut to) = (InBuffer::around(packed), OutBuffer::around(&mut *into));
-            // Nothing more is wanted: the frame has ended, and all of it is in `to`.
+            // The frame has ended, and all of its content is in `to`.
             self.ended = self.decoder.run(&mut from, &mut to)? == 0;
             let (used, len) = (from.pos(), to.pos());
             self.input.consume(used);

@@ -1,4 +1,5 @@
-//! Where systems differ: what a path is made of, and how a file is read by position. The same functions for each.
+//! The differences between systems: the characters of a path, and reading a file by position. Each system has the same
+//! functions.
 
 #[cfg(unix)]
 mod unix;

@@ -5,8 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Makes a path of what an archive has for one. False if that takes more than taking the bytes as they are, which it
-/// never does here.
+/// Makes a path of an archive's bytes. False if the bytes cannot be taken as they are; on Unix they always can.
 pub(crate) const fn make_representable(_bytes: &mut Vec<u8>) -> bool {
     true
 }

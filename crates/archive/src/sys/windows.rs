@@ -4,8 +4,8 @@ use std::io;
 use std::os::windows::fs::FileExt;
 use std::path::Path;
 
-/// Makes a path of what an archive has for one: Unicode is all that names consist of here. False if the bytes are none;
-/// then they become something that can be shown.
+/// Makes a path of an archive's bytes. Names on Windows are Unicode. False if the bytes are not; then they are replaced
+/// by text that can be shown.
 pub(crate) fn make_representable(bytes: &mut Vec<u8>) -> bool {
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(_) => true,
@@ -18,7 +18,7 @@ pub(crate) fn make_representable(bytes: &mut Vec<u8>) -> bool {
 
 /// The path with these bytes, which are [representable](make_representable).
 pub(crate) fn path(bytes: &[u8]) -> &Path {
-    // What is cut from such bytes at slashes is text too.
+    // Parts of such bytes, cut at slashes, are text too.
     Path::new(std::str::from_utf8(bytes).unwrap_or("\u{fffd}"))
 }
 

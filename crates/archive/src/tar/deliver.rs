@@ -17,7 +17,7 @@ use crate::target::in_the_report;
 /// The most pieces of a sparse file that is handed over whole: each is a mapping or a buffer of its own.
 const MOST_PIECES: usize = 64;
 
-/// Hands `entry` over. What the tree does not take is in the tree's report; an error is the archive's.
+/// Hands `entry` over. Entries that the tree does not take are in the tree's report; an error is one of the archive.
 pub(crate) fn deliver<S: Source>(
     scanner: &mut Scanner<S>,
     member: &Member,

@@ -12,18 +12,18 @@ use crate::tar_header::{BLOCK, Block, Header};
 /// `tar -b 2048`. More zeros than that are an image, or space that a download has reserved.
 const MOST_ZEROS: u64 = 1 << 20;
 
-/// What follows an end.
+/// The bytes after an end.
 pub(super) enum Follows {
     /// Nothing, or padding.
     Nothing,
     /// A header of another tar.
     Tar(Box<Block>),
-    /// What is not read.
+    /// Bytes that are not read.
     Unread(Trailing),
 }
 
 /// Looks at what follows the end of a tar, after `zeros` bytes that belong to it. `is_empty`: nothing came before. Does
-/// not look past more zeros than a tar has, which may be terabytes, unless it is to `ignore_zeros`.
+/// not read on through more zeros than a tar has, which may be terabytes, unless `ignore_zeros` is set.
 pub(super) fn follows(
     source: &mut impl Source,
     mut zeros: u64,

@@ -23,7 +23,7 @@ const CHUNK: usize = 256 << 10;
 
 pub(crate) struct FileSource {
     file: File,
-    /// Not for archives on file systems that cannot map files.
+    /// `None` for archives on file systems that cannot map files.
     mapped: Option<MappedFile>,
     stamp: Stamp,
     position: u64,
@@ -36,12 +36,12 @@ pub(crate) struct FileSource {
 }
 
 impl FileSource {
-    pub fn new(file: File, path: &Path, progress: InputProgress) -> io::Result<FileSource> {
+    pub(crate) fn new(file: File, path: &Path, progress: InputProgress) -> io::Result<FileSource> {
         let stamp = Stamp::of(&file)?;
         let mapped = file.try_clone().ok().and_then(|file| MappedFile::new(file, path).ok());
         Ok(FileSource {
             file,
-            // Reading by position does the same with a copy more.
+            // Without a mapping, reading by position does the same with one more copy.
             mapped,
             stamp,
             position: 0,

@@ -39,7 +39,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub fn entry(&self) -> Entry<'_> {
+    pub(super) fn entry(&self) -> Entry<'_> {
         Entry {
             path: sys::path(&self.path),
             kind: match self.class {

@@ -1,5 +1,5 @@
-//! Which entries of a tar were not handed over, so that a hard link to one of them says so, and is never made to
-//! whatever else has that name.
+//! The entries of a tar that were not handed over. A hard link to one of them is refused with that reason, and is never
+//! made to another file that has that name.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -10,7 +10,8 @@ use manyfiles::Error;
 
 use crate::entry::{Entry, Kind};
 
-/// How many entries are remembered: some 9 MB. Of a link to one that is not, the tree says that its target is missing.
+/// How many entries are remembered: some 9 MB. For a link to an entry beyond these, the tree says that the target is
+/// missing.
 const MOST: usize = 1 << 18;
 
 /// Why an entry was not handed over.
@@ -28,22 +29,22 @@ pub(super) struct Missing {
 
 impl Missing {
     /// The entry at `path` is not handed over.
-    pub fn add(&mut self, path: &Path, why: Why) {
+    pub(super) fn add(&mut self, path: &Path, why: Why) {
         if self.entries.len() < MOST {
             self.entries.insert(self.key(path), why);
         }
     }
 
-    /// An entry at `path` is handed over, which may have had one before that was not.
-    pub fn remove(&mut self, path: &Path) {
+    /// An entry at `path` is handed over. An earlier entry of this path may not have been.
+    pub(super) fn remove(&mut self, path: &Path) {
         if !self.entries.is_empty() {
             self.entries.remove(&self.key(path));
         }
     }
 
-    /// Refuses a hard link whose target cannot be there. `target` is what the archive says, `entry` as it would be
-    /// written after stripping `strip` components.
-    pub fn check_link(&self, target: &Path, strip: usize, entry: &mut Entry<'_>) {
+    /// Refuses a hard link if its target cannot be there. `target` is the archive's path, `entry` the entry after
+    /// stripping `strip` components.
+    pub(super) fn check_link(&self, target: &Path, strip: usize, entry: &mut Entry<'_>) {
         let Kind::HardLink(existing) = entry.kind else { return };
         let shown = target.display();
         let cause = if target.as_os_str().is_empty() {
@@ -65,7 +66,7 @@ impl Missing {
         entry.refusal = Some(Error::new(entry.operation(), entry.path, cause));
     }
 
-    /// Equal for paths that are one.
+    /// Equal for two spellings of one path.
     fn key(&self, path: &Path) -> u64 {
         let mut hasher = self.keys.build_hasher();
         for name in names(path) {

@@ -20,8 +20,8 @@ use std::path::Path;
 
 use crate::cancel::Cancel;
 use crate::entry::Kind;
+use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Result};
-use crate::gate::Gate;
 use crate::limits::Meter;
 use crate::summary::Trailing;
 use crate::target::Target;
@@ -33,11 +33,11 @@ pub(crate) use file::FileSource;
 pub(crate) use source::Source;
 pub(crate) use stream::StreamSource;
 
-/// Reads a tar to its end, or with `ignore_zeros` all that follow each other. `meter` counts also what was read before
-/// an error.
+/// Reads a tar to its end, or with `ignore_zeros` all tars that follow each other. `meter` also counts the entries
+/// before an error.
 pub(crate) fn read<S: Source>(
     source: S,
-    gate: &Gate,
+    filter: &EntryFilter,
     ignore_zeros: bool,
     meter: &mut Meter,
     target: &mut Target<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn read<S: Source>(
         loop {
             while scanner.next(&mut member)? {
                 cancel.check()?;
-                one(&mut scanner, &member, gate, &mut missing, meter, target, cancel)?;
+                one(&mut scanner, &member, filter, &mut missing, meter, target, cancel)?;
             }
             if !scanner.go_on(ignore_zeros, cancel)? {
                 break;
@@ -66,7 +66,7 @@ pub(crate) fn read<S: Source>(
 fn one<S: Source>(
     scanner: &mut Scanner<S>,
     member: &Member,
-    gate: &Gate,
+    filter: &EntryFilter,
     missing: &mut Missing,
     meter: &mut Meter,
     target: &mut Target<'_>,
@@ -75,7 +75,7 @@ fn one<S: Source>(
     meter.entry()?;
     let whole = member.entry();
     let path = whole.path;
-    if !gate.selects(path) {
+    if !filter.selects(path) {
         missing.add(path, Why::NotSelected);
         meter.left_out += 1;
         return Ok(());
@@ -84,13 +84,13 @@ fn one<S: Source>(
         Kind::HardLink(existing) => existing,
         _ => Path::new(""),
     };
-    let Some(mut entry) = gate.reduce(whole) else {
+    let Some(mut entry) = filter.reduce(whole) else {
         meter.stripped();
         return Ok(());
     };
     entry.check_target();
     if entry.refusal.is_none() {
-        missing.check_link(link, gate.strip, &mut entry);
+        missing.check_link(link, filter.strip, &mut entry);
     }
     match entry.refusal {
         Some(_) => missing.add(path, Why::Refused),

@@ -3,7 +3,7 @@
 use super::sparse::Piece;
 use crate::number::decimal;
 
-/// What records say about an entry. `None`: nothing.
+/// The fields that records give an entry. `None`: the records do not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pax {
     pub path: Option<Vec<u8>>,
@@ -15,7 +15,7 @@ pub(crate) struct Pax {
     pub group: Option<u32>,
     /// Whether there are extended attributes or access control lists, which are not unpacked.
     pub has_attributes: bool,
-    /// GNU: whether the tar begins in the middle of a file whose beginning is in an earlier volume.
+    /// GNU: whether the tar begins in the middle of a file that begins in an earlier volume.
     pub continues_volume: bool,
     pub sparse: Sparse,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Sparse {
     pub map_in_content: bool,
     major: Option<u64>,
     minor: Option<u64>,
-    /// Versions 0.1 and 1.0: the path, while the header has one that says what it is.
+    /// Versions 0.1 and 1.0: the real path. The header's path only says that the file is sparse.
     pub name: Option<Vec<u8>>,
     pub real_size: Option<u64>,
     /// Versions 0.0 and 0.1.
@@ -35,15 +35,15 @@ pub(crate) struct Sparse {
     offset: Option<u64>,
 }
 
-/// How keys begin that tar programs give extended attributes and access control lists.
+/// Prefixes of the keys with which tar programs keep extended attributes and access control lists.
 const ATTRIBUTES: [&[u8]; 4] = [b"SCHILY.xattr.", b"SCHILY.acl.", b"LIBARCHIVE.xattr.", b"RHT.security."];
 
 /// A record that cannot be read.
 pub(crate) type Malformed = &'static str;
 
 impl Pax {
-    /// Adds what `records` say, the later over the earlier.
-    pub fn merge(&mut self, mut records: &[u8]) -> Result<(), Malformed> {
+    /// Adds the fields of `records`; a later record replaces an earlier one.
+    pub(super) fn merge(&mut self, mut records: &[u8]) -> Result<(), Malformed> {
         while !records.is_empty() {
             // Some writers pad with zeros.
             if records.iter().all(|&byte| byte == 0) {
@@ -101,8 +101,8 @@ impl Pax {
         Ok(())
     }
 
-    /// Says of `self` what a global header says, where the entry's own says nothing.
-    pub fn or(&mut self, global: &Pax) {
+    /// Takes the fields of a global header that the entry's own header does not have.
+    pub(super) fn or(&mut self, global: &Pax) {
         let Pax { path, link_path, size, modified, user, group, .. } = global;
         fn inherit<T: Clone>(own: &mut Option<T>, global: &Option<T>) {
             if own.is_none() {
@@ -143,7 +143,7 @@ fn map(value: &[u8]) -> Result<Vec<Piece>, Malformed> {
     Ok(pieces)
 }
 
-/// Seconds with an optional sign and fraction. What is no such number is left out, as if the record were not there.
+/// Seconds with an optional sign and fraction. `None` for other text: the record is then ignored.
 fn time(value: &[u8]) -> Option<(i64, u32)> {
     let (negative, digits) = match value.strip_prefix(b"-") {
         Some(rest) => (true, rest),

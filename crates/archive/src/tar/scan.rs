@@ -1,4 +1,4 @@
-//! From member to member: headers, with what extends them, become one [`Member`] each.
+//! From member to member: each header, with the headers that extend it, becomes one [`Member`].
 
 use manyfiles::tree::{Content, Node};
 
@@ -47,12 +47,12 @@ pub(crate) struct Scanner<S> {
     end: Option<u64>,
     /// A header that was read already.
     ahead: Option<Block>,
-    /// What follows the tar and is not read.
+    /// The bytes after the tar that are not read.
     pub trailing: Option<Trailing>,
 }
 
 impl<S: Source> Scanner<S> {
-    pub fn new(source: S) -> Scanner<S> {
+    pub(super) fn new(source: S) -> Scanner<S> {
         Scanner {
             source,
             global: Pax::default(),
@@ -66,20 +66,20 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    pub fn source(&self) -> &S {
+    pub(super) fn source(&self) -> &S {
         &self.source
     }
 
-    pub fn source_mut(&mut self) -> &mut S {
+    pub(super) fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
 
-    pub fn into_source(self) -> S {
+    pub(super) fn into_source(self) -> S {
         self.source
     }
 
     /// Reads the next entry's headers into `member`, after what is left of the one before. `false`: the tar has ended.
-    pub fn next(&mut self, member: &mut Member) -> Result<bool, ErrorKind> {
+    pub(super) fn next(&mut self, member: &mut Member) -> Result<bool, ErrorKind> {
         self.skip_content()?;
         let mut extensions = Extensions::default();
         let mut block = [0; BLOCK];
@@ -167,12 +167,12 @@ impl<S: Source> Scanner<S> {
     }
 
     /// Looks at what follows the end that [`next`](Self::next) has found. `true`: another tar, which is to be read on.
-    /// What is not read is [`trailing`](Self::trailing).
-    pub fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool, ErrorKind> {
+    /// Bytes that are not read are in [`trailing`](Self::trailing).
+    pub(super) fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool, ErrorKind> {
         let zeros = self.end.expect("asked for at the end");
         match end::follows(&mut self.source, zeros, self.headers == 0, ignore_zeros, cancel)? {
             Follows::Tar(block) if ignore_zeros => {
-                // What a global header says holds for its own tar.
+                // A global header holds for its own tar only.
                 (self.global, self.is_pax) = (Pax::default(), false);
                 (self.end, self.ahead) = (None, Some(*block));
                 return Ok(true);
@@ -196,8 +196,8 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    /// That the archive ends where more should be.
-    pub fn cut_short(&self) -> ErrorKind {
+    /// The error of an archive that ends too early.
+    pub(super) fn cut_short(&self) -> ErrorKind {
         let position = self.source.position();
         match self.source.damage(position, "it is cut short") {
             ErrorKind::Damaged { at: at @ Position::Archive(_), .. } if position.is_multiple_of(RECORD) => {
@@ -233,7 +233,7 @@ impl<S: Source> Scanner<S> {
     }
 
     fn size(&self, field: Option<u64>) -> Result<u64, ErrorKind> {
-        // Content and padding have to end at a position that can be told.
+        // The position after content and padding must fit into 64 bits.
         let end = |size: u64| self.source.position().checked_add(size)?.checked_add(BLOCK as u64);
         match field {
             Some(size) if end(size).is_some() => Ok(size),
@@ -357,12 +357,12 @@ impl<S: Source> Scanner<S> {
     }
 
     /// How much of the member's content has not been read.
-    pub fn left(&self) -> u64 {
+    pub(super) fn left(&self) -> u64 {
         self.left
     }
 
     /// The next `len` bytes of the member's content in one piece.
-    pub fn content(&mut self, len: usize) -> Result<Content, ErrorKind> {
+    pub(super) fn content(&mut self, len: usize) -> Result<Content, ErrorKind> {
         match self.source.content(len)? {
             Some(content) => {
                 self.left -= len as u64;
@@ -374,7 +374,7 @@ impl<S: Source> Scanner<S> {
 
     /// Some next bytes of the member's content, at most `max`. None at all: the archive is
     /// [`cut_short`](Self::cut_short).
-    pub fn chunk(&mut self, max: u64) -> Result<&[u8], ErrorKind> {
+    pub(super) fn chunk(&mut self, max: u64) -> Result<&[u8], ErrorKind> {
         let chunk = self.source.chunk(max.min(self.left))?;
         self.left -= chunk.len() as u64;
         Ok(chunk)

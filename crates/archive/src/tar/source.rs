@@ -24,9 +24,9 @@ pub(crate) trait Source {
     /// The longest content that is to be had in one piece.
     fn longest_content(&self) -> usize;
 
-    /// Reads on to the end, where the tar has ended, and checks that all was as it should be.
+    /// Called at the end of the tar: reads on to the end of the source, and checks it.
     fn finish(&mut self) -> Result<(), ErrorKind>;
 
-    /// How damage at byte `position` of the tar is called.
+    /// The position of damage at byte `position` of the tar, as an error names it.
     fn damage(&self, position: u64, cause: &str) -> ErrorKind;
 }

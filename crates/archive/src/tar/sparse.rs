@@ -1,4 +1,4 @@
-//! Sparse files: where their pieces are, and what lists of pieces are believed.
+//! Sparse files: where their pieces are, and which lists of pieces are valid.
 
 use crate::number::{decimal, number};
 use crate::tar_header::{BLOCK, Block};
@@ -39,7 +39,7 @@ pub(crate) struct ContentMap {
 
 impl ContentMap {
     /// Takes the next block of the list; gives the pieces back after the last one.
-    pub fn add(&mut self, block: &Block) -> Result<Option<Vec<Piece>>, &'static str> {
+    pub(super) fn add(&mut self, block: &Block) -> Result<Option<Vec<Piece>>, &'static str> {
         for &byte in block {
             if byte != b'\n' {
                 if self.line.len() == 20 {
@@ -72,8 +72,8 @@ impl ContentMap {
     }
 }
 
-/// Checks that the pieces rise, do not overlap, stay inside the file, and are together what the archive has of it.
-/// Leaves out those without bytes.
+/// Checks that the pieces rise, do not overlap, stay inside the file, and have together as many bytes as the archive.
+/// Leaves out pieces without bytes.
 pub(crate) fn check(pieces: &mut Vec<Piece>, real_size: u64, stored: u64) -> Result<(), &'static str> {
     let (mut end, mut sum) = (0u64, 0u64);
     for piece in pieces.iter() {

@@ -18,18 +18,18 @@ pub(crate) struct StreamSource {
     at: usize,
     position: u64,
     received: u64,
-    /// Whether the stream is compressed: then its size is limited by what it comes from.
+    /// Whether the stream is compressed: then its size is limited by the size of the compressed bytes.
     limits: Option<Limits>,
     cancel: Cancel,
 }
 
 impl StreamSource {
-    pub fn new(blocks: Blocks, limits: Option<Limits>, cancel: Cancel) -> StreamSource {
+    pub(crate) fn new(blocks: Blocks, limits: Option<Limits>, cancel: Cancel) -> StreamSource {
         StreamSource { blocks, block: Vec::new(), at: 0, position: 0, received: 0, limits, cancel }
     }
 
     /// Whether bytes behind the compressed data were ignored. Known at the end.
-    pub fn trailing_garbage(&self) -> bool {
+    pub(crate) fn trailing_garbage(&self) -> bool {
         self.blocks.trailing_garbage()
     }
 
@@ -106,8 +106,8 @@ impl Source for StreamSource {
     }
 
     fn finish(&mut self) -> Result<(), ErrorKind> {
-        // What follows the end of the tar is padding, but a checksum may follow that. And a program that writes into a
-        // pipe would fail if the rest was not read.
+        // After the end of the tar padding follows, and after that perhaps a checksum. Also, a program that writes into
+        // a pipe would fail if the rest was not read.
         while self.fill()? {
             self.take(u64::MAX);
         }

@@ -34,7 +34,7 @@ fn damaged(cause: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the archive is damaged here: {cause}"))
 }
 
-/// What a failed decoding or reading of an entry's content is called: what the system said stays as it is.
+/// Makes the error of a failed decoding: an error of the system stays as it is.
 fn undecoded(error: io::Error) -> io::Error {
     match error.kind() {
         _ if error.raw_os_error().is_some() => error,
@@ -45,12 +45,12 @@ fn undecoded(error: io::Error) -> io::Error {
 }
 
 impl<'a> Decoder<'a> {
-    pub fn new(file: &'a File, len: u64) -> Decoder<'a> {
+    pub(super) fn new(file: &'a File, len: u64) -> Decoder<'a> {
         Decoder { file, len, packed: Vec::new(), inflate: Decompress::new(false) }
     }
 
     /// The content of an entry that is [`SMALL`], checked.
-    pub fn whole(&mut self, record: &Record<'_>) -> io::Result<Vec<u8>> {
+    pub(super) fn whole(&mut self, record: &Record<'_>) -> io::Result<Vec<u8>> {
         let guess = LOCAL + record.raw_name.len() + USUAL_EXTRA + record.packed as usize;
         self.read_packed(record.start, guess)?;
         let header = local_header_len(&self.packed)?;
@@ -94,7 +94,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The content of any entry, piece by piece into `write`. Checked at the end only.
-    pub fn pieces<E: From<io::Error>>(
+    pub(super) fn pieces<E: From<io::Error>>(
         &self,
         record: &Record<'_>,
         mut write: impl FnMut(&[u8]) -> Result<(), E>,
@@ -131,7 +131,7 @@ fn local_header_len(bytes: &[u8]) -> io::Result<usize> {
     Ok(LOCAL + usize::from(u16_at(bytes, 26)) + usize::from(u16_at(bytes, 28)))
 }
 
-/// Holds content to the length and checksum that the directory has.
+/// Compares content with the length and the checksum of the directory.
 struct Check {
     crc: Crc,
     expected: u32,
@@ -218,7 +218,7 @@ fn lzma<'a>(record: &Record<'_>, mut packed: impl BufRead + 'a) -> io::Result<im
     }
     let mut properties = [0; 5];
     properties.copy_from_slice(&header[4..]);
-    // No dictionary is larger than what it is used for.
+    // No dictionary needs to be larger than the content.
     let dictionary = u64::from(u32_at(&properties, 1)).min(record.size.max(4096)).min(LZMA_MEMORY) as u32;
     properties[1..].copy_from_slice(&dictionary.to_le_bytes());
     let mut filters = Filters::new();

@@ -1,8 +1,8 @@
 //! Which long files other entries have to wait for.
 //!
 //! A file that is written as it is decoded has its place among the entries of its path where it is closed. Mostly
-//! nothing else is about its path, and it goes beside the others. If another entry has that path, or one below it, what
-//! becomes of them depends on the order, so that it waits for its turn, and the next turn is its end.
+//! nothing else is about its path, and it goes beside the others. If another entry has that path, or a path below it,
+//! the result depends on the order. Then the long file waits for its turn, and the next turn begins at its end.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,17 +19,17 @@ pub(super) struct Contested {
 
 impl Contested {
     /// A long file.
-    pub fn long(&mut self, path: &[u8]) {
+    pub(super) fn long(&mut self, path: &[u8]) {
         let key = self.key(path);
         self.long.entry(key).and_modify(|contested| *contested = true).or_insert(false);
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.long.is_empty()
     }
 
     /// An entry of any kind; all long ones are known.
-    pub fn entry(&mut self, path: &[u8], is_long: bool) {
+    pub(super) fn entry(&mut self, path: &[u8], is_long: bool) {
         let mut hasher = self.keys.build_hasher();
         let mut names = names(path).peekable();
         while let Some(name) = names.next() {
@@ -42,7 +42,7 @@ impl Contested {
     }
 
     /// Whether another entry has the path of this long file, or one below it.
-    pub fn is_contested(&self, path: &[u8]) -> bool {
+    pub(super) fn is_contested(&self, path: &[u8]) -> bool {
         self.long.get(&self.key(path)).copied().unwrap_or(true)
     }
 

@@ -10,15 +10,15 @@ use super::content::{Decoder, SMALL};
 use super::directory::Record;
 use crate::cancel::Cancel;
 use crate::entry::{Entry, Kind};
+use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Result};
-use crate::gate::Gate;
 use crate::sys;
 use crate::target::in_the_report;
 
 /// The longest target of a symbolic link.
 const LONGEST_TARGET: u64 = 64 << 10;
 
-/// What was decoded of an entry.
+/// The decoded content of an entry.
 pub(super) enum Decoded {
     /// There is nothing to decode, or the entry is not wanted.
     Nothing,
@@ -29,7 +29,7 @@ pub(super) enum Decoded {
 
 impl Decoded {
     /// How much memory it keeps.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Decoded::Bytes(bytes) => bytes.len(),
             Decoded::Nothing | Decoded::Failed(_) => 0,
@@ -43,21 +43,21 @@ pub(super) fn is_long(record: &Record<'_>) -> bool {
 }
 
 /// Whether an entry is a file that is wanted, and [long](is_long).
-pub(super) fn is_long_file(gate: &Gate, record: &Record<'_>) -> bool {
-    is_long(record) && wanted_kind(gate, record) == Some(Kind::File)
+pub(super) fn is_long_file(filter: &EntryFilter, record: &Record<'_>) -> bool {
+    is_long(record) && wanted_kind(filter, record) == Some(Kind::File)
 }
 
-/// Calls `then` with the path that an entry is to have, if it is to have one.
-pub(super) fn with_path<T>(gate: &Gate, record: &Record<'_>, then: impl FnOnce(&[u8]) -> T) -> Option<T> {
+/// Calls `then` with the path of an entry after stripping, if stripping leaves one.
+pub(super) fn with_path<T>(filter: &EntryFilter, record: &Record<'_>, then: impl FnOnce(&[u8]) -> T) -> Option<T> {
     let name = record.name();
-    let entry = gate.reduce(record.entry(&name, Path::new("")))?;
+    let entry = filter.reduce(record.entry(&name, Path::new("")))?;
     Some(then(entry.path.as_os_str().as_encoded_bytes()))
 }
 
-/// What is to be decoded of an entry, if anything.
-fn wanted_kind(gate: &Gate, record: &Record<'_>) -> Option<Kind<'static>> {
+/// The kind of entry to decode: a file or a symbolic link. `None`: nothing of the entry is decoded.
+fn wanted_kind(filter: &EntryFilter, record: &Record<'_>) -> Option<Kind<'static>> {
     let name = record.name();
-    let entry = gate.reduce(record.entry(&name, Path::new("")))?;
+    let entry = filter.reduce(record.entry(&name, Path::new("")))?;
     match entry.kind {
         Kind::File if entry.refusal.is_none() => Some(Kind::File),
         Kind::Symlink(_) if entry.refusal.is_none() => Some(Kind::Symlink(Path::new(""))),
@@ -66,8 +66,13 @@ fn wanted_kind(gate: &Gate, record: &Record<'_>) -> Option<Kind<'static>> {
 }
 
 /// Decodes an entry that is not [long](is_long_file). With `links_only`, the content of files is not wanted.
-pub(super) fn decode(gate: &Gate, record: &Record<'_>, decoder: &mut Decoder<'_>, links_only: bool) -> Decoded {
-    match wanted_kind(gate, record) {
+pub(super) fn decode(
+    filter: &EntryFilter,
+    record: &Record<'_>,
+    decoder: &mut Decoder<'_>,
+    links_only: bool,
+) -> Decoded {
+    match wanted_kind(filter, record) {
         Some(Kind::Symlink(_)) if record.size > LONGEST_TARGET || record.packed > LONGEST_TARGET => {
             let cause = "the target of a symbolic link is too long";
             Decoded::Failed(io::Error::new(io::ErrorKind::InvalidData, cause))
@@ -80,13 +85,13 @@ pub(super) fn decode(gate: &Gate, record: &Record<'_>, decoder: &mut Decoder<'_>
 
 /// Calls `then` with the entry as it is to be written, and a file's content.
 pub(super) fn with_entry<T>(
-    gate: &Gate,
+    filter: &EntryFilter,
     record: &Record<'_>,
     decoded: Decoded,
     then: impl FnOnce(&mut Entry<'_>, Vec<u8>) -> T,
 ) -> Option<T> {
     let name = record.name();
-    let wanted = gate.reduce(record.entry(&name, Path::new("")))?;
+    let wanted = filter.reduce(record.entry(&name, Path::new("")))?;
     let (mut content, mut failure) = (Vec::new(), None);
     match decoded {
         Decoded::Nothing => {}
@@ -107,9 +112,9 @@ pub(super) fn with_entry<T>(
     Some(then(&mut entry, content))
 }
 
-/// Hands an entry over. What cannot be read or is not taken is in the tree's report.
-pub(super) fn hand_over(gate: &Gate, record: &Record<'_>, decoded: Decoded, tree: &TreeWriter) {
-    with_entry(gate, record, decoded, |entry, content| {
+/// Hands an entry over. Entries that cannot be read or are not taken are in the tree's report.
+pub(super) fn hand_over(filter: &EntryFilter, record: &Record<'_>, decoded: Decoded, tree: &TreeWriter) {
+    with_entry(filter, record, decoded, |entry, content| {
         if let Some(refusal) = entry.refusal.take() {
             tree.fail(refusal);
             return;
@@ -126,16 +131,16 @@ pub(super) fn hand_over(gate: &Gate, record: &Record<'_>, decoded: Decoded, tree
     });
 }
 
-/// Writes a file whose content is [long](is_long) as it is decoded. Its place among other entries of its path is its
-/// end.
+/// Writes a file of [long](is_long) content while the content is decoded. The end of the writing decides the file's
+/// place among other entries of its path.
 pub(super) fn stream(
-    gate: &Gate,
+    filter: &EntryFilter,
     record: &Record<'_>,
     decoder: &Decoder<'_>,
     tree: &TreeWriter,
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
-    with_entry(gate, record, Decoded::Nothing, |entry, _| {
+    with_entry(filter, record, Decoded::Nothing, |entry, _| {
         let mut file: TreeFile = match tree.create(entry.path, entry.metadata()) {
             Ok(file) => file,
             Err(error) => return in_the_report(error),

@@ -16,12 +16,12 @@ pub(crate) struct Directory {
     /// Where each entry begins.
     starts: Vec<u32>,
     shift: u64,
-    /// What is wrong after the last entry.
+    /// The damage after the last entry, if there is any.
     pub damage: Option<ErrorKind>,
 }
 
 impl Directory {
-    pub fn read(file: &File, end: &End) -> Result<Directory, ErrorKind> {
+    pub(super) fn read(file: &File, end: &End) -> Result<Directory, ErrorKind> {
         let damaged = |at: usize, cause: &str| ErrorKind::damaged(Position::Archive(end.start + at as u64), cause);
         if end.size > LARGEST {
             return Err(damaged(0, "its directory is larger than 1 GiB"));
@@ -47,16 +47,16 @@ impl Directory {
         Ok(Directory { bytes, starts, shift: end.shift, damage })
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    pub fn record(&self, index: usize) -> Record<'_> {
+    pub(super) fn record(&self, index: usize) -> Record<'_> {
         Record::parse(&self.bytes[self.starts[index] as usize..], self.shift)
     }
 }
 
-/// What the directory says about an entry.
+/// The directory's record of an entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Record<'a> {
     pub raw_name: &'a [u8],
@@ -105,7 +105,7 @@ impl<'a> Record<'a> {
         record
     }
 
-    /// Takes from the zip64 field what has no place in the record.
+    /// Takes from the zip64 field the numbers that are too large for the record.
     fn widen(&mut self) {
         let mut wide = extra_fields(self.extra).find(|(id, _)| *id == 1).map_or(&[][..], |(_, field)| field);
         for value in [&mut self.size, &mut self.packed, &mut self.start] {
@@ -120,11 +120,11 @@ impl<'a> Record<'a> {
         }
     }
 
-    pub fn extra(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
+    pub(super) fn extra(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
         extra_fields(self.extra)
     }
 
-    pub fn is_encrypted(&self) -> bool {
+    pub(super) fn is_encrypted(&self) -> bool {
         self.flags & 1 != 0
     }
 }

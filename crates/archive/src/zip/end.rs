@@ -23,6 +23,8 @@ pub(crate) struct End {
     pub is_zip64: bool,
     /// How many bytes there are before the archive, which its offsets do not count.
     pub shift: u64,
+    /// Whether bytes other than zeros follow the archive.
+    pub has_more_behind: bool,
 }
 
 /// Whether a file begins as the first part of a split zip does.
@@ -32,7 +34,7 @@ pub(crate) fn begins_as_part(file: &File) -> Result<bool, ErrorKind> {
     Ok(begin == *b"PK\x07\x08")
 }
 
-/// That a file is one part of a split zip.
+/// The error of a file that is one part of a split zip.
 pub(crate) fn part() -> ErrorKind {
     ErrorKind::Unsupported(SPLIT_ZIP.into())
 }
@@ -43,7 +45,7 @@ pub(crate) fn find(file: &File, len: u64) -> Result<Option<End>, ErrorKind> {
     let tail_start = len - tail.len() as u64;
     read_at(file, &mut tail, tail_start)?;
     let mut damage = None;
-    // The last that holds together wins: a comment, or what follows the archive, may look like a record.
+    // The last record with fields that agree is taken: a comment, or bytes after the archive, may look like a record.
     for at in (0..(tail.len() + 1).saturating_sub(END)).rev() {
         let record = &tail[at..];
         if !record.starts_with(b"PK\x05\x06") || END + usize::from(u16_at(record, 20)) > record.len() {
@@ -58,7 +60,7 @@ pub(crate) fn find(file: &File, len: u64) -> Result<Option<End>, ErrorKind> {
     damage.map_or(Ok(None), Err)
 }
 
-/// What a last record says, if it holds together. The outer error is one of reading.
+/// The content of a last record, if its fields agree. The outer error is one of reading.
 fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Result<End, ErrorKind>, ErrorKind> {
     let damaged = |cause: &str| Ok(Err(ErrorKind::damaged(Position::Archive(position), cause)));
     let (mut disk, mut directory_disk) = (u32::from(u16_at(record, 4)), u32::from(u16_at(record, 6)));
@@ -110,7 +112,9 @@ fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Re
             read_at(file, &mut signature, start)?;
         }
         if signature == *b"PK\x01\x02" || (size == 0 && entries == 0) {
-            return Ok(Ok(End { start, size, entries, is_zip64, shift }));
+            let behind = &record[END + usize::from(u16_at(record, 20))..];
+            let has_more_behind = behind.iter().any(|&byte| byte != 0);
+            return Ok(Ok(End { start, size, entries, is_zip64, shift, has_more_behind }));
         }
     }
     damaged("its directory is not where it should be")

@@ -1,4 +1,4 @@
-//! What a record of the directory means: name, kind, permissions, time.
+//! The meaning of a directory's record: name, kind, permissions, time.
 
 use std::borrow::Cow;
 use std::io;
@@ -33,7 +33,7 @@ const SYMLINK: u32 = 0o120_000;
 
 impl<'a> Record<'a> {
     /// The name, as the bytes that a path on this system has.
-    pub fn name(&self) -> Cow<'a, [u8]> {
+    pub(super) fn name(&self) -> Cow<'a, [u8]> {
         let mut name = self.encoded_name();
         if WINDOWS.contains(&self.host) && !name.contains(&b'/') && name.contains(&b'\\') {
             // Some programs on Windows write their own separator.
@@ -68,7 +68,7 @@ impl<'a> Record<'a> {
     }
 
     /// The entry. A symbolic link's target is in its content: give it, or an empty path.
-    pub fn entry<'b>(&self, name: &'b [u8], target: &'b Path) -> Entry<'b> {
+    pub(super) fn entry<'b>(&self, name: &'b [u8], target: &'b Path) -> Entry<'b> {
         let mode = self.unix_mode();
         let has_content = self.size > 0 || name == b"-";
         let kind = match mode.map_or(0, |mode| mode & TYPE) {
@@ -131,7 +131,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// That an entry's content cannot be had.
+/// The error of an entry with content that cannot be read.
 pub(crate) fn unreadable(entry: &Entry<'_>, kind: io::ErrorKind, message: &str) -> Error {
     Error::new(Operation::Read, entry.path, io::Error::new(kind, message.to_owned()))
 }
@@ -158,8 +158,8 @@ fn from_windows(ticks: u64) -> Option<SystemTime> {
 }
 
 /// Local time, in steps of two seconds. Fields that are too large carry over into the next, as in C's `mktime`; the
-/// month 0, which writers without a clock have, is January. So what is all zeros is 31 December 1979, as unzip has it,
-/// and never the time of unpacking, with which an archive would not be unpacked to the same twice.
+/// month 0, which writers without a clock have, is January. So a field of zeros is 31 December 1979, as in unzip. The
+/// time of unpacking would be no good value: the same archive would give two different results.
 fn from_dos(date: u16, clock: u16) -> Option<SystemTime> {
     let (year, month, day) = (1980 + i32::from(date >> 9), u32::from(date >> 5 & 15).max(1), i64::from(date & 31));
     let (hour, minute, second) = (i64::from(clock >> 11), i64::from(clock >> 5 & 63), i64::from(clock & 31) * 2);
@@ -172,7 +172,7 @@ fn from_dos(date: u16, clock: u16) -> Option<SystemTime> {
     Some(time.or_else(later)?.into())
 }
 
-/// The character set of the IBM PC, in which names are that are not said to be anything else.
+/// The character set of the IBM PC. Names are in it unless the record says otherwise.
 fn from_cp437(byte: u8) -> char {
     const UPPER: [char; 128] = [
         'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å', 'É', 'æ', 'Æ', 'ô', 'ö', 'ò',

@@ -1,8 +1,8 @@
 //! Zip: the directory is read once, and entries are decoded by several threads that share the file by positioned reads.
 //!
-//! Limits are asked about what the directory says before anything is written, and no entry yields more than that.
-//! Entries are handed over in the directory's order ([`order`]), whichever thread decodes them; only long files that no
-//! other entry is about ([`contested`]) go beside it.
+//! Limits are checked with the directory's sizes before anything is written, and no entry yields more than its size
+//! there. Entries are handed over in the directory's order ([`order`]), whichever thread decodes them; only long files
+//! that no other entry is about ([`contested`]) go beside it.
 //!
 //! Why not the `zip` crate: its archive keeps one entry per name and drops the others without a word, one malformed
 //! extra field costs the whole archive, and its readers need a buffer and a decoder anew for each entry.
@@ -25,11 +25,12 @@ use manyfiles::tree::TreeWriter;
 
 use crate::cancel::Cancel;
 use crate::entry::Kind;
+use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Position, Result};
-use crate::gate::Gate;
 use crate::limits::{Limits, Meter, check_ratio};
 use crate::progress::InputProgress;
 use crate::stamp::Stamp;
+use crate::summary::Trailing;
 use crate::target::Target;
 use content::Decoder;
 use contested::Contested;
@@ -42,7 +43,7 @@ pub(crate) struct Archive<'a> {
     pub file: &'a File,
     pub stamp: Stamp,
     pub limits: &'a Limits,
-    pub gate: &'a Gate,
+    pub filter: &'a EntryFilter,
     pub progress: &'a InputProgress,
 }
 
@@ -51,20 +52,20 @@ pub(crate) struct Archive<'a> {
 pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     match end::find(file, len) {
         Ok(end) => Ok(end.is_some()),
-        // What only looks like a directory is nothing to speak of.
+        // Bytes that only look like a directory are no error.
         Err(ErrorKind::Damaged { .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Reads a zip. `meter` counts what the directory says.
+/// Reads a zip. `meter` counts what the directory says. Returns what follows it.
 pub(crate) fn read(
     archive: &Archive<'_>,
     threads: usize,
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
-) -> Result<(), ErrorKind> {
+) -> Result<Option<Trailing>, ErrorKind> {
     let Some(end) = end::find(archive.file, archive.stamp.len)? else {
         if end::begins_as_part(archive.file)? {
             return Err(end::part());
@@ -80,8 +81,8 @@ pub(crate) fn read(
             let mut decoder = Decoder::new(archive.file, archive.stamp.len);
             for &index in &jobs.wanted {
                 let record = directory.record(index as usize);
-                let decoded = deliver::decode(archive.gate, &record, &mut decoder, true);
-                deliver::with_entry(archive.gate, &record, decoded, |entry, _| {
+                let decoded = deliver::decode(archive.filter, &record, &mut decoder, true);
+                deliver::with_entry(archive.filter, &record, decoded, |entry, _| {
                     entry.check_paths();
                     visit(entry);
                 });
@@ -93,14 +94,14 @@ pub(crate) fn read(
     archive.stamp.check(archive.file)?;
     match directory.damage {
         Some(damage) => Err(damage),
-        None => Ok(()),
+        None => Ok(end.has_more_behind.then_some(Trailing::AfterZip)),
     }
 }
 
 /// Which entries are wanted.
 struct Jobs {
     wanted: Vec<u32>,
-    /// Which of the long ones among them others have to wait for.
+    /// The long files that share a path with another entry.
     contested: Contested,
     /// Their size in the archive.
     packed: u64,
@@ -114,11 +115,11 @@ impl Jobs {
             let record = directory.record(index);
             let name = record.name();
             let entry = record.entry(&name, Path::new(""));
-            if !archive.gate.selects(entry.path) {
+            if !archive.filter.selects(entry.path) {
                 meter.left_out += 1;
                 continue;
             }
-            let Some(entry) = archive.gate.reduce(entry) else {
+            let Some(entry) = archive.filter.reduce(entry) else {
                 meter.stripped();
                 continue;
             };
@@ -135,15 +136,15 @@ impl Jobs {
         if !jobs.contested.is_empty() {
             for &index in &jobs.wanted {
                 let record = directory.record(index as usize);
-                let is_long = deliver::is_long_file(archive.gate, &record);
-                deliver::with_path(archive.gate, &record, |path| jobs.contested.entry(path, is_long));
+                let is_long = deliver::is_long_file(archive.filter, &record);
+                deliver::with_path(archive.filter, &record, |path| jobs.contested.entry(path, is_long));
             }
         }
         Ok(jobs)
     }
 
-    fn is_contested(&self, gate: &Gate, record: &Record<'_>) -> bool {
-        deliver::with_path(gate, record, |path| self.contested.is_contested(path)).unwrap_or(true)
+    fn is_contested(&self, filter: &EntryFilter, record: &Record<'_>) -> bool {
+        deliver::with_path(filter, record, |path| self.contested.is_contested(path)).unwrap_or(true)
     }
 }
 
@@ -156,7 +157,7 @@ fn unpack(
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
     let record = |place: usize| directory.record(jobs.wanted[place] as usize);
-    let hand_over = |place, decoded| deliver::hand_over(archive.gate, &record(place), decoded, tree);
+    let hand_over = |place, decoded| deliver::hand_over(archive.filter, &record(place), decoded, tree);
     let order = Order::new(&hand_over);
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
@@ -170,19 +171,19 @@ fn unpack(
             }
             let record = record(place);
             let delivered = cancel.check().and_then(|()| {
-                if !deliver::is_long_file(archive.gate, &record) {
-                    let decoded = deliver::decode(archive.gate, &record, &mut decoder, false);
+                if !deliver::is_long_file(archive.filter, &record) {
+                    let decoded = deliver::decode(archive.filter, &record, &mut decoder, false);
                     let bytes = decoded.len();
                     return Ok(order.ready(place, decoded, bytes));
                 }
-                let turn = if jobs.is_contested(archive.gate, &record) {
+                let turn = if jobs.is_contested(archive.filter, &record) {
                     let Some(turn) = order.turn(place) else { return Ok(false) };
                     Some(turn)
                 } else {
                     order.leave_out(place);
                     None
                 };
-                let streamed = deliver::stream(archive.gate, &record, &decoder, tree, cancel);
+                let streamed = deliver::stream(archive.filter, &record, &decoder, tree, cancel);
                 drop(turn);
                 streamed?;
                 Ok(order.go_on())
@@ -208,7 +209,7 @@ fn unpack(
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// A thread that panics never brings the entry that others wait for: they are to end, and the panic goes on.
+/// If a thread panics, other threads would wait for its entry for ever. So they are stopped, and the panic goes on.
 struct StopIfPanicking<'o, 'a>(&'o Order<'a, Decoded>);
 
 impl Drop for StopIfPanicking<'_, '_> {

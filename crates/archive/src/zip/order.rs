@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 8 << 20;
 /// The most entries: small ones take memory, too.
 const MOST_ENTRIES: usize = 1024;
 
-/// `T` is what has been decoded of an entry. Entries are known by their place in the order, from 0 on.
+/// `T` is the decoded content of an entry. Entries are known by their place in the order, from 0 on.
 pub(super) struct Order<'a, T> {
     state: Mutex<State<T>>,
     changed: Condvar,
@@ -22,7 +22,7 @@ pub(super) struct Order<'a, T> {
 struct State<T> {
     /// The place of the entry that is handed over next.
     next: usize,
-    /// What is decoded and the memory it keeps; `None` of entries that wait for no turn.
+    /// The decoded content and its memory; `None` for entries that wait for no turn.
     ready: BTreeMap<usize, (Option<T>, usize)>,
     bytes: usize,
     /// Whether a thread is handing over, or has the turn.
@@ -32,7 +32,7 @@ struct State<T> {
 }
 
 impl<'a, T> Order<'a, T> {
-    pub fn new(hand_over: &'a (dyn Fn(usize, T) + Sync)) -> Order<'a, T> {
+    pub(super) fn new(hand_over: &'a (dyn Fn(usize, T) + Sync)) -> Order<'a, T> {
         let ready = BTreeMap::new();
         let state = State { next: 0, ready, bytes: 0, busy: false, waiting: 0, stopped: false };
         Order { state: Mutex::new(state), changed: Condvar::new(), hand_over }
@@ -40,7 +40,7 @@ impl<'a, T> Order<'a, T> {
 
     /// The entry at `place` is decoded, and keeps `bytes` of memory. It is handed over by this thread or by another
     /// one. `false`: it was stopped.
-    pub fn ready(&self, place: usize, decoded: T, bytes: usize) -> bool {
+    pub(super) fn ready(&self, place: usize, decoded: T, bytes: usize) -> bool {
         let mut state = self.lock();
         while !state.stopped && state.next != place && state.is_full() {
             // A thread that gave up its turn may have left ready entries. This thread hands them over.
@@ -56,16 +56,16 @@ impl<'a, T> Order<'a, T> {
 
     /// No other entry is about the path of the entry at `place`: it is written at once, and no turn waits for it.
     /// `false`: it was stopped.
-    pub fn leave_out(&self, place: usize) -> bool {
+    pub(super) fn leave_out(&self, place: usize) -> bool {
         let mut state = self.lock();
         state.ready.insert(place, (None, 0));
-        // This thread has a file to write: the next thread that comes hands over what is ready.
+        // This thread has a file to write: the next thread that comes hands over ready entries.
         self.changed.notify_all();
         !state.stopped
     }
 
     /// Waits for the turn of the entry at `place`, and keeps it until it is dropped. `None`: it was stopped.
-    pub fn turn(&self, place: usize) -> Option<Turn<'_, 'a, T>> {
+    pub(super) fn turn(&self, place: usize) -> Option<Turn<'_, 'a, T>> {
         let mut state = self.lock();
         while !state.stopped && (state.next != place || state.busy) {
             state = if state.can_hand_over() { self.hand_over(state) } else { self.wait(state) };
@@ -77,13 +77,13 @@ impl<'a, T> Order<'a, T> {
         Some(Turn { order: self })
     }
 
-    /// Hands over what is ready: a thread that had a file to write may have left it. `false`: it was stopped.
-    pub fn go_on(&self) -> bool {
+    /// Hands over ready entries: a thread that had a file to write may have left some. `false`: it was stopped.
+    pub(super) fn go_on(&self) -> bool {
         !self.hand_over(self.lock()).stopped
     }
 
     /// Nothing more is handed over, and no thread waits any more.
-    pub fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();
     }
@@ -181,7 +181,7 @@ mod tests {
                         drop(turn);
                         order.go_on();
                     } else {
-                        // Larger than what fits, now and then.
+                        // Some are larger than the limit.
                         order.ready(
                             place,
                             place,

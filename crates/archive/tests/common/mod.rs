@@ -6,13 +6,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use manyfiles::tree::{Report, TreeWriter};
+use manyfiles::tree::{Refusal, Report, TreeWriter};
 use manyfiles_archive::{Error, ErrorKind, Input, Summary, Unpacker};
+use manyfiles_testkit::{Compare, Tree};
 use tempfile::TempDir;
 
 /// A folder with all that archives are bad at. `sample` is below the returned folder.
 #[cfg(unix)]
-pub fn sample() -> TempDir {
+pub(crate) fn sample() -> TempDir {
     use std::ffi::OsStr;
     use std::os::unix::fs::{PermissionsExt, symlink};
     let temp = manyfiles_testkit::scratch().unwrap();
@@ -50,7 +51,7 @@ pub fn sample() -> TempDir {
 
 /// Adds what only tests of plain tars need: a file too long to be handed over whole, names that only tar can hold.
 #[cfg(unix)]
-pub fn add_large_and_odd(sample: &Path) {
+pub(crate) fn add_large_and_odd(sample: &Path) {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let root = sample.join("sample");
@@ -62,7 +63,7 @@ pub fn add_large_and_odd(sample: &Path) {
 
 /// Adds files with holes.
 #[cfg(unix)]
-pub fn add_sparse_files(sample: &Path) {
+pub(crate) fn add_sparse_files(sample: &Path) {
     use std::os::unix::fs::FileExt;
     let root = sample.join("sample/sparse");
     fs::create_dir_all(&root).unwrap();
@@ -83,7 +84,7 @@ pub fn add_sparse_files(sample: &Path) {
 }
 
 /// Bytes that do not compress well, the same ones each time.
-pub fn noise(len: usize) -> Vec<u8> {
+pub(crate) fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ len as u64;
     std::iter::repeat_with(|| {
         state ^= state << 13;
@@ -98,7 +99,7 @@ pub fn noise(len: usize) -> Vec<u8> {
 
 /// Runs a program, which may fail only if `may_fail`. What it says is shown with a test that fails.
 #[track_caller]
-pub fn run(command: &mut Command, may_fail: bool) -> Vec<u8> {
+pub(crate) fn run(command: &mut Command, may_fail: bool) -> Vec<u8> {
     let output = command.stdin(Stdio::null()).output().unwrap();
     print!("{}", String::from_utf8_lossy(&output.stderr));
     assert!(may_fail || output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -107,7 +108,7 @@ pub fn run(command: &mut Command, may_fail: bool) -> Vec<u8> {
 
 /// Runs a program with these bytes as its input.
 #[track_caller]
-pub fn filter(command: &mut Command, input: &[u8]) -> Vec<u8> {
+pub(crate) fn filter(command: &mut Command, input: &[u8]) -> Vec<u8> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
@@ -118,32 +119,32 @@ pub fn filter(command: &mut Command, input: &[u8]) -> Vec<u8> {
     })
 }
 
-pub fn program(name: &str, args: &[&str]) -> Command {
+pub(crate) fn program(name: &str, args: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.args(args);
     command
 }
 
-/// A folder to unpack into, below one that shows what got out of it.
-pub struct Place {
+/// A folder to unpack into. The folder above it shows whether anything was written outside.
+pub(crate) struct Place {
     temp: TempDir,
 }
 
 impl Place {
-    pub fn new() -> Place {
+    pub(crate) fn new() -> Place {
         let temp = manyfiles_testkit::scratch().unwrap();
         fs::create_dir_all(temp.path().join("outside")).unwrap();
         fs::write(temp.path().join("outside/file"), "untouched").unwrap();
         Place { temp }
     }
 
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.temp.path().join("root")
     }
 
     /// That nothing beside the root was touched.
     #[track_caller]
-    pub fn assert_nothing_outside(&self) {
+    pub(crate) fn assert_nothing_outside(&self) {
         let names = |path: &Path| -> Vec<_> {
             let mut names: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
             names.sort();
@@ -154,13 +155,13 @@ impl Place {
         assert_eq!(fs::read(self.temp.path().join("outside/file")).unwrap(), b"untouched");
     }
 
-    pub fn writer(&self) -> TreeWriter {
+    pub(crate) fn writer(&self) -> TreeWriter {
         TreeWriter::options().exact_permissions(true).open(self.root()).unwrap()
     }
 
-    /// Unpacks in the archive's order, on one thread: so that it can be told which of two entries that exclude each other is
-    /// the one that fails.
-    pub fn unpack_in_order(&self, input: Input) -> (Result<Summary, Error>, Report) {
+    /// Unpacks in the archive's order, on one thread: so that it is certain which of two entries that exclude each
+    /// other fails.
+    pub(crate) fn unpack_in_order(&self, input: Input) -> (Result<Summary, Error>, Report) {
         let tree = TreeWriter::options().exact_permissions(true).threads(1).open(self.root()).unwrap();
         let result = Unpacker::options().threads(1).build().unpack(input, &tree);
         let report = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
@@ -168,11 +169,11 @@ impl Place {
     }
 
     /// Unpacks with default choices.
-    pub fn unpack(&self, input: Input) -> (Result<Summary, Error>, Report) {
+    pub(crate) fn unpack(&self, input: Input) -> (Result<Summary, Error>, Report) {
         self.unpack_as(Unpacker::new(), input)
     }
 
-    pub fn unpack_as(&self, unpacker: Unpacker, input: Input) -> (Result<Summary, Error>, Report) {
+    pub(crate) fn unpack_as(&self, unpacker: Unpacker, input: Input) -> (Result<Summary, Error>, Report) {
         let tree = self.writer();
         let result = unpacker.unpack(input, &tree);
         let report = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
@@ -180,7 +181,7 @@ impl Place {
     }
 
     /// The paths of all files, as strings, sorted.
-    pub fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         let tree = manyfiles_testkit::Tree::read(self.root()).unwrap();
         tree.entries
             .iter()
@@ -192,7 +193,7 @@ impl Place {
 
 /// Unpacks what must be perfect, and returns where it is.
 #[track_caller]
-pub fn unpack_whole(unpacker: Unpacker, input: Input) -> (Place, Summary, Report) {
+pub(crate) fn unpack_whole(unpacker: Unpacker, input: Input) -> (Place, Summary, Report) {
     let place = Place::new();
     let (result, report) = place.unpack_as(unpacker, input);
     let summary = result.unwrap_or_else(|error| panic!("{error}"));
@@ -202,10 +203,10 @@ pub fn unpack_whole(unpacker: Unpacker, input: Input) -> (Place, Summary, Report
 
 /// A tar, made by hand.
 #[derive(Default)]
-pub struct Tar(pub Vec<u8>);
+pub(crate) struct Tar(pub Vec<u8>);
 
 impl Tar {
-    pub fn header(kind: u8, name: &[u8], size: &[u8], link: &[u8]) -> [u8; 512] {
+    pub(crate) fn header(kind: u8, name: &[u8], size: &[u8], link: &[u8]) -> [u8; 512] {
         let mut block = [0; 512];
         block[..name.len().min(100)].copy_from_slice(&name[..name.len().min(100)]);
         block[100..107].copy_from_slice(b"0000644");
@@ -221,18 +222,18 @@ impl Tar {
     }
 
     /// Sets the checksum.
-    pub fn seal(block: &mut [u8; 512]) {
+    pub(crate) fn seal(block: &mut [u8; 512]) {
         block[148..156].fill(b' ');
         let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();
         block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
     }
 
-    pub fn block(mut self, block: &[u8; 512]) -> Tar {
+    pub(crate) fn block(mut self, block: &[u8; 512]) -> Tar {
         self.0.extend_from_slice(block);
         self
     }
 
-    pub fn entry(mut self, kind: u8, name: impl AsRef<[u8]>, link: &str, content: &[u8]) -> Tar {
+    pub(crate) fn entry(mut self, kind: u8, name: impl AsRef<[u8]>, link: &str, content: &[u8]) -> Tar {
         let size = format!("{:011o}", content.len());
         self.0.extend_from_slice(&Tar::header(kind, name.as_ref(), size.as_bytes(), link.as_bytes()));
         self.0.extend_from_slice(content);
@@ -240,12 +241,12 @@ impl Tar {
         self
     }
 
-    pub fn file(self, name: impl AsRef<[u8]>, content: &[u8]) -> Tar {
+    pub(crate) fn file(self, name: impl AsRef<[u8]>, content: &[u8]) -> Tar {
         self.entry(b'0', name, "", content)
     }
 
     /// Records for the next entry.
-    pub fn pax(self, records: &[(&str, &[u8])]) -> Tar {
+    pub(crate) fn pax(self, records: &[(&str, &[u8])]) -> Tar {
         let mut bytes = Vec::new();
         for (key, value) in records {
             let rest = key.len() + value.len() + 3;
@@ -255,28 +256,76 @@ impl Tar {
         self.entry(b'x', "pax", "", &bytes)
     }
 
-    pub fn end(mut self) -> Vec<u8> {
+    pub(crate) fn end(mut self) -> Vec<u8> {
         self.0.resize(self.0.len() + 1024, 0);
         self.0
     }
 }
 
 /// Writes an archive where a file is needed.
-pub fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
+pub(crate) fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
     let temp = manyfiles_testkit::scratch().unwrap();
     let path = temp.path().join("archive");
     fs::write(&path, bytes).unwrap();
     (temp, path)
 }
 
-pub fn stream_of(bytes: impl Into<Vec<u8>>) -> Input {
+pub(crate) fn stream_of(bytes: impl Into<Vec<u8>>) -> Input {
     Input::Stream(Box::new(std::io::Cursor::new(bytes.into())))
 }
 
 #[track_caller]
-pub fn assert_damaged(result: &Result<Summary, Error>) {
+pub(crate) fn assert_damaged(result: &Result<Summary, Error>) {
     match result {
         Err(error) if matches!(error.kind(), ErrorKind::Damaged { .. }) => {}
         other => panic!("not said to be damaged: {other:?}"),
     }
+}
+
+/// Unpacks as a file and as a stream, which must be the same; returns the files, and what was refused or failed. Then
+/// unpacks with many threads, where another entry may be the one that fails, but nothing may get out of the root.
+#[track_caller]
+pub(crate) fn unpacked(archive: &[u8]) -> (Vec<String>, Vec<(String, Option<Refusal>)>) {
+    let (_temp, path) = file_of(archive);
+    let mut outcomes = Vec::new();
+    for input in [Input::File(path.clone()), stream_of(archive)] {
+        let place = Place::new();
+        let (result, report) = place.unpack_in_order(input);
+        result.unwrap_or_else(|error| panic!("{error}"));
+        place.assert_nothing_outside();
+        let failures = report.failures.iter().map(|failure| {
+            let path = failure.path().expect("every failure has a path");
+            (path.to_string_lossy().into_owned(), failure.refusal())
+        });
+        let mut failures: Vec<_> = failures.collect();
+        failures.sort_by(|a, b| a.0.cmp(&b.0));
+        outcomes.push(((place.files(), failures), Tree::read(place.root()).unwrap()));
+    }
+    let (outcome, tree) = outcomes.pop().unwrap();
+    assert_eq!(outcomes[0].0, outcome, "a file and a stream differ");
+    outcomes[0].1.assert_same(&tree, Compare::ALL_BUT_TIMES);
+
+    let place = Place::new();
+    let (result, report) = place.unpack(Input::File(path));
+    result.unwrap_or_else(|error| panic!("{error}"));
+    place.assert_nothing_outside();
+    assert_eq!(report.failures.is_empty(), outcome.1.is_empty());
+    outcome
+}
+
+/// Unpacks a damaged archive; returns the files that are there all the same, and the error.
+#[track_caller]
+pub(crate) fn damaged(archive: &[u8]) -> (Vec<String>, String) {
+    let (_temp, path) = file_of(archive);
+    let mut outcomes = Vec::new();
+    for input in [Input::File(path), stream_of(archive)] {
+        let place = Place::new();
+        let (result, _) = place.unpack(input);
+        place.assert_nothing_outside();
+        assert_damaged(&result);
+        let error = result.unwrap_err().to_string();
+        outcomes.push((place.files(), error.split_once(": ").unwrap().1.to_owned()));
+    }
+    assert_eq!(outcomes[0], outcomes[1], "a file and a stream differ");
+    outcomes.pop().unwrap()
 }

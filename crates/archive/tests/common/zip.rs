@@ -3,7 +3,7 @@
 
 /// A zip, made by hand.
 #[derive(Default)]
-pub struct Zip {
+pub(crate) struct Zip {
     pub bytes: Vec<u8>,
     pub directory: Vec<u8>,
     pub entries: u16,
@@ -11,28 +11,28 @@ pub struct Zip {
     pub dos: Option<(u16, u16)>,
 }
 
-pub fn crc(bytes: &[u8]) -> u32 {
+pub(crate) fn crc(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
 }
 
 impl Zip {
-    pub fn stored(self, name: impl AsRef<[u8]>, content: &[u8]) -> Zip {
+    pub(crate) fn stored(self, name: impl AsRef<[u8]>, content: &[u8]) -> Zip {
         self.packed(name, 0, content, content)
     }
 
-    pub fn packed(self, name: impl AsRef<[u8]>, method: u16, packed: &[u8], content: &[u8]) -> Zip {
+    pub(crate) fn packed(self, name: impl AsRef<[u8]>, method: u16, packed: &[u8], content: &[u8]) -> Zip {
         self.entry(name.as_ref(), method, packed, content.len() as u32, crc(content), 3, 0o100_644 << 16, &[])
     }
 
     /// A stored entry with the attributes that `host` gives it.
-    pub fn with(self, name: &str, content: &[u8], host: u8, attributes: u32) -> Zip {
+    pub(crate) fn with(self, name: &str, content: &[u8], host: u8, attributes: u32) -> Zip {
         self.entry(name.as_bytes(), 0, content, content.len() as u32, crc(content), host, attributes, &[])
     }
 
     #[allow(clippy::too_many_arguments)]
-    pub fn entry(
+    pub(crate) fn entry(
         mut self,
         name: &[u8],
         method: u16,
@@ -65,7 +65,7 @@ impl Zip {
         self
     }
 
-    pub fn end(self) -> Vec<u8> {
+    pub(crate) fn end(self) -> Vec<u8> {
         let Zip { mut bytes, directory, entries, .. } = self;
         let start = bytes.len() as u32;
         bytes.extend(&directory);

@@ -11,10 +11,10 @@ use anyhow::{Result, ensure};
 use manyfiles::appender::{Appender, Records};
 use manyfiles_measure::{cpu_seconds, stats};
 
-use crate::contest::{self, Check, Contest, Entrant, Plan, Sample, Target};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Sample};
 use crate::place::Place;
 use crate::report::Book;
-use Target::{AtMost, Faster, Shown, ShownTime};
+use Goal::{AtMost, Faster, Shown, ShownTime};
 
 pub const RECORD: [u8; 100] = [b'r'; 100];
 pub const FILE: &str = "records";
@@ -42,7 +42,7 @@ pub fn named(threads: usize) -> String {
 }
 
 /// The time of one durable record.
-fn throughput(threads: usize, target: Target, place: &Place, plan: Plan, book: &mut Book) {
+fn throughput(threads: usize, target: Goal, place: &Place, plan: Plan, book: &mut Book) {
     // Enough groups for one appender's run to last as long as one of the others.
     let (each, each_alone) = (400_usize.div_ceil(threads).max(60), 400 / threads + 2);
     let (plain, framed) = (holds(threads * each, false), holds(threads * each, true));
@@ -68,7 +68,7 @@ fn throughput(threads: usize, target: Target, place: &Place, plan: Plan, book: &
 }
 
 /// How long a thread waits for its record, against one write and sync of a file that nobody else writes.
-fn waiting(threads: usize, part: f64, name: &str, target: Target, place: &Place, plan: Plan, book: &mut Book) {
+fn waiting(threads: usize, part: f64, name: &str, target: Goal, place: &Place, plan: Plan, book: &mut Book) {
     // The first record of each thread, when no group has formed yet, must stay below one in a hundred.
     let each = 400_usize.div_ceil(threads).max(200);
     let (plain, single) = (holds(threads * each, false), holds(100, false));

@@ -6,13 +6,13 @@ use anyhow::Result;
 use manyfiles_testkit::Corpus;
 
 use super::{SEED, holds};
-use crate::contest::{self, Contest, Entrant, Plan, Target, timed};
+use crate::contest::{self, Contest, Entrant, Goal, Plan};
 use crate::peers::Peer;
 use crate::place::Place;
 use crate::report::Book;
-use Target::Faster;
+use Goal::Faster;
 
-type Claims = [(Peer, Target); 4];
+type Claims = [(Peer, Goal); 4];
 
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     let w1 = Arc::new(Corpus::w1(SEED));
@@ -23,7 +23,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     // One run of W1 takes some twenty milliseconds, so it gets five times the rounds.
     let small = plan.times(5);
     let claims = |std, rayon, tokio| {
-        [(Peer::TreeWriter, Target::Shown), (Peer::Std, std), (Peer::Rayon, rayon), (Peer::Tokio64, tokio)]
+        [(Peer::TreeWriter, Goal::Shown), (Peer::Std, std), (Peer::Rayon, rayon), (Peer::Tokio64, tokio)]
     };
     let tmpfs = Place::tmpfs()?;
     enter(&w1, &tmpfs, claims(Faster(1.8), Faster(1.2), Faster(2.5)), small, book);
@@ -34,15 +34,15 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
         enter(&w2, &ext4, claims(Faster(1.8), Faster(1.3), Faster(2.1)), plan, book);
     }
     if let Some(xfs) = book.place_or_skip("create, XFS", Place::xfs()) {
-        enter(&w1, &xfs, claims(Target::Shown, Faster(1.3), Target::Shown), small, book);
+        enter(&w1, &xfs, claims(Goal::Shown, Faster(1.3), Goal::Shown), small, book);
     }
     Ok(())
 }
 
 fn enter(corpus: &Arc<Corpus>, place: &Place, claims: Claims, plan: Plan, book: &mut Book) {
     let check = holds(corpus);
-    let entrant = |(peer, target): (Peer, Target)| {
-        Entrant::new(peer.name(), target, &check, Box::new(move |folder| timed(|| peer.write(corpus, folder))))
+    let entrant = |(peer, target): (Peer, Goal)| {
+        Entrant::new(peer.name(), target, &check, Box::new(move |folder| peer.write(corpus, folder)))
     };
     let what = match corpus.files.len() {
         2_300 => "2,300 files, one folder",

@@ -9,15 +9,17 @@ use anyhow::Result;
 use manyfiles::sync::{BatchMethod, SyncBatch};
 use manyfiles::tree::{Durability, TreeWriter};
 use manyfiles_testkit::{Corpus, Need};
+use manyfiles_works::works::DurableFiles;
 use tempfile::TempDir;
 
 use super::{SEED, holds};
-use crate::contest::{self, Check, Contest, Entrant, Plan, Run, Sample, Target, timed};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, Sample, timed};
 use crate::git::Repository;
+use crate::peers::NEVER;
 use crate::place::Place;
 use crate::process;
 use crate::report::Book;
-use Target::{Faster, Shown};
+use Goal::{Faster, Shown};
 
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     let corpora = [
@@ -38,30 +40,13 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     Ok(())
 }
 
-fn contest(
-    corpus: &Corpus,
-    what: &str,
-    place: &Place,
-    over_fsync: Target,
-    over_git: Target,
-    plan: Plan,
-    book: &mut Book,
-) {
+fn contest(corpus: &Corpus, what: &str, place: &Place, over_fsync: Goal, over_git: Goal, plan: Plan, book: &mut Book) {
     let check = holds(corpus);
-    let fsync_each = |root: &Path| {
-        in_folders(corpus, root, || {
-            for (path, bytes) in &corpus.files {
-                let mut file = File::create(root.join(path))?;
-                file.write_all(bytes)?;
-                file.sync_all()?;
-            }
-            Ok(())
-        })
-    };
-    // core.fsyncMethod=batch: each file's bytes are written out under a temporary name as it comes; one fsync of a file more
-    // at the end commits the journal, and then all are renamed.
+    let files = DurableFiles::new(&corpus.files, &NEVER);
+    // core.fsyncMethod=batch: each file's bytes are written out under a temporary name as it comes; one fsync of a file
+    // more at the end commits the journal, and then all are renamed.
     let git = |root: &Path| {
-        in_folders(corpus, root, || {
+        files.in_folders(root, || {
             let temporary = |path: &Path| root.join(path).with_extension("git-tmp");
             for (path, bytes) in &corpus.files {
                 let mut file = File::create(temporary(path))?;
@@ -82,7 +67,7 @@ fn contest(
     let slow = |entrant| Entrant { rounds_at_most: Some(5), ..entrant };
     let entrants = vec![
         Entrant::new("SyncBatch", Shown, &check, Box::new(batch(corpus, BatchMethod::Automatic, false))),
-        slow(Entrant::new("fsync of each", over_fsync, &check, Box::new(fsync_each))),
+        slow(Entrant::new("fsync of each", over_fsync, &check, Box::new(|root| files.with_sync_all(root)))),
         slow(Entrant::new("git's batch method", over_git, &check, Box::new(git))),
         Entrant::new("SyncBatch, atomic", Shown, &check, Box::new(batch(corpus, BatchMethod::Automatic, true))),
         Entrant::new("TreeWriter, durable", Shown, &check, Box::new(|root| by_tree(corpus, root))),
@@ -126,19 +111,8 @@ fn in_memory(corpus: &Corpus) -> Result<TempDir> {
 }
 
 fn batch(corpus: &Corpus, method: BatchMethod, atomic: bool) -> impl FnMut(&Path) -> Result<Sample> + '_ {
-    move |root| {
-        in_folders(corpus, root, || {
-            let batch = SyncBatch::options().method(method).atomic(atomic).build();
-            for (path, bytes) in &corpus.files {
-                batch.write(root.join(path), bytes)?;
-            }
-            for folder in corpus.folders() {
-                batch.add_folder(root.join(folder).parent().unwrap_or(root));
-            }
-            batch.finish()?;
-            Ok(())
-        })
-    }
+    let options = SyncBatch::options().method(method).atomic(atomic);
+    move |root| DurableFiles::new(&corpus.files, &NEVER).with_batch(&options, true, root)
 }
 
 fn by_tree(corpus: &Corpus, root: &Path) -> Result<Sample> {
@@ -148,14 +122,6 @@ fn by_tree(corpus: &Corpus, root: &Path) -> Result<Sample> {
         tree.finish()?;
         Ok(())
     })
-}
-
-fn in_folders(corpus: &Corpus, root: &Path, work: impl FnOnce() -> Result<()>) -> Result<Sample> {
-    fs::create_dir_all(root)?;
-    for folder in corpus.folders() {
-        fs::create_dir_all(root.join(folder))?;
-    }
-    timed(work)
 }
 
 /// As git does: the bytes, and nothing that says where they are.

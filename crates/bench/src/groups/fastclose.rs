@@ -11,7 +11,7 @@ use manyfiles_measure::contest::Site;
 use manyfiles_testkit::Corpus;
 
 use super::{SEED, holds};
-use crate::contest::{self, Check, Contest, Entrant, Plan, Target, timed};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, timed};
 use crate::place::Place;
 use crate::report::Book;
 
@@ -44,8 +44,8 @@ fn writing(corpus: &Corpus, place: &Place, plan: Plan, book: &mut Book) {
     let fast = |root: &Path| each(root, &|path, bytes| Ok(FastClose::new(File::create(path)?).write_all(bytes)?));
     let plain = |root: &Path| each(root, &|path, bytes| Ok(File::create(path)?.write_all(bytes)?));
     let entrants = vec![
-        Entrant::new("FastClose<File>", Target::Shown, &check, Box::new(fast)),
-        Entrant::new("File", Target::AtMost(1.03), &check, Box::new(plain)),
+        Entrant::new("FastClose<File>", Goal::Shown, &check, Box::new(fast)),
+        Entrant::new("File", Goal::AtMost(1.03), &check, Box::new(plain)),
     ];
     let what = "9,200 files made, written, closed".to_owned();
     book.enter(contest::run(Contest { group: "fastclose", what, place, entrants }, plan));
@@ -76,8 +76,8 @@ fn opening(place: &Place, plan: Plan, book: &mut Book) -> Result<()> {
         })
     };
     let entrants = vec![
-        Entrant::new("FastClose<File>", Target::Shown, &check, Box::new(fast)),
-        Entrant::new("File", Target::ShownTime, &check, Box::new(plain)),
+        Entrant::new("FastClose<File>", Goal::Shown, &check, Box::new(fast)),
+        Entrant::new("File", Goal::ShownTime, &check, Box::new(plain)),
     ];
     let what = "a file opened and closed 20,000 times".to_owned();
     book.enter(contest::run(Contest { group: "fastclose", what, place, entrants }, plan));

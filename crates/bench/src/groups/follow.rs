@@ -12,10 +12,10 @@ use manyfiles::appender::{Appender, Records};
 use manyfiles_measure::cpu_seconds;
 
 use super::append::{FILE, RECORD, holds, named};
-use crate::contest::{self, Contest, Entrant, Plan, Sample, Target};
+use crate::contest::{self, Contest, Entrant, Goal, Plan, Sample};
 use crate::place::Place;
 use crate::report::Book;
-use Target::ShownTime;
+use Goal::ShownTime;
 
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     for place in [Place::ext4(), Place::tmpfs()] {

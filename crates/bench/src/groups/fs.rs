@@ -8,7 +8,7 @@ use anyhow::Result;
 use manyfiles_testkit::{Corpus, Need, Op, SlowMount, Tree};
 
 use super::{SEED, same};
-use crate::contest::{self, Check, Contest, Entrant, Plan, Run, Target, timed};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, timed};
 use crate::place::Place;
 use crate::report::Book;
 
@@ -87,12 +87,12 @@ impl Work {
         }
     }
 
-    /// What is to be at least so many times as fast as std where a close takes 2 ms. A file that is read sees what was written
-    /// before, so that the last two have to wait for closes.
-    fn claim(self) -> Target {
+    /// What is to be at least so many times as fast as std where a close takes 2 ms. A file that is read sees what was
+    /// written before, so that the last two have to wait for closes.
+    fn claim(self) -> Goal {
         match self {
-            Work::Write | Work::Copy | Work::ReadAndWrite => Target::Faster(10.0),
-            Work::Rewrite | Work::OneFile => Target::Shown,
+            Work::Write | Work::Copy | Work::ReadAndWrite => Goal::Faster(10.0),
+            Work::Rewrite | Work::OneFile => Goal::Shown,
         }
     }
 
@@ -103,12 +103,12 @@ impl Work {
         let aside = |folder: &Path| without.path().join(folder.file_name().expect("it was made by the place"));
         let few = |entrant| Entrant { rounds_at_most: (self == Work::Write).then_some(3), ..entrant };
         let entrants = vec![
-            Entrant::new("manyfiles::fs", Target::Shown, &check, scene.run(by_ours_and_wait, place, Path::to_owned)),
+            Entrant::new("manyfiles::fs", Goal::Shown, &check, scene.run(by_ours_and_wait, place, Path::to_owned)),
             few(Entrant::new("std::fs", self.claim(), &check, scene.run(by_std, place, Path::to_owned))),
             // What FUSE itself takes, which no closer can take away.
             Entrant::new(
                 "std::fs, closes not delayed",
-                if self == Work::Write { Target::AtMost(1.15) } else { Target::ShownTime },
+                if self == Work::Write { Goal::AtMost(1.15) } else { Goal::ShownTime },
                 &check,
                 scene.run(by_std, place, aside),
             ),
@@ -122,8 +122,8 @@ impl Work {
         let scene = Scene::new(self, Corpus::spread(COUNT, 2_300, SEED))?;
         let check = scene.check()?;
         let entrants = vec![
-            Entrant::new("manyfiles::fs", Target::Shown, &check, scene.run(by_ours_and_wait, place, Path::to_owned)),
-            Entrant::new("std::fs", Target::AtMost(1.03), &check, scene.run(by_std, place, Path::to_owned)),
+            Entrant::new("manyfiles::fs", Goal::Shown, &check, scene.run(by_ours_and_wait, place, Path::to_owned)),
+            Entrant::new("std::fs", Goal::AtMost(1.03), &check, scene.run(by_std, place, Path::to_owned)),
         ];
         book.enter(contest::run(Contest { group: "fs", what: self.name(COUNT), place, entrants }, plan));
         Ok(())

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use manyfiles_testkit::{Call, Need, Op, Preload, Rule, Tree};
 
 use super::same;
-use crate::contest::{self, Check, Contest, Entrant, Plan, Run, Sample, Target};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, Sample};
 use crate::place::Place;
 use crate::process;
 use crate::report::Book;
@@ -18,7 +18,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     let expected = programs.what_stock_writes()?;
     let check: Check<'_> = Box::new(|folder| same(&expected, &Tree::read(folder)?));
     // Where closing is fast nothing is to gain, and nothing may be lost.
-    let no_slower = Target::AtMost(1.03);
+    let no_slower = Goal::AtMost(1.03);
     for place in [Place::tmpfs(), Place::ext4()] {
         let Some(place) = book.place_or_skip("norad", place) else { continue };
         for threads in ["serial", "rayon"] {
@@ -29,11 +29,11 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
         Err(why) => book.skip("norad, close 2 ms", &why),
         Ok(()) => {
             let place = Place::slow("close 2 ms", &[Op::Close], MS2)?;
-            programs.contests("serial", Target::Faster(15.0), &place, &check, plan, book);
+            programs.contests("serial", Goal::Faster(15.0), &place, &check, plan, book);
             programs.contests("rayon", no_slower, &place, &check, plan, book);
             // What FUSE itself takes, which no closer can take away.
             let place = Place::slow("the same mount, no delay", &[], Duration::ZERO)?;
-            programs.contests("serial", Target::ShownTime, &place, &check, plan, book);
+            programs.contests("serial", Goal::ShownTime, &place, &check, plan, book);
         }
     }
     match Need::Preload.check() {
@@ -42,7 +42,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
             let programs = Programs { delayed: true, ..programs };
             let mut place = Place::tmpfs()?;
             place.name = "tmpfs, closes delayed 2 ms".into();
-            programs.contests("serial", Target::Faster(15.0), &place, &check, plan, book);
+            programs.contests("serial", Goal::Faster(15.0), &place, &check, plan, book);
             programs.contests("rayon", no_slower, &place, &check, plan, book);
         }
     }
@@ -77,7 +77,7 @@ impl Programs {
         Ok(tree)
     }
 
-    fn contests(&self, threads: &str, target: Target, place: &Place, check: &Check, plan: Plan, book: &mut Book) {
+    fn contests(&self, threads: &str, target: Goal, place: &Place, check: &Check, plan: Plan, book: &mut Book) {
         let suffix = if threads == "rayon" { "-rayon" } else { "" };
         for (ours, name) in [("norad-patched", "patched"), ("save_to_sink", "save_to_sink through TreeWriter")] {
             let run = |program: &str| -> Run<'_> {
@@ -85,7 +85,7 @@ impl Programs {
                 Box::new(move |folder| self.save(&program, folder))
             };
             let entrants = vec![
-                Entrant::new(name, Target::Shown, check, run(ours)),
+                Entrant::new(name, Goal::Shown, check, run(ours)),
                 Entrant::new("norad as it comes", target, check, run("norad-stock")),
             ];
             let what = format!("Roboto-Regular.ufo, {threads}, {name}");

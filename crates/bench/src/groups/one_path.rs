@@ -6,19 +6,21 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use manyfiles::writer::FileWriter;
+use manyfiles_works::works::OnePath;
 
-use crate::contest::{self, Check, Contest, Entrant, Plan, Target, timed};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, timed};
+use crate::peers::NEVER;
 use crate::place::Place;
 use crate::report::Book;
-use Target::{Faster, Shown, ShownTime};
+use Goal::{Faster, Shown, ShownTime};
 
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     // A run takes some milliseconds.
     let plan = plan.times(5);
-    // Cleared, so that each run's memory comes from the one before: what has been free for long a virtual machine must have back
-    // from its host, at 10 µs a page, and then that is all there is to see.
+    // Cleared, so that each run's memory comes from the one before: what has been free for long a virtual machine must
+    // have back from its host, at 10 µs a page, and then that is all there is to see.
     for place in [Place::tmpfs(), Place::ext4_cleared()] {
         let Some(place) = book.place_or_skip("one-path", place) else { continue };
         let on_ext4 = place.name == "ext4";
@@ -33,24 +35,11 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     Ok(())
 }
 
-fn contest(place: &Place, count: usize, len: usize, what: &str, target: Target, plan: Plan, book: &mut Book) {
-    let tile: Vec<u8> = (0..len).map(|n| n as u8).collect();
-    let tile = &tile;
+fn contest(place: &Place, count: usize, len: usize, what: &str, target: Goal, plan: Plan, book: &mut Book) {
+    let writes = OnePath::new(count, len, &NEVER);
+    let (tile, offsets) = (writes.tile(), || writes.offsets());
     let whole = &tile.repeat(count);
-    let check: Check<'_> = Box::new(move |folder| {
-        ensure!(fs::read(folder.join("array"))? == *whole, "other bytes than were written");
-        Ok(())
-    });
-    let offsets = move || (0..count).map(move |n| (n * len) as u64);
-    let ours = |folder: &Path| {
-        fs::create_dir_all(folder)?;
-        timed(|| {
-            let mut file = FileWriter::create(folder.join("array"))?;
-            offsets().try_for_each(|_| file.write_all(black_box(tile)))?;
-            file.close()?;
-            Ok(())
-        })
-    };
+    let check: Check<'_> = Box::new(|folder| writes.check(folder));
     let ours_at = |folder: &Path| {
         fs::create_dir_all(folder)?;
         timed(|| {
@@ -93,7 +82,7 @@ fn contest(place: &Place, count: usize, len: usize, what: &str, target: Target, 
         })
     };
     let entrants = vec![
-        Entrant::new("FileWriter", Shown, &check, Box::new(ours)),
+        Entrant::new("FileWriter", Shown, &check, Box::new(|folder| writes.with_file_writer(folder))),
         Entrant::new("open, pwrite, close each", target, &check, Box::new(open_each)),
         Entrant::new("FileWriter, write_at", Shown, &check, Box::new(ours_at)),
         Entrant::new("File, pwrite", Shown, &check, Box::new(one_handle)),

@@ -1,23 +1,20 @@
 //! 100 MiB in small records through FileWriter, against File, BufWriter and bare write(2).
 
-use std::fs::{self, File};
 use std::hint::black_box;
-use std::io::{BufWriter, Read, Write};
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
-use manyfiles::writer::FileWriter;
+use anyhow::Result;
+use manyfiles_works::works::Records;
 
-use crate::contest::{self, Check, Contest, Entrant, Plan, Sample, Target, timed};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan};
+use crate::peers::NEVER;
 use crate::place::Place;
 use crate::report::Book;
-use Target::{AtMost, Faster, Shown, ShownTime};
+use Goal::{AtMost, Faster, Shown, ShownTime};
 
 /// What is written in all.
 const TOTAL: usize = 100 << 20;
-
-/// What records are cut from, over and over, is no longer than this: it stays in the processor's cache.
-const CACHED: usize = 64 << 10;
 
 const BLOCK: usize = 256 << 10;
 
@@ -44,53 +41,21 @@ fn contests(place: &Place, plan: Plan, book: &mut Book) {
     }
 }
 
-fn contest(
-    place: &Place,
-    len: usize,
-    what: &str,
-    over_default: Target,
-    over_block: Target,
-    plan: Plan,
-    book: &mut Book,
-) {
-    let source = &source(len);
-    let check: Check<'_> = Box::new(|folder| holds_periods(&folder.join("file"), source));
-    let buffered = |capacity: usize| {
-        move |folder: &Path| {
-            into_file(folder, |file| {
-                let mut out = BufWriter::with_capacity(capacity, file);
-                each_record(source, len, |record| Ok(out.write_all(record)?))?;
-                out.flush()?;
-                close(out.into_inner().map_err(|error| error.into_error())?)
-            })
-        }
-    };
-    let ours = |second_thread: bool| {
-        move |folder: &Path| {
-            fs::create_dir_all(folder)?;
-            timed(|| {
-                let mut out = FileWriter::options().second_thread(second_thread).create(folder.join("file"))?;
-                each_record(source, len, |record| Ok(out.write_all(record)?))?;
-                ensure!(out.close()?.bytes == TOTAL as u64);
-                Ok(())
-            })
-        }
-    };
+fn contest(place: &Place, len: usize, what: &str, over_default: Goal, over_block: Goal, plan: Plan, book: &mut Book) {
+    let records = &Records::new(len, TOTAL, &NEVER);
+    let check: Check<'_> = Box::new(|folder| records.check(folder));
+    let buffered = |capacity: usize| move |folder: &Path| records.with_buf_writer(capacity, folder);
+    let ours = |second_thread: bool| move |folder: &Path| records.with_file_writer(second_thread, folder);
     let bare = |folder: &Path| {
-        into_file(folder, |mut file| {
-            let (block, mut left) = (source.repeat(BLOCK / source.len()), TOTAL);
+        records.into_file(folder, |mut file| {
+            let source = records.source();
+            let (block, mut left) = (source.repeat(BLOCK / source.len()), records.bytes());
             while left > 0 {
                 let next = block.len().min(left);
                 file.write_all(black_box(&block[..next]))?;
                 left -= next;
             }
-            close(file)
-        })
-    };
-    let unbuffered = |folder: &Path| {
-        into_file(folder, |mut file| {
-            each_record(source, len, |record| Ok(file.write_all(record)?))?;
-            close(file)
+            Ok(())
         })
     };
     let mut entrants = vec![
@@ -104,50 +69,10 @@ fn contest(
     ];
     // A hundred million system calls would take a minute a round.
     if len > 1 {
-        entrants.push(Entrant { rounds_at_most: Some(3), ..Entrant::new("File", Shown, &check, Box::new(unbuffered)) });
+        entrants.push(Entrant {
+            rounds_at_most: Some(3),
+            ..Entrant::new("File", Shown, &check, Box::new(|folder| records.with_file(folder)))
+        });
     }
     book.enter(contest::run(Contest { group: "records", what: what.into(), place, entrants }, plan));
-}
-
-/// Whole records, as many as stay in the processor's cache.
-fn source(len: usize) -> Vec<u8> {
-    let period = CACHED / len * len;
-    (0..period).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
-}
-
-/// Every record in turn. Its length is known at run time only, as a program's would be.
-#[inline(always)]
-fn each_record(source: &[u8], len: usize, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let len = black_box(len);
-    let mut left = TOTAL / len;
-    while left > 0 {
-        for record in source.chunks_exact(len).take(left) {
-            write(record)?;
-            left -= 1;
-        }
-    }
-    Ok(())
-}
-
-fn into_file(folder: &Path, write: impl FnOnce(File) -> Result<()>) -> Result<Sample> {
-    fs::create_dir_all(folder)?;
-    timed(|| write(File::create(folder.join("file"))?))
-}
-
-fn close(file: File) -> Result<()> {
-    drop(file);
-    Ok(())
-}
-
-fn holds_periods(path: &Path, source: &[u8]) -> Result<()> {
-    let mut file = File::open(path)?;
-    ensure!(file.metadata()?.len() == TOTAL as u64, "{} bytes long", file.metadata()?.len());
-    let (mut period, mut left) = (vec![0; source.len()], TOTAL);
-    while left > 0 {
-        let next = source.len().min(left);
-        file.read_exact(&mut period[..next])?;
-        ensure!(period[..next] == source[..next], "other bytes than were written, {} from the start", TOTAL - left);
-        left -= next;
-    }
-    Ok(())
 }

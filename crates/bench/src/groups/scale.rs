@@ -8,7 +8,7 @@ use manyfiles::tree::TreeWriter;
 use manyfiles_testkit::{Entry, Tree};
 
 use super::same;
-use crate::contest::{self, Check, Contest, Entrant, Outcome, Plan, Sample, Target};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Outcome, Plan, Sample};
 use crate::peers::{Peer, write_one};
 use crate::place::Place;
 use crate::process;
@@ -24,7 +24,7 @@ const REPEATS: usize = 10;
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     let few = |peer, per_folder| [Job::new(peer, MANY, per_folder, 1), Job::new(peer, FEW, per_folder, REPEATS)];
     let enough = |peer, per_folder| [Job::new(peer, MANY, per_folder, 1), Job::new(peer, ENOUGH, per_folder, 1)];
-    let at_most = Target::AtMost(1.15);
+    let at_most = Goal::AtMost(1.15);
     for make in [Place::tmpfs, Place::ext4] {
         for per_folder in [100, usize::MAX] {
             // A new disk for each: all rounds of one contest fill half of it.
@@ -36,7 +36,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
             book.enter_memory(outcome);
             drop(place);
             let Some(place) = book.place_or_skip("scale", make()) else { continue };
-            let outcome = compare(few(Peer::Std, per_folder), "time a file", Target::ShownTime, &place, plan);
+            let outcome = compare(few(Peer::Std, per_folder), "time a file", Goal::ShownTime, &place, plan);
             book.enter(outcome);
         }
     }
@@ -44,11 +44,11 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
 }
 
 /// The first job's samples against the second's.
-fn compare(jobs: [Job; 2], figure: &str, target: Target, place: &Place, plan: Plan) -> Option<Outcome> {
+fn compare(jobs: [Job; 2], figure: &str, target: Goal, place: &Place, plan: Plan) -> Option<Outcome> {
     let shape = if jobs[0].per_folder == usize::MAX { "one folder" } else { "100 to a folder" };
     let what = format!("{}: {figure}, {shape}", jobs[0].peer.name());
     let checks: [Check<'_>; 2] = [jobs[0].check(), jobs[1].check()];
-    let targets = [Target::Shown, target];
+    let targets = [Goal::Shown, target];
     let entrants = jobs.iter().zip(&checks).zip(targets).map(|((job, check), target)| {
         Entrant::new(format!("{} files", job.files), target, check, Box::new(|folder| job.measure(folder)))
     });
@@ -92,8 +92,8 @@ impl Job {
         Ok((job, folder.into()))
     }
 
-    /// The child's work. Each file's bytes are a `Vec` of its own, as those of a program that makes its content are, so that
-    /// bytes in flight count as memory.
+    /// The child's work. Each file's bytes are a `Vec` of its own, as those of a program that makes its content are, so
+    /// that bytes in flight count as memory.
     pub fn run(self, folder: &Path) -> Result<()> {
         let contents = contents();
         for repeat in 0..self.repeats {

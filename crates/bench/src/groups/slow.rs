@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail};
 use manyfiles_testkit::{Call, Corpus, Need, Op, Preload, Rule};
 
 use super::{SEED, holds};
-use crate::contest::{self, Contest, Entrant, Outcome, Plan, Run, Target, timed};
+use crate::contest::{self, Contest, Entrant, Goal, Outcome, Plan, Run};
 use crate::mercurial::Mercurial;
 use crate::peers::Peer;
 use crate::place::Place;
 use crate::process;
 use crate::report::Book;
+use Goal::Faster;
 use Peer::{FastClose, Rayon, Std, Tokio64, TokioAll, TreeWriter};
-use Target::Faster;
 
 /// Rounds of what takes seconds a run.
 const FEW: usize = 3;
@@ -30,7 +30,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
         for ms in [2, 1, 5] {
             let place = Place::slow(&format!("close {ms} ms"), &[Op::Close], Duration::from_millis(ms))?;
             // The claims are for 2 ms.
-            let claim = |least| if ms == 2 { Faster(least) } else { Target::Shown };
+            let claim = |least| if ms == 2 { Faster(least) } else { Goal::Shown };
             let claims = [(Std, claim(35.0)), (Rayon, claim(14.0)), (Tokio64, claim(1.0)), (TokioAll, claim(1.0))];
             book.enter(one_folder.contest(TreeWriter, &claims, &place, in_this_process, plan));
             book.enter(one_folder.contest(FastClose, &[(Std, claim(24.0))], &place, in_this_process, plan));
@@ -39,9 +39,9 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
             }
         }
         let place = Place::slow("open, write, close 2 ms", &[Op::Open, Op::Create, Op::Write, Op::Close], MS2)?;
-        // The kernel holds the folder's lock while FUSE creates a file, so one folder's creations are one after the other,
-        // whoever asks: no more than 3 times is possible there.
-        book.enter(one_folder.contest(TreeWriter, &everybody(Target::Shown), &place, in_this_process, plan));
+        // The kernel holds the folder's lock while FUSE creates a file, so one folder's creations are one after the
+        // other, whoever asks: no more than 3 times is possible there.
+        book.enter(one_folder.contest(TreeWriter, &everybody(Goal::Shown), &place, in_this_process, plan));
         book.enter(folders.contest(TreeWriter, &everybody(Faster(30.0)), &place, in_this_process, plan));
     }
     match Need::Preload.check() {
@@ -57,8 +57,8 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
 
 const MS2: Duration = Duration::from_millis(2);
 
-fn everybody(against_std: Target) -> [(Peer, Target); 4] {
-    let shown = |peer| (peer, Target::Shown);
+fn everybody(against_std: Goal) -> [(Peer, Goal); 4] {
+    let shown = |peer| (peer, Goal::Shown);
     [(Std, against_std), shown(Rayon), shown(Tokio64), shown(TokioAll)]
 }
 
@@ -71,13 +71,13 @@ impl Work {
     fn contest(
         &self,
         ours: Peer,
-        claims: &[(Peer, Target)],
+        claims: &[(Peer, Goal)],
         place: &Place,
         how: for<'a> fn(Peer, &'a Arc<Corpus>) -> Run<'a>,
         plan: Plan,
     ) -> Option<Outcome> {
         let check = holds(&self.corpus);
-        let entrants = std::iter::once((ours, Target::Shown)).chain(claims.iter().copied()).map(|(peer, target)| {
+        let entrants = std::iter::once((ours, Goal::Shown)).chain(claims.iter().copied()).map(|(peer, target)| {
             let few = matches!(peer, Std | Rayon).then_some(FEW);
             Entrant { rounds_at_most: few, ..Entrant::new(peer.name(), target, &check, how(peer, &self.corpus)) }
         });
@@ -103,16 +103,16 @@ fn against_mercurial(work: &Work, place: &Place, plan: Plan, book: &mut Book) {
     };
     let few = |entrant| Entrant { rounds_at_most: Some(FEW), ..entrant };
     let entrants = vec![
-        Entrant::new(FastClose.name(), Target::Shown, &check, in_this_process(FastClose, &work.corpus)),
-        Entrant::new("Mercurial's background closer", Target::Shown, &check, his(true)),
-        few(Entrant::new("Mercurial without it", Target::Shown, &check, his(false))),
+        Entrant::new(FastClose.name(), Goal::Shown, &check, in_this_process(FastClose, &work.corpus)),
+        Entrant::new("Mercurial's background closer", Goal::Shown, &check, his(true)),
+        few(Entrant::new("Mercurial without it", Goal::Shown, &check, his(false))),
     ];
     let what = format!("{}, against Mercurial's vfs", work.name);
     book.enter(contest::run(Contest { group: "slow", what, place, entrants }, plan));
 }
 
 fn in_this_process(peer: Peer, corpus: &Arc<Corpus>) -> Run<'_> {
-    Box::new(move |folder| timed(|| peer.write(corpus, folder)))
+    Box::new(move |folder| peer.write(corpus, folder))
 }
 
 /// A child process of this program, whose every open, write and close below the folder waits 2 ms first. No lock of the
@@ -149,7 +149,7 @@ impl Job {
     /// Writes, and prints the seconds and the processor's.
     pub fn run(self) -> Result<()> {
         let corpus = Arc::new(Corpus::w1(SEED));
-        let sample = timed(|| self.peer.write(&corpus, &self.folder))?;
+        let sample = self.peer.write(&corpus, &self.folder)?;
         println!("{} {}", sample.seconds, sample.cpu_seconds);
         Ok(())
     }

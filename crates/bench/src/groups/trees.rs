@@ -10,12 +10,12 @@ use manyfiles_measure::contest::Site;
 use manyfiles_testkit::{Compare, Corpus, Tree};
 
 use super::{SEED, alike, build_command, holds};
-use crate::contest::{self, Check, Contest, Entrant, Plan, Run, Target, timed};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, timed};
 use crate::git::Repository;
 use crate::place::Place;
 use crate::process::{self, said_by};
 use crate::report::Book;
-use Target::Shown;
+use Goal::Shown;
 
 const GROUP: &str = "trees";
 

@@ -1,4 +1,5 @@
-//! What close_already is made for and what it loses, beside manyfiles: programs for Windows under wine, each close 2 ms slower.
+//! What close_already is made for and what it loses, beside manyfiles: programs for Windows under wine, each close 2 ms
+//! slower.
 //!
 //! Wine's own calls are not Windows's: an open costs 0.9 ms here. How the libraries behave is what this shows.
 
@@ -9,12 +10,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use manyfiles_testkit::{Call, Need, Preload, Rule};
 
-use crate::contest::{self, Check, Contest, Entrant, Outcome, Plan, Run, Sample, Target};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Outcome, Plan, Run, Sample};
 use crate::place::Place;
 use crate::process;
 use crate::report::Book;
 use crate::wine::Wine;
-use Target::{AtMost, NoMoreThan, Shown};
+use Goal::{AtMost, NoMoreThan, Shown};
 
 /// Rounds of what takes many seconds and shows a number of failures, not a time.
 const FEW: usize = 3;
@@ -66,7 +67,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     book.enter_memory(contest::run(memory, few));
 
     let files = scene("files", 1_000, "1,000 files until the last is closed");
-    book.enter(files.contest(&[close_already(AtMost(0.75)), ("std", Target::ShownTime)], plan));
+    book.enter(files.contest(&[close_already(AtMost(0.75)), ("std", Goal::ShownTime)], plan));
     Ok(())
 }
 
@@ -85,7 +86,7 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn contest(&self, peers: &[(&'static str, Target)], plan: Plan) -> Option<Outcome> {
+    fn contest(&self, peers: &[(&'static str, Goal)], plan: Plan) -> Option<Outcome> {
         let check: Check<'_> = Box::new(|_| Ok(()));
         let play = |who: &'static str| -> Run<'_> { Box::new(move |folder| self.play(who, folder)) };
         let entrants = std::iter::once(("manyfiles", Shown)).chain(peers.iter().copied());

@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail, ensure};
 use manyfiles_testkit::{Compare, Need, Tree};
 
 use super::{alike, build_command, same};
-use crate::contest::{self, Check, Contest, Entrant, Plan, Sample, Target};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Sample};
 use crate::place::Place;
 use crate::process;
 use crate::report::Book;
-use Target::Faster;
+use Goal::Faster;
 use manyfiles_measure::contest::Site;
 
 const PACKAGE: &str = "linux-source-6.1";
@@ -24,19 +24,19 @@ const MEMORY: u64 = 128_000_000;
 /// A command that unpacks a tar.
 struct Tool {
     name: &'static str,
-    target: Target,
+    target: Goal,
     program: &'static str,
     /// The arguments between the program and the two paths' own: the archive comes after these, the folder at the end.
     before_archive: &'static [&'static str],
     before_folder: &'static str,
 }
 
-/// Ours and its peers. As root, tar and bsdtar would set every owner too, which ours does only when asked to: so they are
-/// told not to, and shown in their default once more.
+/// Ours and its peers. As root, tar and bsdtar would set every owner too, which ours does only when asked to: so they
+/// are told not to, and shown in their default once more.
 const TOOLS: [Tool; 5] = [
     Tool {
         name: "manyfiles",
-        target: Target::Shown,
+        target: Goal::Shown,
         program: "manyfiles",
         before_archive: &["unpack", "-q"],
         before_folder: "-C",
@@ -44,13 +44,13 @@ const TOOLS: [Tool; 5] = [
     tool("tar", "GNU tar, no owners", Faster(1.9), &["--no-same-owner", "-xf"], "-C"),
     tool("bsdtar", "bsdtar, no owners", Faster(2.5), &["--no-same-owner", "-xf"], "-C"),
     tool("7zz", "7zz", Faster(2.5), &["x", "-y", "-bd", "-snld"], "-o"),
-    tool("tar", "GNU tar", Target::Shown, &["-xf"], "-C"),
+    tool("tar", "GNU tar", Goal::Shown, &["-xf"], "-C"),
 ];
 
 const fn tool(
     program: &'static str,
     name: &'static str,
-    target: Target,
+    target: Goal,
     before_archive: &'static [&'static str],
     before_folder: &'static str,
 ) -> Tool {

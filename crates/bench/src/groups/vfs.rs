@@ -1,4 +1,5 @@
-//! Many small writes to one path by its name, through Vfs::write, against opening and closing for each, and against TileDB's VFS.
+//! Many small writes to one path by its name, through Vfs::write, against opening and closing for each, and against
+//! TileDB's VFS.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -9,11 +10,11 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use manyfiles::vfs::Vfs;
 
-use crate::contest::{self, Check, Contest, Entrant, Plan, Sample, Target, timed};
+use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Sample, timed};
 use crate::place::Place;
 use crate::process;
 use crate::report::Book;
-use Target::{Faster, Shown};
+use Goal::{Faster, Shown};
 
 /// The version compared with, from PyPI.
 const TILEDB: &str = "tiledb==0.36.1";
@@ -64,7 +65,7 @@ fn contest(
     count: usize,
     len: usize,
     what: &str,
-    target: Target,
+    target: Goal,
     python: Option<&Path>,
     plan: Plan,
     book: &mut Book,

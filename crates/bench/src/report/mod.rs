@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::contest::{Outcome, Score, Target};
+use crate::contest::{Goal, Outcome, Score};
 use crate::place::Place;
 use manyfiles_measure::stats::{self, Estimate, NOISY};
 
@@ -26,7 +26,7 @@ pub struct Row {
     /// What is compared, with its unit where it has one.
     pub figure: Figure,
     /// What is claimed.
-    pub target: Target,
+    pub target: Goal,
     /// How many runs of ours and of the peer's counted.
     pub runs: (usize, usize),
     /// The peer's spread.
@@ -38,8 +38,8 @@ pub struct Row {
 /// What a row compares.
 #[derive(Clone, Copy, Debug)]
 pub enum Figure {
-    /// Median time of ours and of the peer's, in seconds, and their ratio in the sense of the target: how many times as fast
-    /// ours is, or how many times the peer's time it takes.
+    /// Median time of ours and of the peer's, in seconds, and their ratio in the sense of the target: how many times as
+    /// fast ours is, or how many times the peer's time it takes.
     Time { ours: f64, peer: f64, ratio: Estimate },
     /// Peak memory of ours and what it is compared with, in bytes, and their ratio.
     Memory { ours: f64, limit: f64, ratio: Estimate },
@@ -74,19 +74,19 @@ impl Row {
             Figure::Time { ratio, .. } | Figure::Memory { ratio, .. } => ratio.value,
             Figure::Count { ours, .. } => {
                 return match self.target {
-                    Target::NoMoreThan(most) if ours <= most => Verdict::Pass,
-                    Target::NoMoreThan(_) => Verdict::Lost,
+                    Goal::NoMoreThan(most) if ours <= most => Verdict::Pass,
+                    Goal::NoMoreThan(_) => Verdict::Lost,
                     _ => Verdict::Shown,
                 };
             }
         };
         match self.target {
-            Target::Faster(least) if value >= least => Verdict::Pass,
-            Target::AtMost(most) if value <= most => Verdict::Pass,
-            Target::AtMost(_) => Verdict::Short,
-            Target::ShownTime => Verdict::Shown,
-            Target::Faster(_) if value > 1.0 => Verdict::Short,
-            Target::Shown if value > 1.0 => Verdict::Won,
+            Goal::Faster(least) if value >= least => Verdict::Pass,
+            Goal::AtMost(most) if value <= most => Verdict::Pass,
+            Goal::AtMost(_) => Verdict::Short,
+            Goal::ShownTime => Verdict::Shown,
+            Goal::Faster(_) if value > 1.0 => Verdict::Short,
+            Goal::Shown if value > 1.0 => Verdict::Won,
             _ => Verdict::Lost,
         }
     }
@@ -126,7 +126,7 @@ impl Book {
             let figure = if ours_seconds.is_empty() || theirs.is_empty() {
                 Figure::Nothing
             } else {
-                let ratio = if peer.target.is_of_time() {
+                let ratio = if peer.goal.is_of_time() {
                     stats::ratio(&ours_seconds, &theirs)
                 } else {
                     stats::ratio(&theirs, &ours_seconds)
@@ -139,7 +139,7 @@ impl Book {
                 place: outcome.place.clone(),
                 peer: peer.name.clone(),
                 figure,
-                target: peer.target,
+                target: peer.goal,
                 runs: (ours_seconds.len(), theirs.len()),
                 spread: if theirs.is_empty() { 0.0 } else { stats::spread(&theirs) },
                 cpu: (!theirs.is_empty() && !ours_cpu.is_empty())
@@ -174,7 +174,7 @@ impl Book {
                 let ratio = stats::ratio(&ours, &peer);
                 Figure::Memory { ours: stats::median(&ours), limit: stats::median(&peer), ratio }
             },
-            target: score.target,
+            target: score.goal,
             runs: (ours.len(), peer.len()),
             spread: if nothing { 0.0 } else { stats::spread(&peer) },
             cpu: None,
@@ -199,7 +199,7 @@ impl Book {
                 place: outcome.place.clone(),
                 peer: peer.name.clone(),
                 figure,
-                target: peer.target,
+                target: peer.goal,
                 runs: (ours.len(), theirs.len()),
                 spread: 0.0,
                 cpu: None,
@@ -224,7 +224,7 @@ impl Book {
             place: outcome.place.clone(),
             peer: "the limit".into(),
             figure,
-            target: Target::AtMost(1.0),
+            target: Goal::AtMost(1.0),
             runs: (memory.len(), 1),
             spread: 0.0,
             cpu: None,

@@ -1,7 +1,7 @@
 //! Rows as text: a line in the terminal, a line of Markdown.
 
 use super::{Figure, Row};
-use crate::contest::Target;
+use crate::contest::Goal;
 
 /// A row for the terminal.
 pub fn line(row: &Row) -> String {
@@ -42,10 +42,10 @@ fn cells(row: &Row) -> [String; 7] {
         Figure::Nothing => ("no result".into(), String::new()),
     };
     let target = match row.target {
-        Target::Faster(least) => format!("≥ {least}"),
-        Target::AtMost(most) => format!("≤ {most}"),
-        Target::NoMoreThan(most) => format!("≤ {most}"),
-        Target::Shown | Target::ShownTime => "–".into(),
+        Goal::Faster(least) => format!("≥ {least}"),
+        Goal::AtMost(most) => format!("≤ {most}"),
+        Goal::NoMoreThan(most) => format!("≤ {most}"),
+        Goal::Shown | Goal::ShownTime => "–".into(),
     };
     [row.what.clone(), row.place.clone(), row.peer.clone(), figure, detail, target, row.verdict().to_string()]
 }

@@ -1,20 +1,20 @@
-//! Numbers on the command line: a plain count, and a size with a unit. `none` is no limit.
+//! Numbers on the command line: a plain count, and a size with a unit. `none` stands for no limit.
 
 use std::fmt;
 use std::str::FromStr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count(pub u64);
+pub(crate) struct Count(pub u64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u64);
+pub(crate) struct Size(pub u64);
 
 impl Count {
-    pub const NONE: Count = Count(u64::MAX);
+    pub(crate) const NONE: Count = Count(u64::MAX);
 }
 
 impl Size {
-    pub const NONE: Size = Size(u64::MAX);
+    pub(crate) const NONE: Size = Size(u64::MAX);
 }
 
 impl FromStr for Count {

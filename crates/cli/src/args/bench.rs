@@ -7,22 +7,24 @@ use clap::{Args, ValueHint};
 
 use super::Progress;
 
-/// Measure what manyfiles gains in a folder over plain Rust: many files, a font, small records, kept handles, durable batches.
+/// Measure what manyfiles gains in a folder over plain Rust: many files, a font, small records, kept handles, durable
+/// batches.
 ///
-/// Plain std, rayon and manyfiles do the same work in turn, round by round, in a folder of its own below DIR. Every output is checked,
-/// a time counts until the last file is closed (and synced, where that is promised), and rows that are lost stay. The folder is
-/// removed again, also when it is interrupted. Needs 268 MB of free space.
+/// Plain std, rayon and manyfiles do the same work in turn, round by round, in a folder of its own below DIR. Every
+/// output is checked, a time counts until the last file is closed (and synced, where that is promised), and rows that
+/// are lost stay. The folder is removed again, also when it is interrupted. Needs 268 MB of free space.
 ///
-/// The works: 2,300 files in one folder, a font of 2,305 XML files, 10,000 files in 600 folders; 32 MiB in records of 1 B, 100 B, 1 KiB
-/// and 8 KiB; 1,000, 5,000 and 10,000 small writes to one path; 500 durable files; 400 durable records from 8 threads.
+/// The works: 2,300 files in one folder, a font of 2,305 XML files, 10,000 files in 600 folders; 32 MiB in records of 1
+/// B, 100 B, 1 KiB and 8 KiB; 1,000, 5,000 and 10,000 small writes to one path; 500 durable files; 400 durable records
+/// from 8 threads.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES_AND_EXIT)]
-pub struct Bench {
-    /// Folder to measure in: what counts is the file system that it is on
+pub(crate) struct Bench {
+    /// Folder to measure in: its file system is measured
     #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
 
-    /// Only works whose name contains this, such as 'files' or '1 KiB'
+    /// Only works with this in their name, such as 'files' or '1 KiB'
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub only: String,
 
@@ -36,18 +38,19 @@ pub struct Bench {
 
     /// Let closing a file take N ms longer, as on Windows with a virus scanner
     ///
-    /// The files are closed by a drop that waits. That is possible for files that the program itself closes: plain std, rayon and
-    /// FastClose. Everything else is left out, and named.
+    /// The files are closed by a drop that waits. That is possible for files that the program itself closes: plain std,
+    /// rayon and FastClose. Everything else is left out, and named.
     #[arg(long, value_name = "N", value_parser = milliseconds)]
     pub simulate_close_ms: Option<Duration>,
 
     /// Print one JSON object in place of the tables
     ///
-    /// Its keys: command, status (complete, incomplete), exit_code, folder, file_system, source, mount_point, mount_options, remarks,
-    /// processors, seed, rounds, seconds, simulate_close_ms, tables (work, amount, unit, rounds, taken_by_others, noise: why its figures
-    /// are not to be trusted, or null; entrants, each with name, seconds and times_as_fast (median, low, high: the 95 % confidence
-    /// interval; null where there is none), spread, problems, runs), left_out (what, why). Times are in seconds. If nothing could be
-    /// measured: status not_begun or stopped, and errors.
+    /// Its keys: command, status (complete, incomplete), exit_code, folder, file_system, source, mount_point,
+    /// mount_options, remarks, processors, seed, rounds, seconds, simulate_close_ms, tables (work, amount, unit,
+    /// rounds, taken_by_others, noise: why its figures are not to be trusted, or null; entrants, each with name,
+    /// seconds and times_as_fast (median, low, high: the 95 % confidence interval; null where there is none), spread,
+    /// problems, runs), left_out (what, why). Times are in seconds. If nothing could be measured: status not_begun or
+    /// stopped, and errors.
     #[arg(long, help_heading = "What is told")]
     pub json: bool,
 

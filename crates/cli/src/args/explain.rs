@@ -9,10 +9,10 @@ use super::Progress;
 
 /// Tell from a trace where a program's file time goes, and what would save it.
 ///
-/// A trace is recognised by its content: an export of Process Monitor (CSV or XML), the output of strace (strace -f -T -ttt -y -o
-/// FILE COMMAND), or of perf trace. Told are calls and time by operation, file, folder and thread; closes after a write; files opened
-/// again and again; small writes that a buffer would merge; syncs that a batch would merge; and what each would save, with the
-/// arithmetic.
+/// A trace is recognised by its content: an export of Process Monitor (CSV or XML), the output of strace (strace -f -T
+/// -ttt -y -o FILE COMMAND), or of perf trace. Told are calls and time by operation, file, folder and thread; closes
+/// after a write; files opened again and again; small writes that a buffer would merge; syncs that a batch would merge;
+/// and what each would save, with the arithmetic.
 ///
 /// Sums by operation are exact. Lines that are not understood are counted, and the first is shown.
 #[derive(Args, Debug)]
@@ -21,14 +21,15 @@ use super::Progress;
     after_help = EXAMPLES,
     after_long_help = EXAMPLES_AND_EXIT
 )]
-pub struct Explain {
+pub(crate) struct Explain {
     /// The trace; '-' is standard input
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath, required_unless_present = "command", conflicts_with = "command")]
     pub trace: Option<PathBuf>,
 
     /// A command to trace with strace, with its arguments
     ///
-    /// The trace goes to a temporary file, which is removed. The tables go to standard error, and the command's exit status is passed on.
+    /// The trace goes to a temporary file, which is removed. The tables go to standard error, and the command's exit
+    /// status is passed on.
     #[arg(value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments, last = true)]
     pub command: Vec<OsString>,
 
@@ -38,16 +39,16 @@ pub struct Explain {
 
     /// Print the report as one JSON object on standard output, instead of the tables
     ///
-    /// Its keys: command, status (complete, incomplete, unreadable), exit_code, trace, html, format, trace_bytes, lines, damaged
-    /// (lines; first: line, text), has_durations, total, on_files, run_seconds, calls_without_duration, never_returned,
-    /// tracing_seconds_per_call, kinds, operations, threads, files, without_name, folders, closes, opened_again, small_writes, syncs,
-    /// files_made, folders_were_there, findings (title, part, saves_seconds, saves_calls where the time can't be told, arithmetic,
-    /// told), timeline. Sums have calls, failed, seconds
-    /// and bytes; seconds are null if the trace has no durations. If nothing could be begun: status not_begun, and errors.
+    /// Its keys: command, status (complete, incomplete, unreadable), exit_code, trace, html, format, trace_bytes,
+    /// lines, damaged (lines; first: line, text), has_durations, total, on_files, run_seconds, calls_without_duration,
+    /// never_returned, tracing_seconds_per_call, kinds, operations, threads, files, without_name, folders, closes,
+    /// opened_again, small_writes, syncs, files_made, folders_were_there, findings (title, part, saves_seconds,
+    /// saves_calls where the time can't be told, arithmetic, told), timeline. Sums have calls, failed, seconds and
+    /// bytes; seconds are null if the trace has no durations. If nothing could be begun: status not_begun, and errors.
     #[arg(long, help_heading = "What is told")]
     pub json: bool,
 
-    /// Print no tables; say nothing but what went wrong
+    /// Print no tables, and errors only
     #[arg(short, long, conflicts_with = "verbose", help_heading = "What is told")]
     pub quiet: bool,
 

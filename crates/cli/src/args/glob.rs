@@ -6,24 +6,24 @@ use globset::{Glob, GlobBuilder};
 
 /// A glob that matches whole paths: one that was given without a `/` matches a name at any depth.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     text: String,
     glob: Glob,
     is_name: bool,
 }
 
 impl Pattern {
-    pub fn glob(&self) -> &Glob {
+    pub(crate) fn glob(&self) -> &Glob {
         &self.glob
     }
 
     /// As it was given.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether it matches names at any depth, and not paths from the top.
-    pub fn is_name(&self) -> bool {
+    pub(crate) fn is_name(&self) -> bool {
         self.is_name
     }
 }

@@ -13,13 +13,13 @@ use super::Progress;
 /// the log is rotated.
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub struct Log {
+pub(crate) struct Log {
     #[command(subcommand)]
     pub command: LogCommand,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum LogCommand {
+pub(crate) enum LogCommand {
     Cat(Cat),
     Tail(Tail),
     Check(Check),
@@ -30,17 +30,17 @@ pub enum LogCommand {
 ///
 /// A record is printed as it is, and a newline behind it if it has none at its end. A record that holds newlines, or
 /// bytes that are no text, is printed as it is too: --json, --hex and --null tell records apart whatever they hold.
-/// Records are those that are there when this begins; a program may write meanwhile.
+/// Records that a program appends after this command has begun are not printed.
 ///
 /// Damage is told on standard error, and everything that can be read is printed.
 #[derive(Args, Debug)]
 #[command(after_help = CAT_EXAMPLES, after_long_help = CAT_EXAMPLES_AND_EXIT)]
-pub struct Cat {
+pub(crate) struct Cat {
     /// The log, or one of its files
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
 
-    /// Begin with the record at this position; what is before it is not read
+    /// Begin with the record at this position; records before it are not read
     #[arg(long, value_name = "POSITION")]
     pub from: Option<u64>,
 
@@ -56,14 +56,14 @@ pub struct Cat {
     pub form: Form,
 }
 
-/// Print the last records of a log, and those that come.
+/// Print the last records of a log, and follow new ones.
 ///
 /// Records are printed as by 'manyfiles log cat'. With --follow those that are appended later follow, by whatever
 /// program and across rotation, until Ctrl-C. A record is printed when it is written; a power cut may still take it
 /// from the log. Programs that append are not slowed down.
 #[derive(Args, Debug)]
 #[command(after_help = TAIL_EXAMPLES, after_long_help = TAIL_EXAMPLES_AND_EXIT)]
-pub struct Tail {
+pub(crate) struct Tail {
     /// The log, or one of its files
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
@@ -84,16 +84,16 @@ pub struct Tail {
     pub form: Form,
 }
 
-/// Read all of a log, and say what is in its files and what is wrong with them.
+/// Read all of a log, and report the content of its files and their damage.
 ///
 /// For each file: the positions that it has, how many records, and how it ends. Changes nothing; a program may have the
 /// log open.
 ///
-/// Damage is bytes that were safe on the disk once and are not what they were. A torn tail is something else: what a
-/// crash left of records that no sync had covered yet. It is shown, and is nothing wrong.
+/// Damage is bytes that were safe on the disk once and have changed. A torn tail is no damage: a crash left it of
+/// records that no sync had covered yet. It is shown, and is nothing wrong.
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_EXAMPLES, after_long_help = CHECK_EXAMPLES_AND_EXIT)]
-pub struct Check {
+pub(crate) struct Check {
     /// The log, or one of its files
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
@@ -121,14 +121,15 @@ pub struct Check {
 /// its whole records at their positions. Nothing is thrown away, and what is not damaged is not touched. Refuses while
 /// a program has the log open.
 ///
-/// A last file with which no program can go on is mended too: one that is empty, or an older file of the log under a new
-/// number, gets a name that ends in '.damaged'; one that is compressed, because those behind it are gone, is unpacked.
+/// A last file with which no program can go on is mended too: one that is empty, or an older file of the log under a
+/// new number, gets a name that ends in '.damaged'; one that is compressed, with no file behind it any more, is
+/// unpacked.
 ///
 /// A log that was only cut off by a crash needs no repair: its program opens it as it is. What cannot be mended, such
 /// as a file that is missing between others, is told.
 #[derive(Args, Debug)]
 #[command(after_help = REPAIR_EXAMPLES, after_long_help = REPAIR_EXAMPLES_AND_EXIT)]
-pub struct Repair {
+pub(crate) struct Repair {
     /// The log, or one of its files
     #[arg(value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub log: PathBuf,
@@ -145,7 +146,7 @@ pub struct Repair {
     #[arg(long)]
     pub json: bool,
 
-    /// Say nothing but what is still wrong
+    /// Print remaining problems only
     #[arg(short, long)]
     pub quiet: bool,
 
@@ -156,7 +157,7 @@ pub struct Repair {
 
 /// How records are printed.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct Form {
+pub(crate) struct Form {
     /// Print a JSON object for each record, one a line
     ///
     /// Its keys: position, next (give it to --from to read on behind this record), and text, or base64 where the bytes
@@ -210,7 +211,7 @@ macro_rules! exit_status {
         concat!(
             "\n
 Exit status:
-  0    all records are printed, or whoever reads them has seen enough
+  0    all records are printed, or their reader has closed the pipe
   1    some cannot be read, as standard error tells; the rest is printed
   2    wrong usage, or it is no log of framed records, or it cannot be opened",
             $($more,)?

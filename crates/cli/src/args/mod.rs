@@ -1,4 +1,4 @@
-//! What can be said on the command line. This one definition feeds the parser, `--help`, the man page and the completions.
+//! The command line. This one definition feeds the parser, `--help`, the man page and the completions.
 
 mod amount;
 mod bench;
@@ -14,23 +14,23 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use manyfiles_archive::Limits;
 
-pub use amount::{Count, Size};
-pub use bench::Bench;
-pub use explain::Explain;
-pub use glob::Pattern;
-pub use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
-pub use options::{Conflict, Options, Progress};
+pub(crate) use amount::{Count, Size};
+pub(crate) use bench::Bench;
+pub(crate) use explain::Explain;
+pub(crate) use glob::Pattern;
+pub(crate) use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
+pub(crate) use options::{Conflict, Options, Progress};
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
 #[derive(Parser, Debug)]
 #[command(name = "manyfiles", version, subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(crate) enum Command {
     #[command(visible_aliases = ["x", "extract"])]
     Unpack(Unpack),
     #[command(visible_alias = "cp")]
@@ -45,12 +45,12 @@ pub enum Command {
 
 /// Unpack archives into a folder.
 ///
-/// Archives are recognised by their content, not by their names: tar (ustar, GNU, pax), plain or compressed with gzip, zstd,
-/// xz, bzip2 or lz4 (so .crate files too), and zip. Entries that would land outside the folder are refused, and each entry
-/// that did not arrive is named on standard error.
+/// Archives are recognised by their content, not by their names: tar (ustar, GNU, pax), plain or compressed with gzip,
+/// zstd, xz, bzip2 or lz4 (so .crate files too), and zip. Entries that would land outside the folder are refused, and
+/// each entry that did not arrive is named on standard error.
 #[derive(Args, Debug)]
 #[command(after_help = UNPACK_EXAMPLES, after_long_help = UNPACK_EXAMPLES_AND_EXIT)]
-pub struct Unpack {
+pub(crate) struct Unpack {
     /// Archives to unpack, one after the other; '-' is a tar, compressed or not, on standard input
     #[arg(value_name = "ARCHIVE", required = true, value_hint = ValueHint::FilePath)]
     pub archives: Vec<PathBuf>,
@@ -81,20 +81,21 @@ pub struct Unpack {
 
 /// Copy files and folders, with all they hold.
 ///
-/// As with 'cp -a': if DST is a folder, each SRC goes into it under its own name; if DST isn't there, it becomes the copy of
-/// the one SRC; 'SRC/.' stands for the content of the folder SRC. Permissions, modification times, symbolic links (as links),
-/// hard links among what is copied and holes of sparse files are kept. Where the file system can share blocks between files,
-/// files are cloned. Not copied: extended attributes and access control lists; what a default list of the target's folder gives
-/// to everything new in it, the copies get too. A file that somebody writes to while it is copied counts as failed, and no copy of
-/// it stays.
+/// As with 'cp -a': if DST is a folder, each SRC goes into it under its own name; if DST isn't there, it becomes the
+/// copy of the one SRC; 'SRC/.' stands for the content of the folder SRC. Permissions, modification times, symbolic
+/// links (as links), hard links among what is copied and holes of sparse files are kept. Where the file system can
+/// share blocks between files, files are cloned. Not copied: extended attributes and access control lists; rights that
+/// a default list of the target's folder gives to every new file, the copies get too. A file that changes while it is
+/// copied counts as failed, and no copy of it stays.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "manyfiles copy [OPTIONS] <SRC>... <DST>",
     after_help = COPY_EXAMPLES,
     after_long_help = COPY_EXAMPLES_AND_EXIT
 )]
-pub struct Copy {
-    /// Files and folders to copy, and last where to: a folder, or the name of the copy. All are checked before the first is copied
+pub(crate) struct Copy {
+    /// Files and folders to copy, and last where to: a folder, or the name of the copy. All are checked before the
+    /// first is copied
     // One list: of two, the first ends at an option between them.
     #[arg(value_name = "SRC|DST", required = true, value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
@@ -115,15 +116,15 @@ pub struct Copy {
     pub max_bytes: Size,
 }
 
-/// Measure what writing many files costs in a folder, and say what is slow there and what helps.
+/// Measure the cost of writing many files in a folder, and say what is slow there and what helps.
 ///
-/// Writes some thousand small files in a folder of its own below DIR, with one thread and with many, times every open, write,
-/// close, rename and sync, and removes them again, also when it is interrupted. Needs an eighth of the free space at most, and
-/// never more than 100 MB.
+/// Writes some thousand small files in a folder of its own below DIR, with one thread and with many, times every open,
+/// write, close, rename and sync, and removes them again, also when it is interrupted. Needs an eighth of the free
+/// space at most, and never more than 100 MB.
 #[derive(Args, Debug)]
 #[command(after_help = PROBE_EXAMPLES)]
-pub struct Probe {
-    /// Folder to measure in: what counts is the file system that it is on
+pub(crate) struct Probe {
+    /// Folder to measure in: its file system is measured
     #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
 
@@ -137,10 +138,10 @@ pub struct Probe {
 
     /// Print one JSON object in place of the table
     ///
-    /// Its keys: command, folder, file_system, source, mount_point, mount_options, free_bytes, remarks,
-    /// taken_by_others (the share of the time in which other programs had the processor), series (step, threads,
-    /// files, seconds, and operations, each with operation, count, mean, median, p90, p99, max and a histogram: how many
-    /// calls took less than 'below' and not less than the bucket before), advice (slow, use, factor). Times are in seconds.
+    /// Its keys: command, folder, file_system, source, mount_point, mount_options, free_bytes, remarks, taken_by_others
+    /// (the share of the time in which other programs had the processor), series (step, threads, files, seconds, and
+    /// operations, each with operation, count, mean, median, p90, p99, max and a histogram: how many calls took less
+    /// than 'below' and not less than the bucket before), advice (slow, use, factor). Times are in seconds.
     #[arg(long)]
     pub json: bool,
 
@@ -160,7 +161,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Print a script that completes this command's options in a shell.
 #[derive(Args, Debug)]
 #[command(after_help = COMPLETIONS_EXAMPLES)]
-pub struct Completions {
+pub(crate) struct Completions {
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }
@@ -168,7 +169,7 @@ pub struct Completions {
 /// Print the manual page (roff), with all subcommands.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  manyfiles man | man -l -")]
-pub struct Man {}
+pub(crate) struct Man {}
 
 const EXAMPLES: &str = "\
 Examples:
@@ -223,7 +224,7 @@ Exit status:
   130  stopped by Ctrl-C or the answer 'q'; what was half-written is removed
   143  the same by SIGTERM
   129  the same by SIGHUP, as when the terminal is closed
-  141  the same because nobody reads the messages any more, as with '| head'
+  141  the same because the reader of the messages is gone, as with '| head'
 
 Killed (kill -9) or without power, it can tidy up nothing: a new file may be
 incomplete, and a file '.manyfiles-…' may stay beside one that was being
@@ -242,7 +243,8 @@ const COPY_EXAMPLES: &str = copy_examples!();
 const COPY_EXAMPLES_AND_EXIT: &str = concat!(
     copy_examples!(),
     exit_status!(
-        "a source that cannot be read (nothing is written then), or a\n       limit that was reached (what came before stays)"
+        "a source that cannot be read (nothing is written then), or a\n       limit that was reached (what came \
+         before stays)"
     )
 );
 

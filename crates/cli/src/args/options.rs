@@ -5,14 +5,14 @@ use clap::{ArgAction, Args, ValueEnum};
 use super::Pattern;
 
 #[derive(Args, Clone, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// Threads that write while the file system is fast (0: one per core, at least two)
     ///
     /// Where its calls wait (a network file system), more threads join by themselves, except with 1.
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
 
-    /// What to do with a file whose name is taken (default: error; on a terminal: ask)
+    /// What to do with a file if its name is taken (default: error; on a terminal: ask)
     #[arg(long, value_name = "WHAT")]
     pub on_conflict: Option<Conflict>,
 
@@ -22,15 +22,16 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub strip_components: usize,
 
-    /// Write only what matches; may be given several times
+    /// Write only entries that match; may be given several times
     ///
-    /// A GLOB without '/' matches a name at any depth; one with '/' matches the whole path: in the archive, or below the SRC
-    /// that it is copied from, before --strip-components. '*' and '?' match within one name, '**' any number of folders, '[a-z]' one of a set, '{a,b}' either.
-    /// A folder that matches stands for all that is below it. Case matters. A GLOB that matches nothing is an error (status 1).
+    /// A GLOB without '/' matches a name at any depth; one with '/' matches the whole path: in the archive, or below
+    /// the SRC that it is copied from, before --strip-components. '*' and '?' match within one name, '**' any number of
+    /// folders, '[a-z]' one of a set, '{a,b}' either. A folder that matches stands for all that is below it. Case
+    /// matters. A GLOB that matches nothing is an error (status 1).
     #[arg(long, value_name = "GLOB")]
     pub include: Vec<Pattern>,
 
-    /// Leave out what matches, even if it matches --include too; may be given several times
+    /// Leave out entries that match, even if they match --include too; may be given several times
     ///
     /// A folder that is left out is left out with all that is below it. For GLOB see --include.
     #[arg(long, value_name = "GLOB")]
@@ -38,8 +39,8 @@ pub struct Options {
 
     /// Return only when everything is on the disk, so that a power cut takes nothing
     ///
-    /// One sync for all where the file system can (ext4, XFS, btrfs, F2FS), else one for each file. It waits for what other
-    /// programs have written there, too.
+    /// One sync for all where the file system can (ext4, XFS, btrfs, F2FS), else one for each file. It waits for what
+    /// other programs have written there, too.
     #[arg(long)]
     pub fsync: bool,
 
@@ -69,20 +70,21 @@ pub struct Options {
 
     /// Print the report as one JSON object on standard output
     ///
-    /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or sources
-    /// (each with path, error and warning), files, folders, symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to),
-    /// failures (path, operation, error, os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had
-    /// others), with_attributes (how many had attributes that are not kept), unmatched (each --include that matched nothing), signal, seconds, seconds_asking (how much of that waiting for
-    /// answers took), seconds_by_operation, peak_threads. Every entry is in one of the counts, or a failure, or a socket. If nothing
-    /// could be begun: status not_begun, and errors. With --dry-run: status dry_run, actions (how many of each), unmatched, and
-    /// entries (action, path, kind, bytes, why).
+    /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or
+    /// sources (each with path, error and warning), files, folders, symlinks, hard_links, nodes, bytes, skipped,
+    /// not_written, renamed (from, to), failures (path, operation, error, os_error, refusal), sockets (path: of those
+    /// skipped), other_owners (how many entries had others), with_attributes (how many had attributes that are not
+    /// kept), unmatched (each --include that matched nothing), signal, seconds, seconds_asking (how much of that
+    /// waiting for answers took), seconds_by_operation, peak_threads. Every entry is in one of the counts, or a
+    /// failure, or a socket. If nothing could be begun: status not_begun, and errors. With --dry-run: status dry_run,
+    /// actions (how many of each), unmatched, and entries (action, path, kind, bytes, why).
     ///
-    /// Paths are strings. One that is not UTF-8 has U+FFFD for what could not be read, and beside it a key that ends in _hex
-    /// with its bytes in hexadecimal. Paths of entries are below the destination.
+    /// Paths are strings. One that is not UTF-8 has U+FFFD for what could not be read, and beside it a key that ends in
+    /// _hex with its bytes in hexadecimal. Paths of entries are below the destination.
     #[arg(long, help_heading = "What is told")]
     pub json: bool,
 
-    /// Say nothing but what went wrong
+    /// Print errors only
     #[arg(short, long, conflicts_with = "verbose", help_heading = "What is told")]
     pub quiet: bool,
 
@@ -95,27 +97,27 @@ pub struct Options {
     pub progress: Progress,
 }
 
-/// What to do with a file whose name is taken.
+/// What to do with a file if its name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Conflict {
-    /// Leave what is there; the entry counts as failed
+pub(crate) enum Conflict {
+    /// Leave the old file; the entry counts as failed
     Error,
-    /// Leave what is there
+    /// Leave the old file
     Skip,
-    /// Leave what is there if it has the same content, else overwrite it
+    /// Leave the old file if it has the same content, else overwrite it
     SkipIdentical,
     /// Write into the old file, and cut it to length; one that has other names, or that is to get holes, is replaced
     Overwrite,
     /// Write beside the old file ('.manyfiles-…'), then rename: readers see old or new, nothing between
     Replace,
-    /// Replace only what is older than the entry
+    /// Replace the old file only if it is older than the entry
     Newer,
     /// Keep both: 'name (1).txt'
     Rename,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// If standard error is a terminal, and the work takes more than half a second
     Auto,
     /// Also where standard error is no terminal: a line every second

@@ -14,21 +14,21 @@ use crate::session::Session;
 use crate::sys;
 
 /// Turns entries into calls of the tree.
-pub struct HandOver<'a> {
+pub(super) struct HandOver<'a> {
     session: &'a Session,
     options: &'a Options,
     links: HardLinks,
     acls: sys::Acls,
-    /// Who this process makes files for, if it could make them for others too.
+    /// The user and group of this process's files, if it could also make files of other owners.
     own_ids: Option<(u32, u32)>,
-    /// Sockets, which nothing is made of.
+    /// Sockets, which are not copied.
     pub sockets: Vec<PathBuf>,
     /// Entries that belong to others in the source, and will not in the copy.
     pub other_owners: u64,
 }
 
 impl<'a> HandOver<'a> {
-    pub fn new(session: &'a Session, options: &'a Options) -> HandOver<'a> {
+    pub(super) fn new(session: &'a Session, options: &'a Options) -> HandOver<'a> {
         HandOver {
             session,
             options,
@@ -40,8 +40,8 @@ impl<'a> HandOver<'a> {
         }
     }
 
-    /// Hands one entry over. What the tree says to it is in the tree's report.
-    pub fn entry(&mut self, found: &Found) {
+    /// Hands one entry over. Errors of the tree are in its report.
+    pub(super) fn entry(&mut self, found: &Found) {
         if sys::is_socket(&found.metadata) {
             return self.sockets.push(found.source.clone());
         }
@@ -98,8 +98,8 @@ impl<'a> HandOver<'a> {
         drop(handed_over); // an error of these calls is in the report
     }
 
-    /// Hands over a file whose path is longer than the system takes, read here piece by piece. An error is the source's; the tree's
-    /// own are in its report.
+    /// Hands over a file with a path that is longer than the system takes. It is read here, piece by piece. An error is
+    /// one of the source; errors of the tree are in its report.
     fn stream(&self, found: &Found, metadata: Metadata) -> io::Result<()> {
         let mut source = File::open(sys::reach(&found.source)?.path())?;
         let Ok(mut copy) = self.session.tree().create(&found.path, metadata) else { return Ok(()) };
@@ -143,6 +143,6 @@ impl<'a> HandOver<'a> {
 }
 
 /// The refusal of something that is neither file, folder nor link.
-pub fn unwanted(found: &Found) -> Error {
+pub(super) fn unwanted(found: &Found) -> Error {
     Error::refused(Operation::CreateNode, &found.source, Refusal::UnwantedKind)
 }

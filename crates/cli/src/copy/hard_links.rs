@@ -1,7 +1,8 @@
 //! [`HardLinks`]: which of the files found are names of one file.
 //!
-//! The first name is copied as a file, and each further one becomes a link to a name that came before it. What only the run can tell
-//! is left to the tree: a link whose first name failed becomes a file of its own, so that the content arrives wherever it can.
+//! The first name is copied as a file, and each further one becomes a link to a name that came before it. The tree
+//! decides what only the run can know: if the first name of a link failed, the link becomes a file of its own, so that
+//! the content still arrives.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,18 +13,18 @@ use super::walk::Found;
 use crate::args::Conflict;
 use crate::sys::{self, FileId};
 
-/// A name of each file that has further ones. Forgets a file when all its names have been seen, so that memory grows only with
-/// files that have names outside of what is copied.
+/// A name of each file that has further ones. Forgets a file when all its names have been seen, so that memory grows
+/// only with files that have names outside of what is copied.
 #[derive(Default)]
-pub struct HardLinks {
+pub(super) struct HardLinks {
     names: HashMap<FileId, (PathBuf, u64)>,
 }
 
 impl HardLinks {
-    /// A path below the root under which the same file was found before, the last of several: if one fails, those after it are
-    /// links to the one that took its place. `stands` says whether the path of `found` will be that file when all is written: where
-    /// something else keeps the name, it will not.
-    pub fn earlier_name(&mut self, found: &Found, stands: impl FnOnce(&Found) -> bool) -> Option<PathBuf> {
+    /// A path below the root under which the same file was found before, the last of several: if a link fails, later
+    /// names are linked to the file that took its place. `stands` says whether the path of `found` will be that file
+    /// when all is written: where something else keeps the name, it will not.
+    pub(super) fn earlier_name(&mut self, found: &Found, stands: impl FnOnce(&Found) -> bool) -> Option<PathBuf> {
         if found.metadata.is_dir() {
             return None;
         }
@@ -56,7 +57,7 @@ impl HardLinks {
 }
 
 /// Whether an entry that is written has its name in the end, or a link to it finds it, by what is there before.
-pub fn stands(found: &Found, root: &Path, on_conflict: Option<Conflict>) -> bool {
+pub(super) fn stands(found: &Found, root: &Path, on_conflict: Option<Conflict>) -> bool {
     let Ok(there) = fs::symlink_metadata(root.join(&found.path)) else { return true };
     if there.is_dir() {
         return on_conflict == Some(Conflict::Rename); // a folder gives way to nothing

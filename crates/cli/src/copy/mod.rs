@@ -1,9 +1,9 @@
 //! `manyfiles copy SRC… DST`.
 //!
-//! [`target`] says what goes where, by the rules of `cp -a`, and refuses what would destroy something; [`walk`] finds what is
-//! in the sources, one folder at a time, without following links; [`select`] leaves out what is not wanted; [`hand_over`] gives each
-//! entry to the tree, and [`hard_links`] says which names are of one file. The bytes are not read here: the tree's threads clone or
-//! copy each file inside the kernel.
+//! [`target`] gives each source its place, by the rules of `cp -a`, and refuses copies that would destroy files;
+//! [`walk`] finds the entries in the sources, one folder at a time, without following links; [`select`] leaves out
+//! entries that are not wanted; [`hand_over`] gives each entry to the tree, and [`hard_links`] says which names are of
+//! one file. The bytes are not read here: the tree's threads clone or copy each file inside the kernel.
 
 mod hand_over;
 mod hard_links;
@@ -23,20 +23,23 @@ use manyfiles::{Error, Operation};
 use crate::args::{self, Conflict};
 use crate::dry_run::{Entry, Is, Kind, Plan};
 use crate::filter::Filter;
-use crate::job::{CannotBegin, Job, Read, Source, Words};
+use crate::job::Job;
+use crate::read::{Read, Source};
 use crate::session::Session;
 use crate::sys;
 use crate::terminal::{About, AboutEntry, InputRead};
+use crate::words::{CannotBegin, Words};
+use crate::work::Work;
 use hand_over::HandOver;
 use hard_links::HardLinks;
 use select::{Budget, Selection, Visit};
 use target::Target;
 use walk::Found;
 
-pub const WORDS: Words = Words { command: "copy", done: "copied", sources: "sources" };
+pub(crate) const WORDS: Words = Words { command: "copy", done: "copied", sources: "sources" };
 
-/// Sources whose place is known and free of contradictions.
-pub struct Copy {
+/// Sources with places that are known and do not contradict each other.
+pub(crate) struct Copy {
     target: Target,
     filter: Filter,
     /// Entries found so far.
@@ -46,7 +49,7 @@ pub struct Copy {
 
 impl Copy {
     /// Checks all arguments, and touches nothing.
-    pub fn check(args: args::Copy) -> Result<Copy, CannotBegin> {
+    pub(crate) fn check(args: args::Copy) -> Result<Copy, CannotBegin> {
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
         let (destination, sources) = match args.paths.split_last() {
             Some((destination, sources)) if !sources.is_empty() => (destination, sources),
@@ -92,7 +95,7 @@ impl Copy {
         None
     }
 
-    /// What was read of all sources, and what stopped the walk through one.
+    /// The sources as they were read; `stopped` is the one in which the walk ended early.
     fn read(&self, stopped: Option<Source>) -> Read {
         let mut stopped = stopped;
         let sources = self.target.sources.iter().map(|placed| match stopped.take_if(|at| at.path == placed.source) {
@@ -140,7 +143,9 @@ impl Job for Copy {
             sources.filter_map(|source| source.symlink_metadata().ok()).map(|of| About::of(&of)).next()
         })
     }
+}
 
+impl Work for Copy {
     fn write(&self, session: &Session) -> Read {
         let namer = session.namer();
         let mut hand_over = HandOver::new(session, &self.args.options);
@@ -165,7 +170,7 @@ impl Job for Copy {
         let stopped = self.each(&mut |found| {
             match found {
                 Ok(found) => self.plan(found, &mut links, plan),
-                Err(error) => plan.failure(&error),
+                Err(error) => plan.refuse_or_fail(&error),
             }
             ControlFlow::Continue(())
         });
@@ -183,7 +188,7 @@ impl Copy {
         let node = sys::node(&found.metadata).filter(|_| options.special_files);
         let is_wanted = file_type.is_dir() || file_type.is_file() || file_type.is_symlink() || node.is_some();
         if !is_wanted {
-            return plan.failure(&hand_over::unwanted(found));
+            return plan.refuse_or_fail(&hand_over::unwanted(found));
         }
         let stands = |found: &Found| hard_links::stands(found, &self.target.root, options.on_conflict);
         let first = links.earlier_name(found, stands);

@@ -11,14 +11,14 @@ use manyfiles::{Error, Operation};
 use super::target::{Placed, Target};
 use super::walk::Found;
 use crate::args;
-use crate::filter::{Filter, Place};
+use crate::filter::{EntryPath, Filter};
 use crate::human::{bytes, entries};
 
-/// What an entry or an error of the walk is shown to.
-pub type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<()> + 'a;
+/// Called with each entry and each error of the walk.
+pub(super) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<()> + 'a;
 
-/// Shows what is selected, with the folders that it needs.
-pub struct Selection<'a> {
+/// Shows the selected entries, with the folders that they need.
+pub(super) struct Selection<'a> {
     pub args: &'a args::Copy,
     pub target: &'a Target,
     pub filter: &'a Filter,
@@ -26,14 +26,15 @@ pub struct Selection<'a> {
     pub visit: &'a mut Visit<'a>,
     /// The limit that was reached.
     pub over: Option<String>,
-    /// The paths of what is no folder, if two entries may come to have one: of which the second would destroy the first.
+    /// The paths of all entries but folders, if two entries may come to have one path: the second would destroy the
+    /// first.
     pub taken: Option<HashSet<PathBuf>>,
 }
 
 impl Selection<'_> {
-    /// Takes what the walk found, and says whether it is to look into it.
-    pub fn found(&mut self, placed: &Placed, found: &Found) -> ControlFlow<(), bool> {
-        let place = place(placed, found);
+    /// Takes an entry of the walk, and says whether the walk is to look into it.
+    pub(super) fn found(&mut self, placed: &Placed, found: &Found) -> ControlFlow<(), bool> {
+        let place = entry_path(placed, found);
         if !self.filter.selects(place) {
             return ControlFlow::Continue(!self.filter.excludes(place));
         }
@@ -42,14 +43,14 @@ impl Selection<'_> {
         ControlFlow::Continue(true)
     }
 
-    /// Shows the folders on the way to what is selected, which are not selected themselves: those that are made for it are to be as
-    /// they are in the source. Those that are there stay as they are.
+    /// Shows the folders on the way to a selected entry that are not selected themselves. Folders that are made for the
+    /// entry get the source's permissions and time. Folders that are there already stay as they are.
     fn folders_above(&mut self, found: &Found) -> ControlFlow<()> {
-        let Some(folder) = found.above.as_ref().filter(|folder| !folder.is_settled.get()) else {
+        let Some(folder) = found.above.as_ref().filter(|folder| !folder.is_done.get()) else {
             return ControlFlow::Continue(());
         };
         self.folders_above(folder)?;
-        folder.is_settled.set(true);
+        folder.is_done.set(true);
         let is_there = match strip(&folder.path, self.args.options.strip_components) {
             Some(path) if path == Path::new(".") => self.target.root_id.is_some(),
             Some(path) => fs::symlink_metadata(self.target.root.join(path)).is_ok(),
@@ -59,7 +60,7 @@ impl Selection<'_> {
     }
 
     fn show(&mut self, found: &Found) -> ControlFlow<()> {
-        found.is_settled.set(true);
+        found.is_done.set(true);
         let stripped = match self.args.options.strip_components {
             0 => None,
             n => match strip(&found.path, n) {
@@ -92,19 +93,19 @@ impl Selection<'_> {
     }
 }
 
-/// Where patterns see it: a file that was given by itself has its name alone.
-fn place<'a>(placed: &'a Placed, found: &'a Found) -> Place<'a> {
+/// The path that patterns are matched with: a file that was given by itself has its name alone.
+fn entry_path<'a>(placed: &'a Placed, found: &'a Found) -> EntryPath<'a> {
     if found.above.is_none()
         && !found.metadata.is_dir()
         && let Some(name) = found.source.file_name()
     {
-        return Place::from(Path::new(name));
+        return EntryPath::from(Path::new(name));
     }
-    Place::below(placed.name.as_deref(), &found.below)
+    EntryPath::below(placed.name.as_deref(), &found.below)
 }
 
 /// How much may still be copied.
-pub struct Budget {
+pub(super) struct Budget {
     pub entries: u64,
     pub bytes: u64,
 }
@@ -124,7 +125,7 @@ impl Budget {
     }
 }
 
-/// The path without its first `n` parts; `None` if it has no more than those. The root stays the root.
+/// The path without its first `n` parts; `None` if the path has only that many. The root stays the root.
 fn strip(path: &Path, n: usize) -> Option<PathBuf> {
     if n == 0 || path == Path::new(".") {
         return Some(path.to_path_buf());

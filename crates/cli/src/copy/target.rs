@@ -1,14 +1,14 @@
-//! What goes where, by the rules of `cp -a`, and what is refused before anything is written.
+//! The place of each source, by the rules of `cp -a`; and the copies that are refused before anything is written.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf};
 
-use crate::job::CannotBegin;
 use crate::sys::{self, FileId};
+use crate::words::CannotBegin;
 
 /// The destination and the place of each source in it.
-pub struct Target {
+pub(super) struct Target {
     /// The folder that everything is written below.
     pub root: PathBuf,
     /// Which folder that is, if it is there already.
@@ -17,7 +17,7 @@ pub struct Target {
 }
 
 /// A source and its place.
-pub struct Placed {
+pub(super) struct Placed {
     /// As it was given.
     pub source: PathBuf,
     /// Below the root; `.`: the source becomes the root, or its content goes right into it.
@@ -34,9 +34,9 @@ enum There {
 }
 
 impl Target {
-    /// Places all sources. Every contradiction is named, not only the first. Only the destination itself may be missing, unless
-    /// folders above it are to be made.
-    pub fn of(sources: &[PathBuf], destination: &Path, make_parents: bool) -> Result<Target, CannotBegin> {
+    /// Places all sources. Every contradiction is named, not only the first. Only the destination itself may be
+    /// missing, unless folders above it are to be made.
+    pub(super) fn of(sources: &[PathBuf], destination: &Path, make_parents: bool) -> Result<Target, CannotBegin> {
         let there = look(destination)?;
         if sources.len() > 1 && !matches!(there, There::Folder) {
             let to = destination.display();
@@ -104,7 +104,7 @@ fn same_places(placed: &[Placed], destination: &Path) -> Vec<String> {
 
 impl Target {
     /// Whether entries of different sources may come to have one path.
-    pub fn may_meet(&self) -> bool {
+    pub(super) fn may_meet(&self) -> bool {
         let mut paths: Vec<_> = self.sources.iter().map(|placed| &placed.path).collect();
         paths.sort();
         paths.windows(2).any(|pair| pair[0] == pair[1] || pair[0] == Path::new("."))
@@ -121,7 +121,7 @@ fn parent_is_there(destination: &Path) -> Result<(), CannotBegin> {
                 "the folder {parent} is not there; make it: mkdir -p {parent}, or have it made: --make-parents"
             )))
         }
-        _ => Ok(()), // what else is wrong is told when it is opened
+        _ => Ok(()), // other errors are reported when the path is opened
     }
 }
 
@@ -149,7 +149,7 @@ fn place(source: &Path, destination: &Path, there: &There) -> Result<(PathBuf, P
 }
 
 /// `below` below `path`, `.` being `path` itself.
-pub fn join(path: &Path, below: &Path) -> PathBuf {
+pub(super) fn join(path: &Path, below: &Path) -> PathBuf {
     match (path == Path::new("."), below == Path::new(".")) {
         (_, true) => path.to_path_buf(),
         (true, false) => below.to_path_buf(),
@@ -157,7 +157,8 @@ pub fn join(path: &Path, below: &Path) -> PathBuf {
     }
 }
 
-/// The name a source has in a folder it is copied into; none for `.`, `..`, `/`, `x/.` and `x/..`, which stand for their content.
+/// The name a source has in a folder it is copied into; none for `.`, `..`, `/`, `x/.` and `x/..`, which stand for
+/// their content.
 fn own_name(source: &Path) -> Option<PathBuf> {
     let bytes = source.as_os_str().as_encoded_bytes();
     if let Some(before) = bytes.strip_suffix(b".")

@@ -1,4 +1,4 @@
-//! Finds what is in a source: one folder at a time, links not followed.
+//! Finds the entries of a source: one folder at a time, links not followed.
 //!
 //! One folder is open at any time, and memory grows with the folders that are still to be read, not with files.
 
@@ -17,7 +17,7 @@ use crate::sys::{self, FileId};
 
 /// Something that is to be copied.
 #[derive(Clone)]
-pub struct Found {
+pub(super) struct Found {
     /// Where it is, as messages say it: below the source as it was given.
     pub source: PathBuf,
     /// The same from the root of the file system, as it is opened.
@@ -31,23 +31,23 @@ pub struct Found {
     /// The folder it was found in; none for a source itself.
     pub above: Option<Rc<Found>>,
     /// Whether this was handed over, or need not be.
-    pub is_settled: Cell<bool>,
+    pub is_done: Cell<bool>,
 }
 
 impl Found {
-    /// What is in this folder under a name that is still to be given.
+    /// A model for the entries of this folder, which has no name yet.
     fn inside(self: &Rc<Found>) -> Found {
         Found { above: Some(self.clone()), ..Found::clone(self) }
     }
 
-    /// Becomes what has this name in `folder`. The memory of the paths is used again: a folder may hold many files.
+    /// Becomes the entry of this name in `folder`. The memory of the paths is used again: a folder may hold many files.
     fn become_entry(&mut self, folder: &Found, name: &OsStr, metadata: Metadata) {
         set(&mut self.source, &folder.source, name);
         set(&mut self.absolute, &folder.absolute, name);
         set_below(&mut self.below, &folder.below, name);
         set_below(&mut self.path, &folder.path, name);
         self.metadata = metadata;
-        self.is_settled.set(false);
+        self.is_done.set(false);
     }
 }
 
@@ -63,12 +63,12 @@ fn set_below(path: &mut PathBuf, folder: &Path, name: &OsStr) {
     set(path, if folder.as_os_str() == "." { Path::new("") } else { folder }, name);
 }
 
-/// Is shown what was found, or why it was not.
-pub type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), bool> + 'a;
+/// Called with each entry, or with the error in its place.
+pub(super) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), bool> + 'a;
 
 /// Shows everything in `placed`, folders before what is in them. The visitor says whether to go on, and whether to look
 /// into the folder it was shown. `root` is the destination, which is not copied into itself.
-pub fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> ControlFlow<()> {
+pub(super) fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> ControlFlow<()> {
     let metadata = match fs::symlink_metadata(&placed.source) {
         Ok(metadata) => metadata,
         Err(error) => {
@@ -85,7 +85,7 @@ pub fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> Con
         path: placed.path.clone(),
         metadata,
         above: None,
-        is_settled: Cell::default(),
+        is_done: Cell::default(),
     };
     if visit(Ok(&top))? && top.metadata.is_dir() {
         folders.push(Rc::new(top));

@@ -1,12 +1,12 @@
-//! `--dry-run`: what would be done, entry by entry, found out by looking alone.
+//! `--dry-run`: what would be done, entry by entry. The plan only looks, and writes nothing.
 //!
-//! [`Plan`] takes entries as the tree would and keeps what it decided of each, so that two entries with one name, or a file
-//! through a link that the same archive makes, come out as they will. [`dry_run`] lists the plan.
+//! [`Plan`] takes entries as the tree would, and remembers its decision on each. So it is right about two entries of
+//! one name, and about a file through a link that the same archive makes. [`dry_run`] lists the plan.
 //!
-//! What only trying can tell (a full disk, a missing permission) is not foreseen.
+//! Errors that only the run can find (a full disk, a missing permission) are not foreseen.
 
 mod plan;
 mod tell;
 
-pub use plan::{Entry, Is, Kind, Plan};
-pub use tell::dry_run;
+pub(crate) use plan::{Entry, Is, Kind, Plan};
+pub(crate) use tell::dry_run;

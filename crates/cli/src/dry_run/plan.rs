@@ -1,4 +1,4 @@
-//! [`Plan`]: what would become of each entry.
+//! [`Plan`]: the action on each entry.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, FileType};
@@ -15,7 +15,7 @@ use crate::terminal::Question;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     File,
     Folder,
     Symlink,
@@ -24,18 +24,18 @@ pub enum Kind {
     Node,
 }
 
-/// An entry, with what decides where its name is taken.
+/// An entry, with the figures that decide where its name is taken.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     pub path: &'a Path,
     pub is: Is<'a>,
     pub bytes: u64,
     pub modified: Option<SystemTime>,
 }
 
-/// What an entry is, and what of.
+/// What an entry is, with the details of its kind.
 #[derive(Clone, Copy, Debug)]
-pub enum Is<'a> {
+pub(crate) enum Is<'a> {
     File,
     Folder,
     /// With what it says.
@@ -50,7 +50,7 @@ pub enum Is<'a> {
 }
 
 impl Is<'_> {
-    pub fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         match self {
             Is::File => Kind::File,
             Is::Folder => Kind::Folder,
@@ -61,9 +61,9 @@ impl Is<'_> {
     }
 }
 
-/// What would be done with an entry.
+/// The action on an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     Create,
     /// A folder that is there already.
     Keep,
@@ -76,12 +76,12 @@ pub enum Action {
     /// The name is taken, and nothing says what to do then.
     Conflict,
     Refuse,
-    /// What is there makes it impossible, or the source cannot be read.
+    /// An existing file is in the way, or the source cannot be read.
     Fail,
 }
 
 impl Action {
-    pub const ALL: [Action; 11] = [
+    pub(crate) const ALL: [Action; 11] = [
         Action::Create,
         Action::Keep,
         Action::Skip,
@@ -96,18 +96,18 @@ impl Action {
     ];
 
     /// Whether the entry would count as failed.
-    pub fn is_failure(self) -> bool {
+    pub(crate) fn is_failure(self) -> bool {
         matches!(self, Action::Conflict | Action::Refuse | Action::Fail)
     }
 
     /// Whether something would be written.
-    pub fn writes(self) -> bool {
+    pub(crate) fn writes(self) -> bool {
         !self.is_failure() && !matches!(self, Action::Keep | Action::Skip)
     }
 }
 
-/// An entry and what would become of it.
-pub struct Line {
+/// An entry, and the action on it.
+pub(crate) struct Line {
     pub action: Action,
     pub path: PathBuf,
     /// Unknown for what could not be read.
@@ -116,14 +116,14 @@ pub struct Line {
     pub why: Option<String>,
 }
 
-/// Entries as a tree would take them, and where to tell what would become of them.
-pub struct Plan<'a> {
+/// Takes entries as a tree would, and tells the action on each.
+pub(crate) struct Plan<'a> {
     root: PathBuf,
     on_conflict: Option<Conflict>,
     would_ask: bool,
-    /// What the entries so far would make, with its time.
+    /// Paths that the entries so far would make, each with its kind and time.
     made: HashMap<PathBuf, (Kind, Option<SystemTime>)>,
-    /// The files among them that are what they were if their content is.
+    /// The files among them that stay as they were if their content is the same.
     compared: HashSet<PathBuf>,
     /// The names that entries so far would not get.
     renamed: HashSet<PathBuf>,
@@ -133,7 +133,7 @@ pub struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// A plan for the entries of `job`, which tells each line when it is known.
-    pub fn new(job: &dyn Job, options: &Options, tell: &'a mut dyn FnMut(Line)) -> Plan<'a> {
+    pub(crate) fn new(job: &dyn Job, options: &Options, tell: &'a mut dyn FnMut(Line)) -> Plan<'a> {
         Plan {
             root: job.root().to_path_buf(),
             on_conflict: options.on_conflict,
@@ -147,7 +147,7 @@ impl<'a> Plan<'a> {
     }
 
     /// An entry that would be handed over.
-    pub fn entry(&mut self, entry: Entry<'_>) {
+    pub(crate) fn entry(&mut self, entry: Entry<'_>) {
         let Entry { path, is, bytes, .. } = entry;
         let (action, why) = match check(path) {
             Ok(path) => {
@@ -155,6 +155,8 @@ impl<'a> Plan<'a> {
                 let (action, why) = self.decide(&path, is, modified);
                 if action == Action::Compare {
                     self.compared.insert(path.clone());
+                } else if action.writes() && action != Action::Rename {
+                    self.compared.remove(&path);
                 }
                 if action == Action::Rename {
                     self.renamed.insert(path);
@@ -180,23 +182,27 @@ impl<'a> Plan<'a> {
     }
 
     /// An entry that would be left out.
-    pub fn skip(&mut self, path: &Path, kind: Kind, why: &str) {
+    pub(crate) fn skip(&mut self, path: &Path, kind: Kind, why: &str) {
         self.line(Action::Skip, path, kind, 0, Some(why.into()));
     }
 
     /// An entry that would fail.
-    pub fn fail(&mut self, path: &Path, kind: Kind, why: &Error) {
+    pub(crate) fn fail(&mut self, path: &Path, kind: Kind, why: &Error) {
         self.line(Action::Fail, path, kind, 0, Some(why.to_string()));
     }
 
     fn line(&mut self, action: Action, path: &Path, kind: Kind, bytes: u64, why: Option<String>) {
-        // Put together anew, a path has no slash at its end.
-        let path = path.components().collect();
+        // As in the report of a run: without `.` and without a slash at its end.
+        let path = match check(path) {
+            Ok(path) if path.as_os_str().is_empty() => PathBuf::from("."),
+            Ok(path) => path,
+            Err(_) => path.components().collect(),
+        };
         (self.tell)(Line { action, path, kind: Some(kind), bytes, why });
     }
 
     /// An entry that would be refused, or cannot be read.
-    pub fn failure(&mut self, error: &Error) {
+    pub(crate) fn refuse_or_fail(&mut self, error: &Error) {
         let path = error.path().unwrap_or(Path::new("")).to_path_buf();
         let (action, why) = match error.refusal() {
             Some(refusal) => (Action::Refuse, reason(refusal)),
@@ -233,9 +239,11 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether an earlier entry of this path is to give way, whatever is to be done with what was there.
+    /// Whether an earlier entry of this path is replaced, whatever is done with a file that was there before the run.
     fn is_ours(&self, path: &Path) -> bool {
-        self.last_wins && (self.made.contains_key(path) || self.renamed.contains(path))
+        // One that is compared is left alone if it is the same; then what comes next is compared as well.
+        let is_made = self.made.contains_key(path) && !self.compared.contains(path);
+        self.last_wins && (is_made || self.renamed.contains(path))
     }
 
     /// A folder gives way to nothing, whatever its time.
@@ -257,7 +265,7 @@ impl<'a> Plan<'a> {
         modified: Option<SystemTime>,
     ) -> (Action, Option<String>) {
         let taken = Some("its name is taken".to_string());
-        // What has bytes takes no node's place, unless that is asked for.
+        // An entry with bytes does not replace a device or FIFO, unless that is asked for.
         let keeps_nodes = matches!(self.on_conflict, Some(Conflict::Overwrite | Conflict::SkipIdentical));
         if keeps_nodes && there == Kind::Node && matches!(is, Is::File | Is::HardLink { .. }) {
             return (Action::Fail, Some("a device, FIFO or socket has this name".into()));
@@ -268,7 +276,7 @@ impl<'a> Plan<'a> {
             Some(Conflict::Skip) => (Action::Skip, taken),
             Some(Conflict::SkipIdentical) => match self.is_same(path, there, is, modified) {
                 Some(true) => (Action::Skip, Some("it is there already".into())),
-                Some(false) => (Action::Replace, Some("what has its name is something else".into())),
+                Some(false) => (Action::Replace, Some("what has its name is not the same, or has another time".into())),
                 None => (Action::Compare, taken),
             },
             Some(Conflict::Overwrite) => (Action::Overwrite, taken),
@@ -283,7 +291,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether what is there is what the entry would make. `None`: only its content tells.
+    /// Whether the existing file is the same as the entry's. `None`: only its content tells.
     fn is_same(&self, path: &Path, there: Kind, is: Is<'_>, modified: Option<SystemTime>) -> Option<bool> {
         let at = |path: &Path| self.root.join(path);
         let same_time = modified.is_none() || modified == self.time_of_what_is_at(path);
@@ -319,7 +327,7 @@ impl<'a> Plan<'a> {
         id(one).is_some() && id(one) == id(other)
     }
 
-    /// A link is made to what has the name when its turn comes.
+    /// A link is made to the file that has the name when the link's turn comes.
     fn can_be_linked(&self, existing: &Path) -> Result<(), String> {
         let name = existing.display();
         match check(existing).map(|existing| self.what_is_at(&existing)) {
@@ -343,15 +351,16 @@ impl<'a> Plan<'a> {
     fn time_of_what_is_at(&self, path: &Path) -> Option<SystemTime> {
         match self.made.get(path) {
             Some(&(_, modified)) => modified,
-            // Gone meanwhile, then: nothing is older than nothing.
+            // The file is gone meanwhile, so it is not older.
             None => fs::symlink_metadata(self.root.join(path)).and_then(|there| there.modified()).ok(),
         }
     }
 
-    /// What would be at the path when its turn comes.
+    /// The file that would be at the path when the entry's turn comes.
     fn what_is_at(&self, path: &Path) -> Option<Kind> {
         let on_disk = || fs::symlink_metadata(self.root.join(path)).ok().map(|there| kind_of(there.file_type()));
-        self.made.get(path).map(|&(kind, _)| kind).or_else(on_disk) // what cannot be looked at counts as free: trying will tell
+        // A path that cannot be looked at counts as free: the run itself will tell.
+        self.made.get(path).map(|&(kind, _)| kind).or_else(on_disk)
     }
 }
 

@@ -9,12 +9,14 @@ use super::Plan;
 use super::plan::{Action, Kind, Line};
 use crate::args::Options;
 use crate::human::{bytes, counted, entries, one_line};
-use crate::job::{Job, Read};
+use crate::job::Job;
+use crate::read::Read;
 use crate::report::{INCOMPLETE, UNREADABLE, json_path, json_sources, nothing_matches, print_json};
 use crate::terminal::Screen;
+use crate::work::Work;
 
 /// Plans the job and tells the plan.
-pub fn dry_run(job: &dyn Job, options: &Options) -> ExitCode {
+pub(crate) fn dry_run(job: &dyn Work, options: &Options) -> ExitCode {
     let mut tally = Tally::default();
     let mut listing = Listing { out: BufWriter::new(io::stdout()), closed: false };
     let mut json = options.json.then(Vec::new);
@@ -42,7 +44,7 @@ pub fn dry_run(job: &dyn Job, options: &Options) -> ExitCode {
     }
 }
 
-/// Standard output, until its reader has seen enough.
+/// Standard output, until its reader closes the other end.
 struct Listing {
     out: BufWriter<io::Stdout>,
     /// It could not be written to, as was said.
@@ -71,7 +73,7 @@ impl Listing {
         if let Err(error) = result {
             self.closed = true;
             if error.kind() == io::ErrorKind::BrokenPipe {
-                // Whoever read it has seen enough. Nothing was touched, so nothing is to be tidied up.
+                // The reader needs no more. Nothing was written, so nothing is to be tidied up.
                 std::process::exit(0);
             }
             Screen::default().say(format_args!("cannot write to standard output: {error}"));

@@ -1,6 +1,6 @@
 //! `manyfiles explain TRACE` and `manyfiles explain -- COMMAND…`.
 //!
-//! What a trace tells is the work of `manyfiles_trace`; here it is found, or made, and told.
+//! `manyfiles_trace` reads the trace. This module finds or makes the trace, and prints the report.
 
 mod page;
 mod reading;
@@ -15,11 +15,11 @@ use serde_json::{Map, Value};
 
 use crate::args;
 use crate::human::count;
-use crate::job::{CannotBegin, Words};
 use crate::report::{INCOMPLETE, UNREADABLE, json_path, print_json, print_stdout, tell_cannot_begin};
 use crate::stop::Stop;
 use crate::sys;
 use crate::terminal::Screen;
+use crate::words::{CannotBegin, Words};
 
 use page::Page;
 use source::Source;
@@ -27,7 +27,7 @@ use source::Source;
 const WORDS: Words = Words { command: "explain", done: "explained", sources: "trace" };
 
 /// Does all of it.
-pub fn explain(args: args::Explain) -> ExitCode {
+pub(crate) fn explain(args: args::Explain) -> ExitCode {
     match begin(&args) {
         Ok(code) => code,
         Err(why) => tell_cannot_begin(WORDS, &why, args.json),
@@ -88,7 +88,7 @@ fn stopped(args: &args::Explain, stop: &Stop) -> ExitCode {
     }
 }
 
-/// Tells everything in every way that was asked for. `traced` is the exit status of the command that was traced.
+/// Prints the report in every form that was asked for. `traced` is the exit status of the command that was traced.
 fn tell(args: &args::Explain, report: &Report, page: Option<Page>, name: &str, traced: Option<u8>) -> ExitCode {
     let screen = Screen::default();
     screen.say_all(caveats(report, name));
@@ -137,7 +137,7 @@ fn tell(args: &args::Explain, report: &Report, page: Option<Page>, name: &str, t
     }
 }
 
-/// Why the report is not the whole truth.
+/// Why the report is incomplete.
 fn caveats(report: &Report, name: &str) -> Vec<String> {
     let mut caveats = Vec::new();
     if let Some((line, text)) = &report.damage.first {

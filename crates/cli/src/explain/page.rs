@@ -4,21 +4,21 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::job::CannotBegin;
 use crate::sys;
+use crate::words::CannotBegin;
 
-/// A file that can be written to, which is found out before the trace is read. If the page is never written, a file that was
-/// there is as it was, and one that was not there is not.
-pub struct Page {
+/// A file that can be written to, which is checked before the trace is read. If the page is never written, an old file
+/// stays as it was, and a new one is removed.
+pub(super) struct Page {
     path: PathBuf,
     file: File,
-    /// It was not there, and has nothing yet.
+    /// The file is new and still empty.
     made: bool,
 }
 
 impl Page {
     /// `trace` is what will be read, and must not be written over.
-    pub fn open(path: &Path, trace: Option<&Path>) -> Result<Page, CannotBegin> {
+    pub(super) fn open(path: &Path, trace: Option<&Path>) -> Result<Page, CannotBegin> {
         let cannot =
             |error: io::Error| CannotBegin::because(format_args!("{}: cannot write the page: {error}", path.display()));
         let (file, made) = match OpenOptions::new().write(true).create_new(true).open(path) {
@@ -42,7 +42,7 @@ impl Page {
     }
 
     /// Writes the page, and gives its path. What was in the file is gone then.
-    pub fn write(mut self, html: &str) -> Result<PathBuf, String> {
+    pub(super) fn write(mut self, html: &str) -> Result<PathBuf, String> {
         let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
         let cut = if is_file { self.file.set_len(0) } else { Ok(()) };
         match cut.and_then(|()| self.file.write_all(html.as_bytes())) {

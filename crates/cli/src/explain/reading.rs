@@ -12,7 +12,7 @@ use crate::human::{about, bytes, per_second};
 use crate::terminal::{Display, Screen, time_left};
 
 /// Reads the trace to its end, and shows meanwhile how far that is.
-pub fn read(source: &mut Source, progress: args::Progress) -> Result<Report, Error> {
+pub(super) fn read(source: &mut Source, progress: args::Progress) -> Result<Report, Error> {
     let reading = Progress::default();
     let size = source.size.filter(|&size| size > 0);
     let (stop, stopped) = mpsc::channel::<()>();

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::job::CannotBegin;
 use crate::stop::{Interruptible, Stop};
 use crate::sys;
+use crate::words::CannotBegin;
 
 /// A trace that could be opened.
-pub struct Source {
+pub(super) struct Source {
     pub read: Box<dyn Read>,
     /// How many bytes it has, if it is a file.
     pub size: Option<u64>,
@@ -18,7 +18,7 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn open(path: &Path, stop: &Stop) -> Result<Source, CannotBegin> {
+    pub(super) fn open(path: &Path, stop: &Stop) -> Result<Source, CannotBegin> {
         if path == Path::new("-") {
             let stdin = Interruptible::stdin(stop.clone())
                 .map_err(|error| CannotBegin::because(format_args!("standard input: cannot read it: {error}")))?;
@@ -35,7 +35,7 @@ impl Source {
         Source::file(file, &name, stop)
     }
 
-    pub fn file(file: File, name: &str, stop: &Stop) -> Result<Source, CannotBegin> {
+    pub(super) fn file(file: File, name: &str, stop: &Stop) -> Result<Source, CannotBegin> {
         let metadata =
             file.metadata().map_err(|error| CannotBegin::because(format_args!("{name}: cannot read it: {error}")))?;
         let size = metadata.is_file().then_some(metadata.len());

@@ -6,11 +6,11 @@ use manyfiles::appender::{Position, Records};
 
 use super::place::log_at;
 use super::printer::Printer;
-use super::{cannot_open, tell_left_out};
+use super::tell::{cannot_open, tell_left_out};
 use crate::args::Cat;
-use crate::job::CannotBegin;
+use crate::words::CannotBegin;
 
-pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
+pub(super) fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
     let log = log_at(&args.log);
     let opened = match args.from {
         Some(from) => Records::open_at(&log, Position(from)),
@@ -28,7 +28,7 @@ pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
             Ok(_) if end.is_some_and(|end| records.record_position() >= Some(end)) => break,
             Ok(_) if args.count => count += 1,
             Ok(bytes) => printer.record(records.record_position(), records.position(), &bytes),
-            // Its place is where it begins; where reading goes on is behind it.
+            // Damage is compared by its first byte; the reader's position is behind it already.
             Err(error) if error.damage().is_some_and(|damage| is_behind(end, records.position(), damage.bytes)) => {
                 break;
             }
@@ -42,7 +42,7 @@ pub fn cat(args: &Cat) -> Result<ExitCode, CannotBegin> {
     Ok(printer.end(None))
 }
 
-/// Whether bytes up to `behind` begin where nothing is asked for any more.
+/// Whether bytes that end at `behind` begin after the last record that was asked for.
 fn is_behind(end: Option<Position>, behind: Position, bytes: u64) -> bool {
     end.is_some_and(|end| behind.0.saturating_sub(bytes) >= end.0)
 }

@@ -1,4 +1,4 @@
-//! `manyfiles log check`: what is in a log's files, and what is wrong with them.
+//! `manyfiles log check`: the content of a log's files, and their damage.
 
 use std::process::ExitCode;
 
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use super::findings;
 use crate::args::Check;
-use crate::job::Words;
 use crate::report::{INCOMPLETE, json_path, print_json, print_stdout, tell_cannot_begin};
+use crate::words::Words;
 
 const WORDS: Words = Words { command: "log check", done: "checked", sources: "log" };
 
-pub fn run(args: &Check) -> ExitCode {
+pub(super) fn run(args: &Check) -> ExitCode {
     let report = match findings::find(&args.log, args.progress) {
         Ok(report) => report,
         Err(why) => return tell_cannot_begin(WORDS, &why, args.json),

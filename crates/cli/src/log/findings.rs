@@ -5,29 +5,40 @@ use std::path::Path;
 use std::time::Duration;
 
 use manyfiles::Error;
-use manyfiles::appender::{Damage, FileEnd, FileReport, Report, check_with};
+use manyfiles::appender::{Damage, FileEnd, FileReport, RepairPlan, Report, check_with, plan_repair};
 use serde_json::{Map, Value, json};
 
-use super::cannot_open;
 use super::place::log_at;
+use super::tell::cannot_open;
 use crate::args::Progress;
 use crate::human::{about, bytes, count, counted};
-use crate::job::CannotBegin;
 use crate::report::json_path;
 use crate::terminal::{Display, Screen, time_left};
+use crate::words::CannotBegin;
 
 /// Reads all of the log, and shows meanwhile how far that is. Fails if there is nothing to be read: no file of it is
 /// one of a log.
-pub fn find(given: &Path, progress: Progress) -> Result<Report, CannotBegin> {
-    let screen = Screen::default();
-    let mut display = Display::new(progress);
-    let checked = check_with(log_at(given), |part| display.show(&screen, |elapsed| seen(part, elapsed)));
-    screen.clear();
+pub(super) fn find(given: &Path, progress: Progress) -> Result<Report, CannotBegin> {
+    let checked = shown(progress, |tell| check_with(log_at(given), tell));
     let report = checked.map_err(|error| cannot_open(given, &error))?;
     match readable(&report) {
         Some(error) => Err(cannot_open(given, error)),
         None => Ok(report),
     }
+}
+
+/// What a repair would do, found out in the same way.
+pub(super) fn plan(given: &Path, progress: Progress) -> manyfiles::Result<RepairPlan> {
+    shown(progress, |tell| plan_repair(log_at(given), tell))
+}
+
+/// Shows how far reading is.
+fn shown<R>(progress: Progress, read: impl FnOnce(&mut dyn FnMut(f64)) -> R) -> R {
+    let screen = Screen::default();
+    let mut display = Display::new(progress);
+    let result = read(&mut |part| display.show(&screen, |elapsed| seen(part, elapsed)));
+    screen.clear();
+    result
 }
 
 /// Why no file of the log can be read, if that is so.
@@ -45,7 +56,7 @@ fn seen(part: f64, elapsed: Duration) -> (Option<f64>, String) {
 }
 
 /// A line for each file, with what is wrong with it below, and a line for all of them.
-pub fn text(report: &Report) -> String {
+pub(super) fn text(report: &Report) -> String {
     let rows: Vec<[String; 5]> = report.files.iter().map(row).collect();
     let heads = ["positions", "records", "size", "file", "end"].map(str::to_owned);
     let width = |column: usize| rows.iter().chain([&heads]).map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -80,7 +91,7 @@ fn row(file: &FileReport) -> [String; 5] {
 }
 
 /// A file's name: all of a log are in one folder.
-pub fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     crate::human::one_line(&name).into_owned()
 }
@@ -116,7 +127,7 @@ fn remarks(file: &FileReport) -> Vec<String> {
 }
 
 /// One stretch of damage.
-pub fn damaged(damage: &Damage) -> String {
+pub(super) fn damaged(damage: &Damage) -> String {
     format!("damaged: {} from {} on", counted(damage.bytes, "byte", "bytes"), count(damage.offset))
 }
 
@@ -140,7 +151,7 @@ fn total(report: &Report) -> String {
 }
 
 /// Each file, for programs.
-pub fn objects(report: &Report) -> Value {
+pub(super) fn objects(report: &Report) -> Value {
     report.files.iter().map(object).collect()
 }
 
@@ -165,7 +176,7 @@ fn object(file: &FileReport) -> Value {
 }
 
 /// Stretches of damage, for programs.
-pub fn stretches(damage: &[Damage]) -> Value {
+pub(super) fn stretches(damage: &[Damage]) -> Value {
     damage.iter().map(|Damage { offset, bytes, .. }| json!({"offset": offset, "bytes": bytes})).collect()
 }
 

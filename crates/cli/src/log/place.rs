@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The log that somebody means by the path: the path itself, or, if it is a file with a number (`events.000003`), the
-/// path without the number. A path that has files with numbers of its own is a log's, whatever it looks like.
-pub fn log_at(path: &Path) -> PathBuf {
+/// The log that a user's path stands for: the path itself, or, if it is a file with a number (`events.000003`), the
+/// path without the number. If a path has files of its own with numbers, the path is a log, whatever its name looks
+/// like.
+pub(super) fn log_at(path: &Path) -> PathBuf {
     let name = path.file_name().and_then(without_number);
     match name {
         Some(name) if path.is_file() && !has_numbered_files(path) => path.with_file_name(name),

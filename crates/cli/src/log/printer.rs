@@ -15,29 +15,29 @@ use crate::terminal::Screen;
 
 /// Standard output. After the first failure nothing more is printed: [`is_open`](Printer::is_open) tells, and
 /// [`end`](Printer::end) says why.
-pub struct Printer {
+pub(super) struct Printer {
     form: Form,
     out: BufWriter<Stdout>,
     screen: Screen,
-    /// What the first failure was.
+    /// The first failure.
     failure: Option<io::Error>,
     /// Something in the log could not be read.
     is_incomplete: bool,
 }
 
 impl Printer {
-    pub fn new(form: Form) -> Printer {
+    pub(super) fn new(form: Form) -> Printer {
         let out = BufWriter::with_capacity(256 << 10, io::stdout());
         Printer { form, out, screen: Screen::default(), failure: None, is_incomplete: false }
     }
 
-    /// Whether somebody still gets what is printed.
-    pub fn is_open(&self) -> bool {
+    /// Whether standard output still has a reader.
+    pub(super) fn is_open(&self) -> bool {
         self.failure.is_none()
     }
 
     /// A record that begins at `position`; the one behind it, at `next` or later.
-    pub fn record(&mut self, position: Option<Position>, next: Position, bytes: &[u8]) {
+    pub(super) fn record(&mut self, position: Option<Position>, next: Position, bytes: &[u8]) {
         let printed = match self.form {
             Form { json: true, .. } => self.json(position, next, bytes),
             Form { hex: true, .. } => self.hex(bytes),
@@ -47,8 +47,8 @@ impl Printer {
         self.keep(printed);
     }
 
-    /// Tells what cannot be read on standard error, and to programs that read JSON also in its place.
-    pub fn error(&mut self, error: &Error) {
+    /// Reports damage on standard error. As JSON, the report also stands in the place of the records.
+    pub(super) fn error(&mut self, error: &Error) {
         self.is_incomplete = true;
         self.screen.say(error);
         if self.form.json {
@@ -71,24 +71,24 @@ impl Printer {
     }
 
     /// A line that is no record.
-    pub fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         let printed = writeln!(self.out, "{text}");
         self.keep(printed);
     }
 
     /// Says something on standard error.
-    pub fn say(&self, message: &str) {
+    pub(super) fn say(&self, message: &str) {
         self.screen.say(message);
     }
 
     /// Hands over what was printed, to be seen now.
-    pub fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         let flushed = self.out.flush();
         self.keep(flushed);
     }
 
     /// The exit status; `signal` is what ended the work before its end.
-    pub fn end(mut self, signal: Option<i32>) -> ExitCode {
+    pub(super) fn end(mut self, signal: Option<i32>) -> ExitCode {
         self.flush();
         let code = match signal {
             Some(signal) => 128 + signal as u8,
@@ -128,7 +128,7 @@ impl Printer {
         self.out.write_all(b"}\n")
     }
 
-    /// What cannot be printed now is not tried again: what comes behind it would be taken for it.
+    /// A record that cannot be printed now is not printed later: the reader would take the next one for it.
     fn keep(&mut self, printed: io::Result<()>) {
         if let Err(error) = printed
             && error.kind() != ErrorKind::Interrupted
@@ -141,7 +141,7 @@ impl Printer {
 
 impl Drop for Printer {
     fn drop(&mut self) {
-        // The buffer would try once more what has failed.
+        // The drop of the buffer would write the failed bytes once more.
         if self.failure.is_some() {
             let unwritten = std::mem::replace(&mut self.out, BufWriter::with_capacity(0, io::stdout()));
             drop(unwritten.into_parts());

@@ -4,15 +4,16 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use manyfiles::appender::{self, Damage, FileReport, Misfit, Report};
+use manyfiles::appender::{self, Damage, Misfit, PlannedRepair, Report};
 use serde_json::{Map, Value};
 
 use super::findings::{self, damaged, name, stretches};
 use super::place::log_at;
+use super::tell::cannot_open;
 use crate::args::Repair;
-use crate::job::{CannotBegin, Words};
 use crate::report::{INCOMPLETE, json_path, print_json, tell_cannot_begin};
 use crate::terminal::Screen;
+use crate::words::{CannotBegin, Words};
 
 const WORDS: Words = Words { command: "log repair", done: "repaired", sources: "log" };
 
@@ -25,26 +26,23 @@ struct Mended {
     misfit: Option<Misfit>,
 }
 
-pub fn run(args: &Repair) -> ExitCode {
+pub(super) fn run(args: &Repair) -> ExitCode {
     match repair(args) {
-        Ok((mended, report)) => tell(args, &mended, &report),
+        Ok((mended, left)) => tell(args, &mended, &left),
         Err(why) => tell_cannot_begin(WORDS, &why, args.json),
     }
 }
 
-/// What was mended, or would be, and how the log is then; of a dry run, how it is before.
-fn repair(args: &Repair) -> Result<(Vec<Mended>, Report), CannotBegin> {
-    let before = findings::find(&args.log, args.progress)?;
+/// What was mended, or would be, and what is wrong with the log then.
+fn repair(args: &Repair) -> Result<(Vec<Mended>, Vec<String>), CannotBegin> {
+    let plan = findings::plan(&args.log, args.progress).map_err(|error| cannot_repair(&args.log, &error, false))?;
+    let errors = plan.errors.iter().map(manyfiles::Error::to_string).collect();
     if args.dry_run {
-        let wrong = before.files.iter().filter(|file| !file.damage.is_empty() || file.misfit.is_some());
-        let would_be = |file: &FileReport| {
-            let (file, damage, misfit) = (file.path.clone(), file.damage.clone(), file.misfit);
-            Mended { file, kept: None, damage, misfit }
-        };
-        let mended = wrong.map(would_be).collect();
-        return Ok((mended, before));
+        let would_be = |PlannedRepair { path, damage, misfit, .. }| Mended { file: path, kept: None, damage, misfit };
+        return Ok((plan.repairs.into_iter().map(would_be).collect(), errors));
     }
-    let repaired = appender::repair(log_at(&args.log)).map_err(|error| cannot_repair(&error))?;
+    let has_plans = !plan.repairs.is_empty();
+    let repaired = appender::repair(log_at(&args.log)).map_err(|error| cannot_repair(&args.log, &error, has_plans))?;
     let mended: Vec<Mended> = repaired
         .into_iter()
         .map(|repaired| Mended {
@@ -54,28 +52,35 @@ fn repair(args: &Repair) -> Result<(Vec<Mended>, Report), CannotBegin> {
             misfit: repaired.misfit,
         })
         .collect();
-    let after = if mended.is_empty() { before } else { findings::find(&args.log, args.progress)? };
-    Ok((mended, after))
+    let left = if mended.is_empty() { errors } else { wrong(&findings::find(&args.log, args.progress)?) };
+    Ok((mended, left))
 }
 
-fn cannot_repair(error: &manyfiles::Error) -> CannotBegin {
+fn cannot_repair(log: &Path, error: &manyfiles::Error, may_have_mended: bool) -> CannotBegin {
     let next = match error.kind() {
+        // There is no such log.
+        ErrorKind::NotFound if error.path() == Some(&*log_at(log)) => return cannot_open(log, error),
         ErrorKind::ResourceBusy => "a program has the log open, and nothing was changed; end it first",
-        _ => "what was mended before this stays so; files ending in .damaged have all that was there",
+        _ if may_have_mended => {
+            "what was mended before this stays so; files ending in .damaged have all that was there"
+        }
+        _ => "nothing was changed",
     };
     CannotBegin(vec![error.to_string(), next.to_owned()])
 }
 
-fn tell(args: &Repair, mended: &[Mended], report: &Report) -> ExitCode {
-    // What no repair mends: all that is left after one, and all but damage before.
-    let mut left: Vec<String> = Vec::new();
+/// All that is wrong with a log.
+fn wrong(report: &Report) -> Vec<String> {
+    let mut wrong = Vec::new();
     for file in &report.files {
-        left.extend(file.errors.iter().map(|error| error.to_string()));
-        if !args.dry_run {
-            left.extend(file.misfit.iter().map(|misfit| format!("{}: {misfit}", file.path.display())));
-            left.extend(file.damage.iter().map(|damage| format!("{}: {}", file.path.display(), damaged(damage))));
-        }
+        wrong.extend(file.errors.iter().map(|error| error.to_string()));
+        wrong.extend(file.misfit.iter().map(|misfit| format!("{}: {misfit}", file.path.display())));
+        wrong.extend(file.damage.iter().map(|damage| format!("{}: {}", file.path.display(), damaged(damage))));
     }
+    wrong
+}
+
+fn tell(args: &Repair, mended: &[Mended], left: &[String]) -> ExitCode {
     let code = if left.is_empty() { 0 } else { INCOMPLETE };
     let screen = Screen::default();
     if !args.quiet {
@@ -86,7 +91,7 @@ fn tell(args: &Repair, mended: &[Mended], report: &Report) -> ExitCode {
         screen.say(summary(args, mended, code));
     }
     match args.json {
-        true => print_json(&object(args, mended, &left, code), code),
+        true => print_json(&object(args, mended, left, code), code),
         false => code.into(),
     }
 }

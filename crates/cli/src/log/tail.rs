@@ -1,4 +1,4 @@
-//! `manyfiles log tail`: the last records, and those that come.
+//! `manyfiles log tail`: the last records, and the records that are appended later.
 
 use std::io;
 use std::process::ExitCode;
@@ -9,13 +9,13 @@ use manyfiles::appender::{Follow, Position, Records};
 
 use super::place::log_at;
 use super::printer::Printer;
-use super::{cannot_open, tell_left_out};
+use super::tell::{cannot_open, tell_left_out};
 use crate::args::Tail;
-use crate::job::CannotBegin;
 use crate::stop::Stop;
 use crate::sys;
+use crate::words::CannotBegin;
 
-pub fn tail(args: &Tail) -> Result<ExitCode, CannotBegin> {
+pub(super) fn tail(args: &Tail) -> Result<ExitCode, CannotBegin> {
     let stop = if args.follow { listen()? } else { Stop::default() };
     let log = log_at(&args.log);
     let opened = match args.from {
@@ -47,7 +47,7 @@ fn listen() -> Result<Stop, CannotBegin> {
 /// How long a wait for records lasts before it is asked whether to stop.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
-/// Prints what comes, until somebody stops this or nobody reads it any more.
+/// Prints new records until a signal comes, or until standard output has no reader any more.
 fn follow(mut follow: Follow, mut printer: Printer, stop: &Stop) -> ExitCode {
     let mut last_error = None;
     while printer.is_open() && !stop.is_set() {
@@ -66,7 +66,8 @@ fn follow(mut follow: Follow, mut printer: Printer, stop: &Stop) -> ExitCode {
                 printer.record(follow.record_position(), follow.position(), &bytes);
                 last_error = None;
             }
-            // What cannot be read now may be readable later: it is told once, and tried again.
+            // Records that cannot be read now may be readable later: the error is printed once, and the reading is
+            // tried again.
             Some(Err(error)) => {
                 let message = Some(error.to_string());
                 if last_error == message {

@@ -8,12 +8,12 @@ use manyfiles::{Error, Operation};
 use crate::args::Options;
 
 /// What could help with these failures.
-pub fn for_failures(failures: &[Error], options: &Options) -> Vec<&'static str> {
+pub(crate) fn for_failures(failures: &[Error], options: &Options) -> Vec<&'static str> {
     let any = |of: &dyn Fn(&Error) -> bool| failures.iter().any(of);
     let mut hints = Vec::new();
     if any(&|error| error.kind() == ErrorKind::AlreadyExists) && options.on_conflict.is_none() {
         hints.push(
-            "files whose name was taken are left as they were; \
+            "files with a name that was taken are left as they were; \
              to decide otherwise: --on-conflict skip, skip-identical, overwrite, replace, newer or rename",
         );
     }
@@ -22,7 +22,8 @@ pub fn for_failures(failures: &[Error], options: &Options) -> Vec<&'static str> 
     }
     if any(&|error| error.kind() == ErrorKind::PermissionDenied && error.operation() == Operation::HardLink) {
         hints.push(
-            "hard links are not made to a folder (one may have kept the name of the file that was meant), to files of others where \
+            "hard links are not made to a folder (one may have kept the name of the file that was meant), to files of \
+             others where \
              the system protects them, nor where the file system has none",
         );
     }
@@ -38,7 +39,7 @@ pub fn for_failures(failures: &[Error], options: &Options) -> Vec<&'static str> 
 }
 
 /// What could help when the folder that everything goes into cannot be opened.
-pub fn for_root(error: &Error) -> Option<String> {
+pub(crate) fn for_root(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
             Some("the destination has to be a folder, or not to be there yet".into())

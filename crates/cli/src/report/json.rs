@@ -7,10 +7,11 @@ use manyfiles::Error;
 use manyfiles::tree::{Refusal, Times};
 use serde_json::{Map, Value, json};
 
-use super::{Outcome, UNREADABLE};
-use crate::job::{Source, Words};
+use super::outcome::{Outcome, UNREADABLE};
+use crate::read::Source;
+use crate::words::Words;
 
-pub fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
+pub(super) fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     let report = &outcome.report;
     let mut object = Map::new();
     object.insert("command".into(), outcome.words.command.into());
@@ -50,8 +51,8 @@ pub fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     object.into()
 }
 
-/// When nothing was begun.
-pub fn cannot_begin(words: Option<Words>, why: &[String]) -> Value {
+/// The report of a job that could not begin.
+pub(super) fn cannot_begin(words: Option<Words>, why: &[String]) -> Value {
     json!({
         "command": words.map(|words| words.command),
         "status": "not_begun",
@@ -61,7 +62,7 @@ pub fn cannot_begin(words: Option<Words>, why: &[String]) -> Value {
 }
 
 /// Adds a path under `key`, and its bytes under `key_hex` where the path is not UTF-8.
-pub fn path(object: &mut Map<String, Value>, key: &str, path: &Path) {
+pub(crate) fn path(object: &mut Map<String, Value>, key: &str, path: &Path) {
     object.insert(key.into(), path.to_string_lossy().into());
     if path.to_str().is_none() {
         let hex = path.as_os_str().as_encoded_bytes().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -77,7 +78,7 @@ fn one_path(of: &Path) -> Value {
 }
 
 /// The sources, each with its path and `null` or why it could not be read.
-pub fn sources(sources: &[Source]) -> Value {
+pub(crate) fn sources(sources: &[Source]) -> Value {
     let sources = sources.iter().map(|source| {
         let mut object = Map::new();
         path(&mut object, "path", &source.path);
@@ -111,7 +112,7 @@ fn failure(error: &Error) -> Value {
 }
 
 /// `parent_folder`, `through_symlink`…
-pub fn refusal(refusal: Refusal) -> String {
+pub(super) fn refusal(refusal: Refusal) -> String {
     snake_case(&format!("{refusal:?}"))
 }
 

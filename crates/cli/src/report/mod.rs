@@ -1,48 +1,27 @@
-//! What came of a job, and how it is told: a summary for people, one JSON object for programs, an exit status for both.
+//! The end of a job: a summary for people, one JSON object for programs, an exit status for both.
 
-pub mod hints;
+pub(crate) mod hints;
 mod json;
+mod outcome;
 mod summary;
 mod usage;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use manyfiles::tree::Report;
 use serde_json::Value;
 
 use crate::args::Options;
-use crate::job::{CannotBegin, Read, Words};
+use crate::read::Read;
 use crate::terminal::Screen;
+use crate::words::{CannotBegin, Words};
 
-pub use json::{path as json_path, sources as json_sources};
-
-/// Exit status: some entries failed or were refused.
-pub const INCOMPLETE: u8 = 1;
-/// Exit status: wrong usage, or an input that cannot be read, or not to its end.
-pub const UNREADABLE: u8 = 2;
-
-/// A job that is over.
-pub struct Outcome {
-    pub words: Words,
-    /// The folder that everything is below.
-    pub root: PathBuf,
-    pub read: Read,
-    pub report: Report,
-    pub elapsed: Duration,
-    /// How much of that passed until questions were answered.
-    pub asked: Duration,
-    /// The signal that stopped it before its end.
-    pub signal: Option<i32>,
-    /// Whether every failure has been named, and none only counted.
-    pub each_is_named: bool,
-}
+pub(crate) use json::{path as json_path, sources as json_sources};
+pub(crate) use outcome::{INCOMPLETE, Outcome, UNREADABLE};
 
 impl Outcome {
     /// Prints the summary, or the JSON object, or both, and gives the exit status.
-    pub fn tell(&self, options: &Options) -> ExitCode {
+    pub(crate) fn tell(&self, options: &Options) -> ExitCode {
         let screen = Screen::default();
         if !options.quiet {
             screen.say_all(summary::lines(self, options));
@@ -50,24 +29,15 @@ impl Outcome {
         let code = self.exit_code();
         if options.json { print_json(&json::outcome(self, code), code) } else { code.into() }
     }
-
-    fn exit_code(&self) -> u8 {
-        match self.signal {
-            Some(signal) => 128 + signal as u8,
-            None if self.read.is_cut_short() => UNREADABLE,
-            None if !self.report.is_complete() || !self.read.wrong_patterns().is_empty() => INCOMPLETE,
-            None => 0,
-        }
-    }
 }
 
 /// A line for each pattern that nothing matched.
-pub fn nothing_matches(read: &Read) -> impl Iterator<Item = String> {
+pub(crate) fn nothing_matches(read: &Read) -> impl Iterator<Item = String> {
     read.wrong_patterns().iter().map(|pattern| format!("--include {pattern}: nothing matches this pattern"))
 }
 
 /// Says why a job could not begin.
-pub fn tell_cannot_begin(words: Words, why: &CannotBegin, json: bool) -> ExitCode {
+pub(crate) fn tell_cannot_begin(words: Words, why: &CannotBegin, json: bool) -> ExitCode {
     Screen::default().say_all(&why.0);
     match json {
         true => print_json(&json::cannot_begin(Some(words), &why.0), UNREADABLE),
@@ -76,12 +46,12 @@ pub fn tell_cannot_begin(words: Words, why: &CannotBegin, json: bool) -> ExitCod
 }
 
 /// Says what is wrong with the command line, or prints the help that was asked for.
-pub fn tell_usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn tell_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return printed(error.print(), 0);
     }
-    // What cannot be printed has no reader; the exit status tells.
-    let _nobody_to_tell = error.print();
+    // A message that cannot be printed has no reader. The exit status says the same.
+    let _no_reader = error.print();
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let hint = usage::hint(error, &words);
     Screen::default().say_all(&hint);
@@ -95,18 +65,18 @@ pub fn tell_usage(error: &clap::Error) -> ExitCode {
 }
 
 /// Prints the object to standard output. `code` is the exit status if that works.
-pub fn print_json(object: &Value, code: u8) -> ExitCode {
+pub(crate) fn print_json(object: &Value, code: u8) -> ExitCode {
     print_stdout(format!("{object:#}\n").as_bytes(), code)
 }
 
-/// Prints to standard output. `code` is the exit status if that works, or if the reader has seen enough.
-pub fn print_stdout(bytes: &[u8], code: u8) -> ExitCode {
+/// Prints to standard output. `code` is the exit status if that works, or if the reader has closed its end.
+pub(crate) fn print_stdout(bytes: &[u8], code: u8) -> ExitCode {
     let mut stdout = io::stdout().lock();
     printed(stdout.write_all(bytes), code)
 }
 
-/// What became of printing to standard output: `code`, unless something was lost that somebody waits for.
-pub fn printed(printing: io::Result<()>, code: u8) -> ExitCode {
+/// The exit status after printing to standard output: `code`, unless output was lost that its reader still waits for.
+pub(crate) fn printed(printing: io::Result<()>, code: u8) -> ExitCode {
     match printing.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Screen::default().say(format_args!("cannot write to standard output: {error}"));

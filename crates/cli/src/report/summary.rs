@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Outcome, hints};
+use super::hints;
+use super::outcome::Outcome;
 use crate::args::Options;
 use crate::human::{bytes, count, counted, duration, entries, per_second};
 use crate::sys::{SIGHUP, SIGPIPE, SIGTERM};
 
 /// The lines, without the program's name.
-pub fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
+pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
     let report = &outcome.report;
     let mut lines = vec![first(outcome)];
     match outcome.read.sources.iter().filter(|source| source.error.is_some()).count() {
@@ -90,7 +91,8 @@ fn first(outcome: &Outcome) -> String {
             format!("{done} {amount} in {took}{} into {root}{asked}", rates(outcome))
         }
         Some(signal) => format!(
-            "{} after {}: {amount} are complete in {root}; {} more had been read and not written, the rest was not read",
+            "{} after {}: {amount} are complete in {root}; {} more had been read and not written, the rest was not \
+             read",
             ended_by(signal),
             duration(outcome.elapsed),
             count(outcome.report.not_written),
@@ -102,17 +104,17 @@ fn ended_by(signal: i32) -> &'static str {
     match signal {
         SIGTERM => "terminated",
         SIGHUP => "cut off (the terminal is gone)",
-        SIGPIPE => "cut off (nobody reads the messages)",
+        SIGPIPE => "cut off (the messages have no reader any more)",
         _ => "interrupted",
     }
 }
 
-/// The time that says how fast it was.
+/// The time of the work, without the waiting for answers.
 fn working(outcome: &Outcome) -> Duration {
     outcome.elapsed.saturating_sub(outcome.asked)
 }
 
-/// Of runs that are too short to tell: nothing.
+/// Empty for runs that are too short for a rate.
 fn rates(outcome: &Outcome) -> String {
     if working(outcome) < Duration::from_millis(10) {
         return String::new();

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// What somebody who wrote this may have meant. `words` is the command line, without the program.
-pub fn hint(error: &clap::Error, words: &[OsString]) -> Option<String> {
+/// What the user of this command line may have meant. `words` are its words, without the program.
+pub(super) fn hint(error: &clap::Error, words: &[OsString]) -> Option<String> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,

@@ -12,12 +12,13 @@ use manyfiles::tree::Node;
 use winapi_util::{Handle, file};
 
 use super::{FileId, SIGINT, Traced};
-use crate::job::CannotBegin;
 use crate::stop::Stop;
+use crate::words::CannotBegin;
 
-/// Calls `on_signal` with each Ctrl-C, Ctrl-Break and request to end from now on, on a thread of its own; Windows tells them
-/// apart for nobody else, so all are Ctrl-C. If it says no, the process ends at once.
-pub fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
+/// Calls `on_signal` with each Ctrl-C, Ctrl-Break and request to end from now on, on a thread of its own; all of them
+/// are passed as Ctrl-C, because the handler is not told which one came. If `on_signal` says no, the process ends at
+/// once.
+pub(crate) fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
     ctrlc::set_handler(move || {
         if !on_signal(SIGINT) {
             std::process::exit(128 + SIGINT);
@@ -27,13 +28,14 @@ pub fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Resul
 }
 
 /// Opens a file to be read.
-pub fn open_to_read(path: &Path) -> io::Result<File> {
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What may keep its reader waiting: a pipe, a terminal. A thread reads it, since no wait for input ends by itself here.
+/// An input that may keep its reader waiting: a pipe, a terminal. A thread reads it, because no wait for input has a
+/// time limit on Windows.
 #[derive(Clone)]
-pub struct Input(Arc<Mutex<Pending>>);
+pub(crate) struct Input(Arc<Mutex<Pending>>);
 
 struct Pending {
     chunks: Receiver<io::Result<Vec<u8>>>,
@@ -43,7 +45,7 @@ struct Pending {
 }
 
 impl Input {
-    pub fn new(mut file: File) -> Input {
+    pub(crate) fn new(mut file: File) -> Input {
         let (send, chunks) = sync_channel(2);
         let read = move || {
             loop {
@@ -63,8 +65,9 @@ impl Input {
         Input(Arc::new(Mutex::new(Pending { chunks, chunk: Vec::new(), at: 0 })))
     }
 
-    /// Standard input, past the standard library's buffer. One for all who ask: what its thread has read must not be lost.
-    pub fn stdin() -> io::Result<Input> {
+    /// Standard input, past the standard library's buffer. All callers share one: bytes that its thread has read must
+    /// not be lost.
+    pub(crate) fn stdin() -> io::Result<Input> {
         static STDIN: OnceLock<Input> = OnceLock::new();
         if let Some(input) = STDIN.get() {
             return Ok(input.clone());
@@ -74,7 +77,7 @@ impl Input {
     }
 
     /// Reads, or gives `None` if there is nothing to be read within this time.
-    pub fn read_within(&mut self, time: Duration, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    pub(crate) fn read_within(&mut self, time: Duration, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if pending.at == pending.chunk.len() {
             match pending.chunks.recv_timeout(time) {
@@ -92,17 +95,18 @@ impl Input {
 }
 
 /// There is no umask that a privileged user would want to be free of.
-pub fn is_privileged() -> bool {
+pub(crate) fn is_privileged() -> bool {
     false
 }
 
 /// Which file it is.
-pub fn file_id(path: &Path, metadata: &Metadata) -> Option<FileId> {
+pub(crate) fn file_id(path: &Path, metadata: &Metadata) -> Option<FileId> {
     file_id_and_names(path, metadata).map(|(id, _)| id)
 }
 
-/// Which file it is, and how many names it has. `None` where it cannot be opened (reading it will say why), and for a link.
-pub fn file_id_and_names(path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
+/// Which file it is, and how many names it has. `None` where it cannot be opened (reading it will say why), and for a
+/// link.
+pub(crate) fn file_id_and_names(path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
     if metadata.is_symlink() {
         return None;
     }
@@ -111,51 +115,51 @@ pub fn file_id_and_names(path: &Path, metadata: &Metadata) -> Option<(FileId, u6
 }
 
 /// Users and groups have no numbers.
-pub fn own_ids() -> (u32, u32) {
+pub(crate) fn own_ids() -> (u32, u32) {
     (0, 0)
 }
 
 /// The system copies files whatever their holes and the length of their paths.
-pub fn has_holes(_metadata: &Metadata) -> bool {
+pub(crate) fn has_holes(_metadata: &Metadata) -> bool {
     false
 }
 
 /// Folders hold none.
-pub fn is_socket(_metadata: &Metadata) -> bool {
+pub(crate) fn is_socket(_metadata: &Metadata) -> bool {
     false
 }
 
 /// A path by which the system finds something.
-pub struct Reached(PathBuf);
+pub(crate) struct Reached(PathBuf);
 
 impl Reached {
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 }
 
 /// The standard library asks for paths of any length.
-pub fn is_too_long(_path: &Path) -> bool {
+pub(crate) fn is_too_long(_path: &Path) -> bool {
     false
 }
 
 /// The path as it is.
-pub fn reach(path: &Path) -> io::Result<Reached> {
+pub(crate) fn reach(path: &Path) -> io::Result<Reached> {
     Ok(Reached(path.to_path_buf()))
 }
 
 /// There are lists of another kind, and the bits do not come from them.
 #[derive(Default)]
-pub struct Acls {}
+pub(crate) struct Acls {}
 
 impl Acls {
-    pub fn mode(&mut self, _path: &Path, metadata: &Metadata) -> u32 {
+    pub(crate) fn mode(&mut self, _path: &Path, metadata: &Metadata) -> u32 {
         mode(metadata)
     }
 }
 
 /// What the read-only attribute comes to, as permission bits.
-pub fn mode(metadata: &Metadata) -> u32 {
+pub(crate) fn mode(metadata: &Metadata) -> u32 {
     match (metadata.is_dir(), metadata.permissions().readonly()) {
         (true, _) => 0o777,
         (_, true) => 0o444,
@@ -164,29 +168,30 @@ pub fn mode(metadata: &Metadata) -> u32 {
 }
 
 /// Users and groups have no numbers.
-pub fn owner(_metadata: &Metadata) -> Option<(u32, u32)> {
+pub(crate) fn owner(_metadata: &Metadata) -> Option<(u32, u32)> {
     None
 }
 
 /// Folders hold none.
-pub fn node(_metadata: &Metadata) -> Option<Node> {
+pub(crate) fn node(_metadata: &Metadata) -> Option<Node> {
     None
 }
 
 /// Windows has nothing that every user may trace with.
-pub fn trace(_command: &[OsString], _stop: &Stop) -> Result<Traced, CannotBegin> {
+pub(crate) fn trace(_command: &[OsString], _stop: &Stop) -> Result<Traced, CannotBegin> {
     Err(CannotBegin::because(
-        "tracing a command needs strace, which is for Linux; here record with Process Monitor, save that as CSV or XML, and give it: \
+        "tracing a command needs strace, which is for Linux; here record with Process Monitor, save that as CSV or \
+         XML, and give it: \
          'manyfiles explain TRACE'",
     ))
 }
 
 /// How wide the terminal is, if it is one.
-pub fn columns(stream: &impl AsHandle) -> Option<usize> {
+pub(crate) fn columns(stream: &impl AsHandle) -> Option<usize> {
     terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0))
 }
 
 /// Whether what is written there may still be read: only writing tells.
-pub fn has_reader(_stream: &impl AsHandle) -> bool {
+pub(crate) fn has_reader(_stream: &impl AsHandle) -> bool {
     true
 }

@@ -9,7 +9,7 @@ use super::Screen;
 use crate::args;
 
 /// A bar on a terminal, lines in a log, or nothing, as the user chose.
-pub struct Display {
+pub(crate) struct Display {
     target: Target,
     started: Instant,
     last_line: Instant,
@@ -25,7 +25,7 @@ enum Target {
 }
 
 impl Display {
-    pub fn new(progress: args::Progress) -> Display {
+    pub(crate) fn new(progress: args::Progress) -> Display {
         let target = match (progress, io::stderr().is_terminal()) {
             (args::Progress::Never, _) | (args::Progress::Auto, false) => Target::Nowhere,
             (args::Progress::Auto, true) => Target::Bar(Duration::from_millis(500)),
@@ -36,9 +36,9 @@ impl Display {
         Display { target, started: now, last_line: now }
     }
 
-    /// Shows how far the work is, if it is time to. `look` is given the time that has passed, and tells how much is done, from 0
-    /// to 1, if that is known, and what to say.
-    pub fn show(&mut self, screen: &Screen, look: impl FnOnce(Duration) -> (Option<f64>, String)) {
+    /// Shows how far the work is, if it is time to. `look` is given the time that has passed, and tells how much is
+    /// done, from 0 to 1, if that is known, and what to say.
+    pub(crate) fn show(&mut self, screen: &Screen, look: impl FnOnce(Duration) -> (Option<f64>, String)) {
         let elapsed = self.started.elapsed();
         match self.target {
             Target::Bar(from) if elapsed >= from => {
@@ -74,7 +74,7 @@ fn draw(bar: &ProgressBar, fraction: Option<f64>, text: String) {
 }
 
 /// What is left of the time, once there is something to judge by.
-pub fn time_left(fraction: Option<f64>, elapsed: Duration) -> Option<Duration> {
+pub(crate) fn time_left(fraction: Option<f64>, elapsed: Duration) -> Option<Duration> {
     let fraction = fraction.filter(|&fraction| (0.01..1.0).contains(&fraction))?;
     (elapsed >= Duration::from_secs(1)).then(|| elapsed.mul_f64(1.0 / fraction - 1.0))
 }

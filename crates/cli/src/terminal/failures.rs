@@ -1,4 +1,4 @@
-//! [`Failures`]: names what failed, but thousands that failed for one reason are counted.
+//! [`Failures`]: names the first failures of each cause, and counts the rest.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,13 @@ use manyfiles::{Error, Operation};
 use super::Screen;
 use crate::human::count;
 
-/// So many of one cause are named. More say nothing new, and push away what does.
+/// The most failures of one cause that are named. More lines would say nothing new, and would push other lines off the
+/// screen.
 const NAMED: u64 = 5;
 
 /// What has been said of failures so far.
 #[derive(Default)]
-pub struct Failures {
+pub(crate) struct Failures {
     names_all: bool,
     /// Failures that were looked at.
     seen: usize,
@@ -29,23 +30,23 @@ struct Cause {
 }
 
 impl Failures {
-    pub fn new(names_all: bool) -> Failures {
+    pub(crate) fn new(names_all: bool) -> Failures {
         Failures { names_all, ..Failures::default() }
     }
 
     /// How many were looked at.
-    pub fn seen(&self) -> usize {
+    pub(crate) fn seen(&self) -> usize {
         self.seen
     }
 
     /// Names these, as far as they are among the first of their cause.
-    pub fn name<'a>(&mut self, screen: &Screen, failures: impl IntoIterator<Item = &'a Error>) {
+    pub(crate) fn name<'a>(&mut self, screen: &Screen, failures: impl IntoIterator<Item = &'a Error>) {
         let named: Vec<_> = failures.into_iter().filter(|failure| self.is_named(failure)).collect();
         screen.say_all(named);
     }
 
     /// Those that were only counted, a line for each cause.
-    pub fn counted(&self) -> Vec<String> {
+    pub(crate) fn counted(&self) -> Vec<String> {
         let unnamed = self.causes.iter().filter(|(_, n)| *n > NAMED && !self.names_all);
         let line = |(cause, n): &(Cause, u64)| {
             let (verb, more) = (cause.operation.verb(), count(n - NAMED));

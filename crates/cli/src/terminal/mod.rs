@@ -1,4 +1,5 @@
-//! Standard error, shared by everything that is told while the work goes on: messages, the progress bar and the question.
+//! Standard error, shared by everything that is told while the work goes on: messages, the progress bar and the
+//! question.
 //!
 //! Each takes the [`Screen`] while it writes, so that none garbles another. Nothing here fails the job; a
 //! reader that goes away in the middle stops it, as it stops every program that writes into a pipe.
@@ -10,9 +11,9 @@ mod screen;
 mod waiting;
 mod watch;
 
-pub use display::{Display, time_left};
-pub use failures::Failures;
-pub use question::{About, AboutEntry, Question};
-pub use screen::Screen;
-pub use waiting::Waiting;
-pub use watch::{InputRead, Watch};
+pub(crate) use display::{Display, time_left};
+pub(crate) use failures::Failures;
+pub(crate) use question::{About, AboutEntry, Question};
+pub(crate) use screen::Screen;
+pub(crate) use waiting::Waiting;
+pub(crate) use watch::{InputRead, Watch};

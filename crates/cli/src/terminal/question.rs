@@ -12,7 +12,7 @@ use crate::human::{bytes, date, one_line};
 use crate::stop::{Interruptible, Stop};
 
 /// Asks once per conflict, until an answer was "all".
-pub struct Question {
+pub(crate) struct Question {
     screen: Arc<Screen>,
     stop: Stop,
     waiting: Waiting,
@@ -25,14 +25,14 @@ pub struct Question {
 
 /// What one goes by to decide between two files.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub(crate) struct About {
     /// How long it is, if it is a file.
     pub bytes: Option<u64>,
     pub modified: Option<SystemTime>,
 }
 
 /// Tells what is known of the entry that is to get a path.
-pub type AboutEntry = Box<dyn Fn(&Path) -> Option<About> + Send + Sync>;
+pub(crate) type AboutEntry = Box<dyn Fn(&Path) -> Option<About> + Send + Sync>;
 
 enum Reply {
     One(Answer),
@@ -54,17 +54,17 @@ const EXPLANATION: &str = "\
 
 impl Question {
     /// `root` is where the paths are below; `entry` tells what is known of the entry that is to get a path.
-    pub fn new(screen: Arc<Screen>, stop: Stop, waiting: Waiting, root: &Path, entry: AboutEntry) -> Question {
+    pub(crate) fn new(screen: Arc<Screen>, stop: Stop, waiting: Waiting, root: &Path, entry: AboutEntry) -> Question {
         Question { screen, stop, waiting, root: root.to_path_buf(), entry, for_all: Mutex::new(None) }
     }
 
-    /// Whether there is somebody to ask.
-    pub fn can_be_asked() -> bool {
+    /// Whether a user can be asked: standard input and standard error are a terminal.
+    pub(crate) fn can_be_asked() -> bool {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
     /// The answer for `path`; asks if it is not clear yet. Asked to quit, or at the end of the input, it stops the job.
-    pub fn ask(&self, path: &Path) -> Answer {
+    pub(crate) fn ask(&self, path: &Path) -> Answer {
         let mut for_all = self.for_all.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = *for_all {
             return answer;
@@ -115,7 +115,7 @@ impl Question {
 
     /// A line from the terminal; `None` at its end, or when the job is stopped meanwhile.
     fn line(&self) -> Option<String> {
-        let mut input = Interruptible::stdin(self.stop.clone()).ok()?; // no standard input: nobody to ask
+        let mut input = Interruptible::stdin(self.stop.clone()).ok()?; // without standard input no answer can come
         let mut line = Vec::new();
         loop {
             let mut byte = [0];
@@ -131,7 +131,7 @@ impl Question {
 }
 
 impl About {
-    pub fn of(metadata: &std::fs::Metadata) -> About {
+    pub(crate) fn of(metadata: &std::fs::Metadata) -> About {
         About { bytes: metadata.is_file().then_some(metadata.len()), modified: metadata.modified().ok() }
     }
 }

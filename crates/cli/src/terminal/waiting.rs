@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Time that passed until questions were answered. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Waiting(Arc<Mutex<Waited>>);
+pub(crate) struct Waiting(Arc<Mutex<Waited>>);
 
 #[derive(Default)]
 struct Waited {
@@ -15,7 +15,7 @@ struct Waited {
 
 impl Waiting {
     /// Asks, and counts the time that takes.
-    pub fn during<T>(&self, ask: impl FnOnce() -> T) -> T {
+    pub(crate) fn during<T>(&self, ask: impl FnOnce() -> T) -> T {
         self.lock().since = Some(Instant::now());
         let answer = ask();
         let mut waited = self.lock();
@@ -25,7 +25,7 @@ impl Waiting {
     }
 
     /// All of it until now.
-    pub fn so_far(&self) -> Duration {
+    pub(crate) fn so_far(&self) -> Duration {
         let waited = self.lock();
         waited.before + waited.since.map_or(Duration::ZERO, |since| since.elapsed())
     }

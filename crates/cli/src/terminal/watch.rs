@@ -15,7 +15,7 @@ use crate::human::{about, bytes, count, entries, per_second};
 
 /// How much of the input was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InputRead {
+pub(crate) enum InputRead {
     /// Bytes of the archives, and how many there are, if that is known.
     Bytes(u64, Option<u64>),
     /// Entries found in the source folders.
@@ -23,7 +23,7 @@ pub enum InputRead {
 }
 
 /// A thread that watches a job until it is [ended](Watch::end).
-pub struct Watch {
+pub(crate) struct Watch {
     stop: Sender<()>,
     handed_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -31,7 +31,7 @@ pub struct Watch {
 
 impl Watch {
     /// Begins to watch. `input` says how far the reading is, `waiting` how long answers were waited for.
-    pub fn start(
+    pub(crate) fn start(
         screen: Arc<Screen>,
         observer: Observer,
         failures: Arc<Mutex<Failures>>,
@@ -63,14 +63,14 @@ impl Watch {
     }
 
     /// From now on nothing is read any more: what is left is to write and to close.
-    pub fn all_is_handed_over(&self) {
+    pub(crate) fn all_is_handed_over(&self) {
         self.handed_over.store(true, Ordering::Relaxed);
     }
 
     /// Ends it.
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         drop(self.stop);
-        // If it panicked, that was said; what it has not named is named at the end.
+        // If the thread panicked, the panic was printed. Failures that it did not name are named at the end.
         drop(self.thread.join());
     }
 }

@@ -4,7 +4,7 @@ use super::case::{Entry, Is};
 use super::world::{Content, Time, What};
 
 /// A tar: ustar headers; pax records for nanoseconds and for holes (GNU.sparse 1.0).
-pub fn tar(entries: &[Entry]) -> Vec<u8> {
+pub(crate) fn tar(entries: &[Entry]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for entry in entries {
         let (kind, target, content) = match &entry.is {
@@ -69,14 +69,14 @@ fn sparse(content: &Content, pieces: &[(usize, usize)]) -> Vec<u8> {
 
 /// Whether a zip says what permissions its entries have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Modes {
+pub(crate) enum Modes {
     Said,
     /// As many programs write it that make zips in memory.
     NotSaid,
 }
 
 /// A zip, stored, with times.
-pub fn zip(entries: &[Entry], modes: Modes) -> Vec<u8> {
+pub(crate) fn zip(entries: &[Entry], modes: Modes) -> Vec<u8> {
     const STORED: &[u8] = &[20, 0, 0, 8, 0, 0, 0, 0, 0x21, 0]; // version, names in UTF-8, no method, 1980-01-01
     let (mut zip, mut directory) = (Vec::new(), Vec::new());
     for entry in entries {

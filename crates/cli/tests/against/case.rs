@@ -7,9 +7,9 @@ use manyfiles_testkit::Random;
 
 use super::world::{Content, SPARSE, Time, What};
 
-/// What to do with a name that is taken.
+/// The policy for a name that is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub(crate) enum Policy {
     Error,
     Skip,
     SkipIdentical,
@@ -20,7 +20,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    pub const ALL: [Policy; 7] = [
+    pub(crate) const ALL: [Policy; 7] = [
         Policy::Error,
         Policy::Skip,
         Policy::SkipIdentical,
@@ -30,7 +30,7 @@ impl Policy {
         Policy::Rename,
     ];
 
-    pub fn option(self) -> &'static str {
+    pub(crate) fn option(self) -> &'static str {
         match self {
             Policy::Error => "error",
             Policy::Skip => "skip",
@@ -43,10 +43,10 @@ impl Policy {
     }
 }
 
-/// Who unpacks, and how.
+/// The user that unpacks, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    /// As nobody, where the test itself is root.
+pub(crate) struct Setup {
+    /// As the user `nobody`, where the test itself is root.
     pub nobody: bool,
     pub umask: u32,
     /// Permissions as they are, whatever the umask.
@@ -56,23 +56,23 @@ pub struct Setup {
 
 impl Setup {
     /// The permissions that an entry has in the end.
-    pub fn mode(&self, given: u32) -> u32 {
+    pub(crate) fn mode(&self, given: u32) -> u32 {
         let kept = given & if self.set_id { 0o7777 } else { 0o1777 };
         if self.exact { kept } else { kept & !self.umask }
     }
 }
 
-/// What an entry of an archive is.
+/// The kind of an archive's entry.
 #[derive(Clone, Debug)]
-pub enum Is {
+pub(crate) enum Is {
     New(What),
-    /// A further name for what has this one.
+    /// A further name for the file of this name.
     HardLink(String),
 }
 
 /// An entry of an archive.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub(crate) struct Entry {
     pub path: String,
     pub is: Is,
     pub mode: u32,
@@ -80,19 +80,19 @@ pub struct Entry {
 }
 
 #[derive(Clone, Debug)]
-pub struct Case {
+pub(crate) struct Case {
     pub seed: u64,
     pub setup: Setup,
     pub policy: Policy,
     pub other: Other,
-    /// What makes the folder as it is before, one after the other.
+    /// The steps that make the folder as it is before the run.
     pub before: Vec<Entry>,
     pub entries: Vec<Entry>,
 }
 
 /// Another program, which a case is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Other {
+pub(crate) enum Other {
     Tar,
     Unzip,
     Cp,
@@ -128,7 +128,7 @@ const FILE_MODES: [u32; 8] = [0o644, 0o644, 0o600, 0o755, 0o400, 0o444, 0o666, 0
 const FOLDER_MODES: [u32; 6] = [0o755, 0o755, 0o700, 0o775, 0o2755, 0o1777];
 
 impl Case {
-    pub fn new(seed: u64, policies: &[Policy], root: bool, other: Other) -> Case {
+    pub(crate) fn new(seed: u64, policies: &[Policy], root: bool, other: Other) -> Case {
         // Small seeds are easy to write down; their numbers are to have nothing in common.
         let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9).rotate_left(17));
         let random = &mut random;
@@ -150,13 +150,13 @@ impl Case {
     }
 
     /// Whether no entry follows another of its path.
-    pub fn has_each_path_once(&self) -> bool {
+    pub(crate) fn has_each_path_once(&self) -> bool {
         let paths: HashSet<_> = self.entries.iter().map(|entry| &entry.path).collect();
         paths.len() == self.entries.len()
     }
 
     /// The same case without one of its entries: each in turn.
-    pub fn smaller(&self) -> impl Iterator<Item = Case> {
+    pub(crate) fn smaller(&self) -> impl Iterator<Item = Case> {
         let of_entries = (0..self.entries.len()).map(|n| {
             let mut case = self.clone();
             case.entries.remove(n);
@@ -180,7 +180,7 @@ impl Names {
         for n in 0..3 {
             names.swap(n, n + random.below(NAMES.len() - n));
         }
-        // Half of the time in the plain script, where what goes wrong is easiest to read.
+        // Half of the time in the plain script, where a failure is easiest to read.
         Names(if random.percent(50) { ["d", "a", "b"] } else { [names[0], names[1], names[2]] })
     }
 
@@ -235,7 +235,7 @@ impl Names {
                     0 => Is::HardLink(path.clone()),
                     1..17 if !linkable.is_empty() => {
                         let existing = linkable[random.below(linkable.len())];
-                        // As tar writes it: what both names have in common.
+                        // As tar writes it: the attributes are those of the one file.
                         (mode, time) = (existing.mode, existing.time);
                         Is::HardLink(existing.path.clone())
                     }

@@ -11,12 +11,12 @@ use super::differs::Differs;
 use super::model::is_at_or_below;
 use super::world::World;
 
-/// More than the data that a file may take on the disk: block sizes, and what the file system keeps beside.
+/// How much more than its data a file may take on the disk: rest of a block, and the file system's own records.
 const SLACK: u64 = 64 << 10;
 
 /// What is compared.
 #[derive(Clone, Copy)]
-pub struct Scope {
+pub(crate) struct Scope {
     /// Which permission bits.
     pub bits: u32,
     /// Times of symbolic links.
@@ -24,12 +24,12 @@ pub struct Scope {
 }
 
 impl Scope {
-    pub const ALL: Scope = Scope { bits: 0o7777, link_times: true };
+    pub(crate) const ALL: Scope = Scope { bits: 0o7777, link_times: true };
 }
 
 /// What `found` has otherwise than `world`, leaving out what is at or below one of `open`, and modes and times of
 /// `folders`.
-pub fn differences<'a>(
+pub(crate) fn differences<'a>(
     world: &World,
     found: &Tree,
     scope: Scope,
@@ -63,7 +63,7 @@ pub fn differences<'a>(
     lines
 }
 
-/// The tree without these paths and what is below them. What was linked to one of them is linked to the next.
+/// The tree without these paths and all below them. A hard link to one of them becomes a link to the next name.
 fn without(tree: &Tree, left_out: &[&String]) -> Tree {
     let is_left_out = |path: &Path| {
         let path = path.to_string_lossy();
@@ -84,11 +84,12 @@ fn without(tree: &Tree, left_out: &[&String]) -> Tree {
     rest
 }
 
-/// What must stay as it is where nothing is written: inode, time, and time of the last change of any kind.
-pub type Traces = BTreeMap<PathBuf, (u64, (i64, i64), (i64, i64))>;
+/// The figures of a file that must not change where nothing is written: inode, time, and time of the last change of any
+/// kind.
+pub(crate) type Traces = BTreeMap<PathBuf, (u64, (i64, i64), (i64, i64))>;
 
 /// The traces of all below `root`. A folder's change time is left out: it gets its time and its mode again.
-pub fn traces(root: &Path) -> Traces {
+pub(crate) fn traces(root: &Path) -> Traces {
     let tree = Tree::read(root).unwrap();
     let trace = |path: PathBuf| {
         let of = fs::symlink_metadata(root.join(&path)).unwrap();
@@ -98,8 +99,8 @@ pub fn traces(root: &Path) -> Traces {
     tree.entries.into_keys().map(trace).collect()
 }
 
-/// What has changed, a line each.
-pub fn changed(before: &Traces, after: &Traces) -> Vec<String> {
+/// The changed paths, a line each.
+pub(crate) fn changed(before: &Traces, after: &Traces) -> Vec<String> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let changed = names.into_iter().filter(|path| before.get(*path) != after.get(*path));
     changed.map(|path| format!("{}: changed by a second run", path.display())).collect()
@@ -107,14 +108,14 @@ pub fn changed(before: &Traces, after: &Traces) -> Vec<String> {
 
 /// Counts, to see that the comparison is one.
 #[derive(Clone, Debug, Default)]
-pub struct Compared {
+pub(crate) struct Compared {
     pub cases: usize,
     pub paths: usize,
     pub paths_left_out: usize,
 }
 
 impl Compared {
-    pub fn count<'a>(&mut self, world: &World, open: impl IntoIterator<Item = &'a String>) {
+    pub(crate) fn count<'a>(&mut self, world: &World, open: impl IntoIterator<Item = &'a String>) {
         let open: HashSet<_> = open.into_iter().collect();
         let left_out = world.names.keys().filter(|path| open.iter().any(|above| is_at_or_below(path, above))).count();
         self.cases += 1;

@@ -24,15 +24,15 @@ fn others_args(other: Other, policy: Policy) -> Option<Vec<&'static str>> {
         }
         (Other::Rsync, Policy::Error | Policy::Skip) => vec!["rsync", "-aHS", "--ignore-existing", "source/", "theirs"],
         (Other::Rsync, Policy::Newer) => vec!["rsync", "-aHS", "--update", "source/", "theirs"],
-        // Else it takes what has the length and the time for the same.
+        // Without this option it takes files of the same length and time for the same.
         (Other::Rsync, Policy::Overwrite | Policy::Replace) => vec!["rsync", "-aHSI", "source/", "theirs"],
         (Other::Rsync, Policy::SkipIdentical) => vec!["rsync", "-aHS", "--checksum", "source/", "theirs"],
         _ => return None,
     })
 }
 
-/// What is wrong with the command, or with the model.
-pub fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
+/// Differences between the command and the model.
+pub(crate) fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
     let temp = scratch().unwrap();
     let folder = temp.path();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();

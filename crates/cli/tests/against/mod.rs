@@ -1,13 +1,13 @@
 //! The command against a plain model and against the programs that its users know.
 
-pub mod archive;
-pub mod case;
-pub mod compare;
-pub mod copying;
-pub mod differs;
-pub mod model;
-pub mod programs;
-pub mod rounds;
+pub(crate) mod archive;
+pub(crate) mod case;
+pub(crate) mod compare;
+pub(crate) mod copying;
+pub(crate) mod differs;
+pub(crate) mod model;
+pub(crate) mod programs;
+pub(crate) mod rounds;
 mod stories;
-pub mod unpacking;
-pub mod world;
+pub(crate) mod unpacking;
+pub(crate) mod world;

@@ -1,4 +1,4 @@
-//! [`Model`]: what `manyfiles unpack` promises, as a plain list of steps: the entries one after the other.
+//! [`Model`]: the promises of `manyfiles unpack` as a plain list of steps, one entry after the other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,19 +6,18 @@ use super::case::{Case, Entry, Is, Other, Policy, Setup};
 use super::differs::Differs;
 use super::world::{Node, What, World};
 
-/// The folder while entries come, and what cannot be said of it.
-pub struct Model {
+/// The folder while entries come, and the paths that the model cannot foresee.
+pub(crate) struct Model {
     pub world: World,
     setup: Setup,
     policy: Policy,
-    /// What it is compared with.
+    /// The program that the command is compared with.
     other: Other,
     /// Paths that this run has made.
     ours: BTreeSet<String>,
     /// Folders that were not there before.
     made: BTreeSet<String>,
-    /// Paths of symbolic links of this run, made or not, and those that are folders to it.
-    links: BTreeSet<String>,
+    /// Paths of folders that entries have named: no symbolic link of the run gets such a name.
     folders: BTreeSet<String>,
     failed: BTreeSet<String>,
     renamed: HashMap<String, String>,
@@ -27,14 +26,14 @@ pub struct Model {
     pub differs: BTreeMap<String, Differs>,
     /// Folders that have another mode or time with other programs, and hold the same.
     pub folders_differ: BTreeMap<String, Differs>,
-    /// Folders of which tar thinks that nothing more comes for them.
+    /// Folders that tar takes for finished.
     left: BTreeSet<String>,
     /// Paths of which nothing is promised.
     pub open: BTreeSet<String>,
 }
 
 /// An entry that fails.
-pub struct Failure {
+pub(crate) struct Failure {
     pub what: String,
     /// It may as well count as skipped: its name is taken, and that is reason enough.
     pub perhaps_skipped: bool,
@@ -47,7 +46,7 @@ enum Choice {
 
 impl Model {
     /// The folder after the whole case.
-    pub fn of(case: &Case) -> Model {
+    pub(crate) fn of(case: &Case) -> Model {
         let mut model = Model::new(
             World::default(),
             Setup { nobody: false, umask: 0, exact: true, set_id: true },
@@ -65,11 +64,11 @@ impl Model {
     }
 
     /// The folder as the case finds it.
-    pub fn before(case: &Case) -> World {
+    pub(crate) fn before(case: &Case) -> World {
         Model::of(&Case { entries: Vec::new(), ..case.clone() }).world
     }
 
-    pub fn new(world: World, setup: Setup, policy: Policy, other: Other) -> Model {
+    pub(crate) fn new(world: World, setup: Setup, policy: Policy, other: Other) -> Model {
         Model {
             world,
             setup,
@@ -77,7 +76,6 @@ impl Model {
             other,
             ours: BTreeSet::new(),
             made: BTreeSet::new(),
-            links: BTreeSet::new(),
             folders: BTreeSet::new(),
             failed: BTreeSet::new(),
             renamed: HashMap::new(),
@@ -90,7 +88,7 @@ impl Model {
     }
 
     /// The folder after a copy of `source`.
-    pub fn of_copy(case: &Case, source: &World) -> Model {
+    pub(crate) fn of_copy(case: &Case, source: &World) -> Model {
         let before = Model::before(case);
         let mut model = Model::new(before.clone(), case.setup, case.policy, case.other);
         // Which of its names a file has got in the folder, to which the others are linked.
@@ -121,7 +119,7 @@ impl Model {
         model
     }
 
-    pub fn apply(&mut self, entry: &Entry) {
+    pub(crate) fn apply(&mut self, entry: &Entry) {
         self.left.extend(self.ours.iter().filter(|folder| !is_at_or_below(&entry.path, folder)).cloned());
         if let Err(why) = self.step(entry) {
             let lenient = !matches!(self.policy, Policy::Error | Policy::Overwrite | Policy::Replace);
@@ -134,7 +132,7 @@ impl Model {
     }
 
     fn step(&mut self, entry: &Entry) -> Result<(), &'static str> {
-        self.mind_links(entry)?;
+        self.mind_folders(entry)?;
         let node = match &entry.is {
             Is::New(what) => self.node(what, entry),
             Is::HardLink(existing) => return self.hard_link(entry, existing),
@@ -149,20 +147,16 @@ impl Model {
         } else if self.policy == Policy::SkipIdentical
             && let Some(there) = self.world.get_mut(&entry.path)
         {
-            // Its content stays; what else it gets matters only if it is this file's alone.
+            // Its content stays. Other changes matter only if the file has no other name.
             (there.mode, there.open_bits) = (node.mode, 0o7777);
             there.time = None;
         }
         Ok(())
     }
 
-    /// Nothing is written below a path at which this run makes a symbolic link, whichever comes first, and made or not.
-    fn mind_links(&mut self, entry: &Entry) -> Result<(), &'static str> {
-        if let Some(link) = ancestors(&entry.path).find(|above| self.links.contains(*above)).map(str::to_owned) {
-            self.differ(&link, Differs::FolderInTheWay);
-            self.differ("", Differs::ThroughSymlink);
-            return Err("a symbolic link of this run stands in the way");
-        }
+    /// A symbolic link under the name of a folder that an entry has named before is a failure. What a link of the run that
+    /// was made is in the way of, [`Model::way_to`] finds.
+    fn mind_folders(&mut self, entry: &Entry) -> Result<(), &'static str> {
         self.folders.extend(ancestors(&entry.path).map(str::to_owned));
         match &entry.is {
             Is::New(What::Folder) => drop(self.folders.insert(entry.path.clone())),
@@ -171,7 +165,6 @@ impl Model {
                 self.differ(&entry.path, Differs::FolderInTheWay);
                 return Err("a folder of this run has the name");
             }
-            Is::New(What::Symlink(_)) => drop(self.links.insert(entry.path.clone())),
             _ => {}
         }
         Ok(())
@@ -189,7 +182,7 @@ impl Model {
                 self.made.insert(path.to_owned());
             }
             Some(there) if there.what == What::Folder => {
-                // What was there keeps its set-id and sticky bits.
+                // An old folder keeps its set-id and sticky bits.
                 let kept = if self.made.contains(path) { 0 } else { there.mode & 0o7000 };
                 (there.mode, there.time) = (node.mode | kept, node.time);
                 there.open_bits |= kept;
@@ -373,7 +366,7 @@ impl Model {
                 }
                 Some(_) => {
                     match self.differs_at(above) {
-                        // With the other program it may be the link that was there first.
+                        // With the other program the link may have been there first.
                         Some(Differs::LastWins) => self.differ("", Differs::ThroughSymlink),
                         _ => self.differ(above, Differs::FolderInTheWay),
                     }
@@ -415,11 +408,11 @@ impl Model {
 }
 
 /// The paths above `path`, the uppermost first.
-pub fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-pub fn is_at_or_below(path: &str, above: &str) -> bool {
+pub(crate) fn is_at_or_below(path: &str, above: &str) -> bool {
     above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

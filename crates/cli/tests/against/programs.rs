@@ -1,4 +1,4 @@
-//! Running programs: as somebody, with a umask, in a folder.
+//! Running programs: as a user, with a umask, in a folder.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use super::case::Setup;
 
-/// The user and the group of nobody.
-pub const NOBODY: u32 = 65534;
+/// The number of the user `nobody` and of its group.
+pub(crate) const NOBODY: u32 = 65534;
 
-/// What a run came to.
-pub struct Ran {
-    /// `None`: it was killed, because it took for ever or by a signal.
+/// The result of a run.
+pub(crate) struct Ran {
+    /// `None`: it was killed by a signal, or because it did not end.
     pub code: Option<i32>,
     pub err: String,
     /// As a shell reads it.
@@ -20,7 +20,7 @@ pub struct Ran {
 }
 
 /// Runs `args` in `folder`.
-pub fn run<S: AsRef<OsStr>>(folder: &Path, setup: &Setup, args: &[S]) -> Ran {
+pub(crate) fn run<S: AsRef<OsStr>>(folder: &Path, setup: &Setup, args: &[S]) -> Ran {
     let args: Vec<_> = args.iter().map(|arg| arg.as_ref().to_str().unwrap()).collect();
     let umask = format!("umask {:03o}; exec \"$@\"", setup.umask);
     let mut line = vec!["sh", "-c", &umask, "sh"];
@@ -45,8 +45,8 @@ fn shown(setup: &Setup, args: &[&str]) -> String {
     format!("umask {:03o}; {}{who}", setup.umask, quoted.collect::<Vec<_>>().join(" "))
 }
 
-/// Whether nobody may run the command and see the scratch folder; else why not.
-pub fn nobody_can_run(program: &Path) -> Result<(), String> {
+/// Whether the user `nobody` may run the command and see the scratch folder; else why not.
+pub(crate) fn nobody_can_run(program: &Path) -> Result<(), String> {
     let quiet = |args: &[&OsStr]| {
         std::process::Command::new("setpriv").args(args).stdout(Stdio::null()).stderr(Stdio::null()).status()
     };

@@ -1,4 +1,4 @@
-//! Which cases are tried, and what is told of those that fail.
+//! Which cases are tried, and the report of failed ones.
 
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ const SHOWN: usize = 4;
 const ATTEMPTS: usize = 300;
 
 /// The seeds of a test: `count` times MANYFILES_ROUNDS of them from 1 on, the same every time. MANYFILES_SEED is the
-/// one to try alone, or "random": as many from one that nobody knows before.
+/// one to try alone, or "random": as many from a seed chosen by chance.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let number =
         |name| std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: a number")));
@@ -27,9 +27,9 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     }
 }
 
-/// Tries `count` cases. `problems` says what is wrong with one; an empty list if nothing is.
+/// Tries `count` cases. `problems` lists the problems of a case; an empty list is a pass.
 #[track_caller]
-pub fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl FnMut(&Case) -> Vec<String>) {
+pub(crate) fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl FnMut(&Case) -> Vec<String>) {
     let mut told = String::new();
     let mut failed = Vec::new();
     for seed in seeds(count) {
@@ -50,7 +50,7 @@ pub fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl FnMut(
                         return None;
                     }
                     let why = problems(&case);
-                    // What is left is to show the same thing, not the next one.
+                    // The smaller case must show the same problem, not another one.
                     why.first().is_some_and(|why| kind(why) == kind(&wrong[0])).then_some((case, why))
                 });
                 let Some((case, why)) = smaller else { break };
@@ -74,16 +74,16 @@ pub fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl FnMut(
     );
 }
 
-/// What a difference is about: the line without its path and its numbers.
+/// The kind of a difference: the line without its path and its numbers.
 fn kind(line: &str) -> String {
-    let (who, rest) = line.split_once(": ").unwrap_or((line, ""));
+    let (program, rest) = line.split_once(": ").unwrap_or((line, ""));
     let about = rest.rsplit(": ").next().unwrap_or_default();
     let words = about.split([' ', ',']).filter(|word| word.chars().all(char::is_alphabetic));
-    let other = if rest.contains(": ") { who } else { "" };
+    let other = if rest.contains(": ") { program } else { "" };
     format!("{other} {}", words.collect::<Vec<_>>().join(" "))
 }
 
-/// Whether the command was ended because it took for ever. The next attempt would take as long.
+/// Whether the command was killed because it did not end. Another attempt would take as long.
 fn is_hang(line: &str) -> bool {
     line.starts_with("exit status None")
 }

@@ -42,7 +42,7 @@ fn others_args(case: &Case) -> Option<Vec<&'static str>> {
     })
 }
 
-/// What is compared with it.
+/// The other program.
 fn scope(case: &Case) -> Scope {
     let bits = match (case.other, case.setup.exact) {
         (Other::Tar, true) if case.setup.set_id => 0o7777,
@@ -54,8 +54,8 @@ fn scope(case: &Case) -> Scope {
     Scope { bits, link_times: case.other == Other::Tar }
 }
 
-/// What is wrong with the command, or with the model.
-pub fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
+/// Differences between the command and the model.
+pub(crate) fn problems(case: &Case, compared: &mut Compared) -> Vec<String> {
     let temp = scratch().unwrap();
     let folder = temp.path();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
@@ -118,12 +118,12 @@ fn run_ours(folder: &Path, case: &Case) -> Ran {
     run(folder, &case.setup, &args)
 }
 
-pub fn plant(world: &World, at: &Path, case: &Case) {
+pub(crate) fn plant(world: &World, at: &Path, case: &Case) {
     world.plant(at, case.setup.nobody.then_some(NOBODY));
 }
 
 /// 0 if all went well, 1 if something did not, anything else never.
-pub fn wrong_code(model: &Model, ran: &Ran) -> Option<String> {
+pub(crate) fn wrong_code(model: &Model, ran: &Ran) -> Option<String> {
     let certain = model.failures.iter().filter(|failure| !failure.perhaps_skipped).count();
     match ran.code {
         Some(0) if certain == 0 => None,

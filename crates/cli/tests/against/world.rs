@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use manyfiles_testkit::{Entry as Found, Kind, Random, Tree, make_fifo, set_link_time};
 
 /// Seconds and nanoseconds since 1970.
-pub type Time = (i64, i64);
+pub(crate) type Time = (i64, i64);
 
-/// What a file holds. The number makes the bytes.
+/// A file's content. The number makes the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Content {
+pub(crate) struct Content {
     pub len: usize,
     pub number: u64,
     /// Where there is data, if there are holes: offset and length.
@@ -21,7 +21,7 @@ pub struct Content {
 }
 
 /// Layouts of files with holes, and their lengths.
-pub const SPARSE: [(usize, &[(usize, usize)]); 4] = [
+pub(crate) const SPARSE: [(usize, &[(usize, usize)]); 4] = [
     (1 << 20, &[(0, 4096)]),
     ((1 << 20) + 4096, &[(1 << 20, 4096)]),
     (1 << 20, &[(1 << 16, 8192), (1 << 19, 4096)]),
@@ -29,34 +29,34 @@ pub const SPARSE: [(usize, &[(usize, usize)]); 4] = [
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub(crate) enum What {
     Folder,
     File(Content),
     Symlink(String),
     Fifo,
 }
 
-/// What may have several names.
+/// A file or link, which may have several names.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub(crate) struct Node {
     pub what: What,
     pub mode: u32,
-    /// Permission bits that nobody promises.
+    /// Permission bits that are not promised.
     pub open_bits: u32,
-    /// `None`: nobody promises which.
+    /// `None`: not promised.
     pub time: Option<Time>,
 }
 
 /// Names and what they are names of.
 #[derive(Clone, Debug, Default)]
-pub struct World {
+pub(crate) struct World {
     pub names: BTreeMap<String, usize>,
     pub nodes: Vec<Node>,
 }
 
 impl Content {
     /// The data of each piece; of all of it, where there are no holes.
-    pub fn data(&self) -> Vec<(usize, Vec<u8>)> {
+    pub(crate) fn data(&self) -> Vec<(usize, Vec<u8>)> {
         let whole = [(0, self.len)];
         let mut random = Random::new(self.number);
         let mut piece = |&(offset, len): &(usize, usize)| {
@@ -70,7 +70,7 @@ impl Content {
         self.pieces.unwrap_or(&whole).iter().map(&mut piece).collect()
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.len];
         for (offset, piece) in self.data() {
             bytes[offset..offset + piece.len()].copy_from_slice(&piece);
@@ -78,33 +78,33 @@ impl Content {
         bytes
     }
 
-    pub fn data_len(&self) -> usize {
+    pub(crate) fn data_len(&self) -> usize {
         self.pieces.map_or(self.len, |pieces| pieces.iter().map(|(_, len)| len).sum())
     }
 }
 
 impl World {
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
         self.names.get(name).map(|&id| &self.nodes[id])
     }
 
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Node> {
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Node> {
         self.names.get(name).map(|&id| &mut self.nodes[id])
     }
 
-    pub fn put(&mut self, name: &str, node: Node) {
+    pub(crate) fn put(&mut self, name: &str, node: Node) {
         self.nodes.push(node);
         self.names.insert(name.to_owned(), self.nodes.len() - 1);
     }
 
-    /// The other names of what has this name.
-    pub fn other_names(&self, name: &str) -> Vec<String> {
+    /// The other names of the file of this name.
+    pub(crate) fn other_names(&self, name: &str) -> Vec<String> {
         let Some(id) = self.names.get(name) else { return Vec::new() };
         self.names.iter().filter(|&(other, of)| of == id && other != name).map(|(other, _)| other.clone()).collect()
     }
 
     /// Makes all of it below `root`, which is made too.
-    pub fn plant(&self, root: &Path, owner: Option<u32>) {
+    pub(crate) fn plant(&self, root: &Path, owner: Option<u32>) {
         fs::create_dir(root).unwrap();
         let mut first_name: HashMap<usize, &str> = HashMap::new();
         for (name, &id) in &self.names {
@@ -127,7 +127,7 @@ impl World {
                 }
             }
         }
-        // What is in a folder before the folder: its time and permissions are to stay.
+        // The entries of a folder before the folder itself: later entries would change its time.
         for (name, &id) in self.names.iter().rev() {
             let (path, node) = (root.join(name), &self.nodes[id]);
             if let Some(owner) = owner {
@@ -145,8 +145,8 @@ impl World {
         }
     }
 
-    /// What a look at the folder should show. `allocated` is what the data takes.
-    pub fn tree(&self) -> Tree {
+    /// The tree that a look at the folder should show. `allocated` is the room of the data.
+    pub(crate) fn tree(&self) -> Tree {
         let mut first_name: HashMap<usize, &str> = HashMap::new();
         let mut tree = Tree::default();
         for (name, &id) in &self.names {

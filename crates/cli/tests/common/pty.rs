@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::BINARY;
 
 /// A run of the command on a pseudo-terminal of 80 columns.
-pub struct Pty {
+pub(crate) struct Pty {
     child: Child,
     terminal: Arc<pty_process::blocking::Pty>,
     output: Receiver<Vec<u8>>,
@@ -27,12 +27,12 @@ pub struct Pty {
 
 impl Pty {
     /// Runs the command with `args` (as a shell reads them) in `folder`.
-    pub fn run(folder: &Path, args: &str) -> Pty {
+    pub(crate) fn run(folder: &Path, args: &str) -> Pty {
         Pty::shell(folder, &format!("exec {BINARY} {args}"))
     }
 
     /// Runs a script in `folder`, with the command as `$0`.
-    pub fn shell(folder: &Path, script: &str) -> Pty {
+    pub(crate) fn shell(folder: &Path, script: &str) -> Pty {
         super::with_default_hang_up();
         let (terminal, other_end) = open().unwrap();
         terminal.resize(Size::new(24, 80)).unwrap();
@@ -54,7 +54,7 @@ impl Pty {
                 if poll(&mut [PollFd::new(&*shown, PollFlags::IN)], Some(&moment)) == Ok(0) {
                     continue;
                 }
-                // An error when nobody has the other end any more and all was read.
+                // An error once the other end is closed and all was read.
                 match (&*shown).read(&mut buffer) {
                     Ok(n @ 1..) if sender.send(buffer[..n].to_vec()).is_ok() => {}
                     _ => break,
@@ -66,7 +66,7 @@ impl Pty {
 
     /// Waits until the terminal shows `text`, after what was waited for before.
     #[track_caller]
-    pub fn wait_for(&mut self, text: &str) -> &mut Pty {
+    pub(crate) fn wait_for(&mut self, text: &str) -> &mut Pty {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             if let Some(at) = self.seen.find(text) {
@@ -82,14 +82,14 @@ impl Pty {
     }
 
     /// Types `text`.
-    pub fn send(&mut self, text: &str) -> &mut Pty {
+    pub(crate) fn send(&mut self, text: &str) -> &mut Pty {
         (&*self.terminal).write_all(text.as_bytes()).unwrap();
         self
     }
 
     /// Closes the terminal, as a window that is closed or a connection that is lost.
     /// The exit status.
-    pub fn close(self) -> i32 {
+    pub(crate) fn close(self) -> i32 {
         let Pty { mut child, terminal, reader, is_closed, .. } = self;
         is_closed.store(true, Ordering::Relaxed);
         reader.join().unwrap();
@@ -98,7 +98,7 @@ impl Pty {
     }
 
     /// Waits for the end: the exit status, and what was shown since the last wait.
-    pub fn end(mut self) -> (i32, String) {
+    pub(crate) fn end(mut self) -> (i32, String) {
         while let Ok(bytes) = self.output.recv() {
             self.seen += &String::from_utf8_lossy(&bytes);
         }

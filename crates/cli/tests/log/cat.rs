@@ -58,7 +58,7 @@ fn other_forms_tell_records_apart_whatever_they_hold() {
             json!({"position": at(3), "next": next(3), "text": "gr\u{fc}n"}),
         ]
     );
-    // Whoever has read a record goes on behind it.
+    // After a record has been read, reading goes on behind it.
     let behind = next(1).to_string();
     assert_eq!(objects(&cat(made.folder(), &["events", "--json", "--from", &behind]).code(0)), all[2..]);
     let hex = cat(made.folder(), &["events", "--hex"]).code(0).out;
@@ -140,7 +140,7 @@ fn damage_is_told_and_all_else_is_printed() {
     assert_eq!(objects[3]["offset"], made.positions[3].0 + 96);
     assert_eq!(objects[3]["bytes"], 8 + record(3).len());
     assert_eq!(objects[4]["text"], record(4));
-    // What is outside of what was asked for is nobody's concern.
+    // Damage outside of the range that was asked for does not matter.
     let (from, to) = (made.positions[4].0.to_string(), made.positions[11].0.to_string());
     assert_eq!(cat(made.folder(), &["events", "--from", &from, "--to", &to]).code(0).out, lines(4..11));
 }

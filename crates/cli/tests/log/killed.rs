@@ -66,7 +66,7 @@ fn write_all(folder: &Path, files: &BTreeMap<String, Vec<u8>>) {
     files.iter().for_each(|(name, bytes)| fs::write(folder.join(name), bytes).unwrap());
 }
 
-/// The records that can be read, in order; of those that are there twice, once.
+/// The records that can be read, in order; a record that is there twice counts once.
 fn read(folder: &Path) -> Vec<Vec<u8>> {
     let mut left: Vec<Vec<u8>> = Vec::new();
     for record in Records::open(folder.join("events")).unwrap().flatten() {
@@ -93,7 +93,7 @@ fn kill_everywhere(made: &Made) {
         let inject = format!("inject={call}:signal=KILL:when={nth}");
         let killed = strace(folder, &["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]).unwrap();
         assert!(!killed.status.success(), "{story}: {killed:?}");
-        // Nothing is thrown away, whatever is read.
+        // No bytes are thrown away, readable or not.
         let now = all(folder);
         for (name, bytes) in &before {
             assert!(

@@ -10,79 +10,79 @@ use tempfile::TempDir;
 use crate::common::BINARY;
 
 /// Where a file's frames begin.
-pub const HEADER: u64 = 96;
-/// What stands before a record's bytes.
-pub const FRAME: u64 = 8;
+pub(crate) const HEADER: u64 = 96;
+/// The length of a frame's head, before the record's bytes.
+pub(crate) const FRAME: u64 = 8;
 
 /// A folder with the log `events`.
-pub struct Made {
+pub(crate) struct Made {
     pub temp: TempDir,
     /// Where each record begins.
     pub positions: Vec<Position>,
 }
 
-pub fn framed() -> Options {
+pub(crate) fn framed() -> Options {
     Appender::options().framed(true)
 }
 
 /// Files of a few records each.
-pub fn rotated() -> Options {
+pub(crate) fn rotated() -> Options {
     framed().rotate_bytes(400)
 }
 
 /// `record 0`, `record 1`…
-pub fn record(n: usize) -> String {
+pub(crate) fn record(n: usize) -> String {
     format!("record {n}")
 }
 
 /// The lines of these records.
-pub fn lines(records: std::ops::Range<usize>) -> String {
+pub(crate) fn lines(records: std::ops::Range<usize>) -> String {
     records.map(|n| record(n) + "\n").collect()
 }
 
 impl Made {
     /// With these records, and closed in order.
-    pub fn with(options: Options, records: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Made {
+    pub(crate) fn with(options: Options, records: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Made {
         let temp = tempfile::tempdir().unwrap();
         let appender = options.open(temp.path().join("events")).unwrap();
         let mut positions = Vec::new();
         for record in records {
             let receipt = appender.append(record.as_ref()).unwrap();
             positions.push(receipt.position().unwrap());
-            // Each with a mark of its own: what is damaged can be told from what is torn.
+            // Each with a mark of its own: so that a damaged record is not mistaken for a torn one.
             receipt.wait_durable().unwrap();
         }
         appender.close().unwrap();
         Made { temp, positions }
     }
 
-    /// With so many records.
-    pub fn of(options: Options, records: usize) -> Made {
+    /// With this many records.
+    pub(crate) fn of(options: Options, records: usize) -> Made {
         Made::with(options, (0..records).map(record))
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.temp.path()
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.folder().join("events")
     }
 
     /// Names of the log's files.
-    pub fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         crate::common::names(self.folder())
     }
 
     /// Changes a byte of the record, which is in the log's only file.
-    pub fn damage(&self, n: usize) {
+    pub(crate) fn damage(&self, n: usize) {
         let mut bytes = fs::read(self.path()).unwrap();
         bytes[(HEADER + self.positions[n].0 + FRAME) as usize] ^= 1;
         fs::write(self.path(), bytes).unwrap();
     }
 
-    /// Changes a byte of the first record of a file. Returns what is in the file then.
-    pub fn damage_file(&self, name: &str) -> Vec<u8> {
+    /// Changes a byte of the first record of a file. Returns the file's new content.
+    pub(crate) fn damage_file(&self, name: &str) -> Vec<u8> {
         let path = self.folder().join(name);
         let mut bytes = fs::read(&path).unwrap();
         let at = bytes.windows(7).position(|bytes| bytes == b"record ").expect("it has a record");
@@ -92,7 +92,7 @@ impl Made {
     }
 
     /// As a kill in the middle of a write leaves it: without the closing, and with a part of a record behind it.
-    pub fn torn(records: usize) -> Made {
+    pub(crate) fn torn(records: usize) -> Made {
         let temp = tempfile::tempdir().unwrap();
         let appender = framed().open(temp.path().join("alive")).unwrap();
         let mut positions = Vec::new();
@@ -113,6 +113,6 @@ impl Made {
 }
 
 /// Runs the command in `folder`, for output that need not be text.
-pub fn output(folder: &Path, args: &[&str]) -> Output {
+pub(crate) fn output(folder: &Path, args: &[&str]) -> Output {
     Command::new(BINARY).args(args).current_dir(folder).stdin(Stdio::null()).output().unwrap()
 }

@@ -52,7 +52,7 @@ fn damage_is_set_aside_so_that_the_program_opens_the_log_and_goes_on() {
     appender.append_durable(record(20).as_bytes()).unwrap();
     appender.close().unwrap();
     assert_eq!(cat(made.folder()).code(0).out, without(&[3, 11], 21));
-    // Positions are those that they were.
+    // Positions have not changed.
     let at = made.positions[15].0.to_string();
     assert_eq!(manyfiles(made.folder(), &["log", "cat", "events", "--from", &at]).code(0).out, lines(15..21));
 }
@@ -165,7 +165,7 @@ fn what_is_no_log_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_last_file_with_which_nobody_can_go_on_is_told_by_a_check_and_mended() {
+fn a_last_file_that_no_program_can_append_to_is_told_by_a_check_and_mended() {
     for is_empty in [false, true] {
         let made = Made::of(rotated(), 60);
         let name = format!("events.{:06}", made.files().len() + 1);
@@ -193,11 +193,12 @@ fn a_last_file_with_which_nobody_can_go_on_is_told_by_a_check_and_mended() {
         assert_eq!(cat(made.folder()).code(0).out, lines(0..60));
         rotated().open(made.path()).unwrap().close().unwrap();
     }
-    // What is somebody else's is not touched, and it is said why the log cannot be opened.
+    // A file of another program is not touched, and the report says why the log cannot be opened.
     let made = Made::of(rotated(), 60);
     write(made.folder().join(format!("events.{:06}", made.files().len() + 1)), "x".repeat(500));
     let before = all(made.folder());
     repair(made.folder(), &["events"]).code(2).says("does not begin as a file of framed records does");
-    repair(made.folder(), &["events", "--dry-run"]).code(1).says("cannot be mended: ");
+    let dry_run = repair(made.folder(), &["events", "--dry-run"]).code(2);
+    dry_run.says("does not begin as a file of framed records does").says("nothing was changed");
     assert_eq!(all(made.folder()), before);
 }

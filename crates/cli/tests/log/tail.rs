@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::common::{BINARY, Ran, manyfiles};
 use crate::made::{Made, framed, lines, record, rotated};
 
-/// Nobody waits that long unless something hangs.
+/// No wait takes that long unless something hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn tail(folder: &Path, args: &[&str]) -> Ran {
@@ -46,7 +46,7 @@ impl Following {
         }
     }
 
-    /// Ctrl-C. What it says then, or `None` where nobody can press it.
+    /// Ctrl-C. Its last output, or `None` where a test cannot send Ctrl-C.
     fn interrupt(mut self) -> Option<String> {
         #[cfg(unix)]
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::INT)
@@ -154,7 +154,7 @@ fn what_cannot_be_read_is_told_once_however_long_it_is_waited_for() {
     following.shows(&record(9));
     crate::common::write(
         &next,
-        "this is somebody else's file, and longer than a header, so that nobody takes it for one that was begun",
+        "this is a file of another program, and longer than a header, so that it is not taken for a log that was begun",
     );
     // It is asked for several times meanwhile; whatever is said, is said by then or never.
     thread::sleep(Duration::from_millis(400));
@@ -171,7 +171,7 @@ mod linux {
     use crate::common::shell;
 
     #[test]
-    fn it_ends_when_nobody_reads_it_any_more_though_nothing_comes() {
+    fn it_ends_when_its_reader_is_gone_though_no_record_comes() {
         let made = Made::of(framed(), 5);
         // It would wait for ever, and the shell for it.
         let ran = shell(made.folder(), "{ $M log tail events -f; echo $? >&2; } | head -n 2").code(0);
@@ -186,8 +186,8 @@ mod linux {
         let begin = (Instant::now(), processor_time(&following.child));
         thread::sleep(Duration::from_secs(1));
         let (waited, took) = (begin.0.elapsed(), processor_time(&following.child) - begin.1);
-        // Some hundredths of it are enough for twenty looks; who spins takes all of it, or on a busy machine what there
-        // is.
+        // Some hundredths of the processor are enough for twenty looks. A loop that spins takes all of it, or on a busy
+        // machine all that is free.
         assert!(took < waited / 4, "{took:?} of {waited:?}");
         following.interrupt();
     }

@@ -5,18 +5,18 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::closing::Closing;
-use super::group::Group;
-use super::opening;
-use super::options::Options;
-use super::receipt::{Position, Receipt};
-use super::repair::Repaired;
-use super::state::State;
-use super::storage::Storage;
+use crate::appender::commit::group::Group;
+use crate::appender::commit::state::State;
+use crate::appender::opening;
+use crate::appender::options::Options;
+use crate::appender::position::Position;
+use crate::appender::receipt::Receipt;
+use crate::appender::recovery::Recovery;
+use crate::appender::storage::{FileSystem, Storage};
 use crate::error::print_last_resort;
 use crate::{Error, Result, Written};
 
-/// Appends records to one file from many threads; those who wait share syncs.
+/// Appends records to one file from many threads. Threads that wait share syncs.
 ///
 /// Share it by reference, or in an [`Arc`]. One appender at a time has a file; [`Options::open`] refuses the second.
 ///
@@ -47,20 +47,6 @@ pub struct Appender {
     is_closed: bool,
 }
 
-/// What opening found in a framed file: nothing without framing, and for a new file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Recovery {
-    /// Whole records in the file. (Where files are rotated: in the last one.)
-    pub records: u64,
-    /// How many bytes are behind them that are none: what a crash left of records that nobody was told are durable.
-    /// They stay in their file, set aside, and appending goes on in the next one.
-    pub torn_bytes: u64,
-    /// What was mended at the end of the log, if that was [asked for](super::OnDamage::SetAside) and there was
-    /// something.
-    pub set_aside: Vec<Repaired>,
-}
-
 impl Appender {
     /// Opens the file, or makes it, with the default [`Options`]: no framing, no rotation.
     pub fn open(path: impl AsRef<Path>) -> Result<Appender> {
@@ -86,8 +72,8 @@ impl Appender {
     /// record's bytes are one piece in the file, behind those of every append that returned before. Nothing is put
     /// between records but [frames](Options::framed), if they were asked for.
     ///
-    /// The receipt says when it is written, or durable. A buffered record stays so until somebody wants it written: see
-    /// [`State::Buffered`](super::State::Buffered).
+    /// The receipt says when it is written, or durable. A buffered record stays so until a call asks for it to be
+    /// written: see [`State::Buffered`](super::State::Buffered).
     ///
     /// Fails if an earlier write, sync or close failed, or this write. A record too long for framing is refused
     /// (`InvalidInput`), and nothing else happens.
@@ -141,7 +127,8 @@ impl Appender {
     /// Makes every record durable and closes the file. Receipts stay good.
     ///
     /// Returns how many bytes the records have that this appender took, in whichever files, and all of them are
-    /// durable: [`bytes`](Written::bytes) and [`durable`](Written::durable) are the same number. Frames are not counted.
+    /// durable: [`bytes`](Written::bytes) and [`durable`](Written::durable) are the same number. Frames are not
+    /// counted.
     ///
     /// Fails with the first failure that there was, of this call or before it.
     pub fn close(mut self) -> Result<Written> {
@@ -151,26 +138,10 @@ impl Appender {
         closed
     }
 
-    /// [`close`](Appender::close) for tasks: begins at once, on a thread of its own, and returns a future of its
-    /// result. (If no thread can be started, this blocks.) Dropping the future stops nothing; a failure that nobody was
-    /// told of is then printed to standard error.
-    ///
-    /// ```
-    /// # async fn example(path: &std::path::Path) -> manyfiles::Result<()> {
-    /// let appender = manyfiles::appender::Appender::open(path)?;
-    /// appender.append(b"one line\n")?.await?;
-    /// let written = appender.close_async().await?;
-    /// assert_eq!(written.durable, 9);
-    /// # Ok(()) }
-    /// ```
-    pub fn close_async(self) -> Closing {
-        Closing::begin(self)
-    }
-
     /// What went wrong since the last call of this with files that are not written to any more: one that could not be
     /// [removed](super::Options::keep_files) or compressed, say. No record is lost by it, and no other call fails. Of
-    /// very many errors the first 64 are kept. What nobody has taken when the appender is closed or dropped is printed
-    /// to standard error.
+    /// very many errors the first 64 are kept. Errors that were not taken when the appender is closed or dropped are
+    /// printed to standard error.
     pub fn take_upkeep_errors(&self) -> Vec<Error> {
         self.group.upkeep.take_errors()
     }
@@ -186,9 +157,51 @@ impl Appender {
     }
 }
 
+impl Options {
+    /// Opens the log, or makes it, durably. The folder must be there, and writable.
+    ///
+    /// Appending goes on where the log ends. If it was not closed in order, the page cache may show what the disk does
+    /// not have, so:
+    ///
+    /// - with [framing](Options::framed), in a next file with a number behind the name, which begins with the records
+    ///   that are not known to be durable. The old file is left as it is, with what a crash tore of it;
+    ///   [`recovery`](Appender::recovery) says how much that is. Every record that was found is durable when this
+    ///   returns;
+    /// - without framing, in the file, after its end was written again and synced (at most about 1 MiB, after a power
+    ///   cut more). `NAME.manyfiles-open` lies beside the file while it is open, and `NAME.manyfiles-tail` for a
+    ///   moment: leave both to the next opening;
+    /// - with rotation and without framing, in a new file at every opening.
+    ///
+    /// **Other programs may move the file**, as logrotate does, if it has neither framing nor rotation. Each write asks
+    /// for its length and, once a second at most, whether it still has its name. What comes after a move goes to the
+    /// file that has the name then, or to a new one; what was written before is made durable first, where it is, so
+    /// that each receipt is true of the file that has its record. After a cut (`copytruncate`) records go behind what
+    /// is left: what was written between the other program's copy and its cut is gone, whatever its receipt says, and a
+    /// write at the very moment of the cut may leave a hole, so `create` is the better way.
+    ///
+    /// Symbolic links are followed now: a log's files are beside each other, wherever the link is. A log's file should
+    /// have no second name by a hard link: after an unclean end the log would go on beside the name that it is opened
+    /// by.
+    ///
+    /// Only the last file is read: damage in earlier ones is told by [`Records`](super::Records).
+    ///
+    /// Fails, and leaves everything as it is, if
+    ///
+    /// - the path is no regular file (`InvalidInput`, or what the system says);
+    /// - another appender has the file open, or begins one at this moment (`ResourceBusy`; known where the file system
+    ///   has locks);
+    /// - framing is asked for and the file is none of framed records, or the other way round (`InvalidData`);
+    /// - the file is damaged before its end (`InvalidData`; see [`on_damage`](Options::on_damage));
+    /// - another program's file has the name of a note that lies beside a log without frames (`InvalidData`);
+    /// - it is to be rotated without framing and there is a file of that name without a number (`AlreadyExists`).
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Appender> {
+        Appender::new(path.as_ref(), self, Arc::new(FileSystem::new()))
+    }
+}
+
 impl Drop for Appender {
-    /// Does what [`close`](Appender::close) does, and blocks as long. A failure that nobody has been told of is printed
-    /// to standard error.
+    /// Does what [`close`](Appender::close) does, and blocks as long. A failure that no call has told of is printed to
+    /// standard error.
     fn drop(&mut self) {
         if self.is_closed {
             return;

@@ -4,19 +4,19 @@
 //! panic in it ends nothing but itself.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use super::group::Group;
-use super::receipt::Receipt;
-use super::state::State;
-use super::sync::Builder;
 use crate::Result;
+use crate::appender::commit::group::Group;
+use crate::appender::commit::state::State;
+use crate::appender::commit::wakers::{Goal, wake};
+use crate::appender::receipt::Receipt;
+use crate::appender::sync::Builder;
 
 /// How long the thread that waits for tasks stays when there is none.
 #[cfg(not(loom))]
@@ -28,38 +28,8 @@ const IDLE: Duration = Duration::ZERO;
 /// A helper waits, writes and syncs.
 const STACK: usize = 128 << 10;
 
-/// Tasks that wait, by record.
-#[derive(Debug, Default)]
-pub(super) struct Wakers {
-    written: BTreeMap<(u64, u64), Waker>,
-    durable: BTreeMap<(u64, u64), Waker>,
-    /// Tells those who wait for the same record apart.
-    next: u64,
-}
-
-/// What a task waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goal {
-    Written,
-    Durable,
-}
-
-impl Wakers {
-    fn of(&mut self, goal: Goal) -> &mut BTreeMap<(u64, u64), Waker> {
-        match goal {
-            Goal::Written => &mut self.written,
-            Goal::Durable => &mut self.durable,
-        }
-    }
-
-    /// What to wait for so that all these have what they wait for.
-    fn most(&mut self, goal: Goal) -> Option<u64> {
-        self.of(goal).last_key_value().map(|(key, _)| key.0)
-    }
-}
-
 impl State {
-    /// Those who wait for nothing any more.
+    /// The wakers of tasks that have what they wait for, or a failure.
     pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
         let everybody = self.progress.has_failed();
         let (written, durable) = (self.progress.written(), self.progress.durable());
@@ -81,14 +51,6 @@ impl State {
             Goal::Durable => self.progress.is_durable(record),
         };
         if is_reached { Some(Ok(())) } else { self.progress.tell().map(Err) }
-    }
-}
-
-/// Wakes tasks. Their executors' code runs here, so no lock is held. A panic in it is their own: it is printed as any
-/// other, and those who share the syncs go on.
-pub(super) fn wake(wakers: Vec<Waker>) {
-    for waker in wakers {
-        drop(catch_unwind(AssertUnwindSafe(|| waker.wake())));
     }
 }
 
@@ -128,7 +90,7 @@ impl Waiting {
         if !starts {
             group.tasks[goal as usize].notify_one();
         } else if !start_helper(group, goal) {
-            // No thread: then this one does what the helper would, for everybody who counts on one, and blocks.
+            // No thread: then this thread does what the helper would, for all tasks that count on one, and blocks.
             work(group, goal, Duration::ZERO);
             if let Some(told) = group.lock().told(goal, record) {
                 return Poll::Ready(told);
@@ -153,8 +115,8 @@ fn start_helper(group: &Arc<Group>, goal: Goal) -> bool {
     builder.spawn(move || work(&helper, goal, IDLE)).is_ok()
 }
 
-/// Waits on behalf of tasks, as any other thread would. There is one for each goal, so that who waits for a write never
-/// waits for a sync. Ends when no task has come for a while.
+/// Waits on behalf of tasks, as any other thread would. There is one for each goal, so that a task that waits for a
+/// write never waits for a sync. Ends when no task has come for a while.
 fn work(group: &Group, goal: Goal, idle: Duration) {
     let mut state = group.lock();
     loop {
@@ -167,7 +129,7 @@ fn work(group: &Group, goal: Goal, idle: Duration) {
                 }
                 Goal::Durable => drop(group.try_sync(record, state)),
             }
-            // Those who came just now may wait for what was reached before, or failed.
+            // Tasks that came just now may wait for what was reached before, or failed.
             let mut now = group.lock();
             let wakers = now.take_wakers();
             drop(now);
@@ -206,6 +168,39 @@ impl UntilDurable {
 impl UntilWritten {
     pub(super) fn new(receipt: Receipt) -> UntilWritten {
         UntilWritten(Waiting { receipt, goal: Goal::Written, id: None })
+    }
+}
+
+impl Receipt {
+    /// [`wait_written`](Receipt::wait_written) for tasks: a future that belongs to no runtime.
+    ///
+    /// A thread is started to wait on behalf of the tasks, and ends when none has come for a while. (If none can be
+    /// started, the future blocks.) Dropping the future leaves the record on its way.
+    pub fn written(&self) -> UntilWritten {
+        UntilWritten::new(self.clone())
+    }
+
+    /// [`wait_durable`](Receipt::wait_durable) for tasks. Awaiting the receipt itself does the same. See
+    /// [`written`](Receipt::written).
+    ///
+    /// ```
+    /// # async fn example(appender: std::sync::Arc<manyfiles::appender::Appender>) -> manyfiles::Result<()> {
+    /// let receipt = appender.append(b"one line\n")?;
+    /// receipt.durable().await?;
+    /// appender.append(b"and another\n")?.await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn durable(&self) -> UntilDurable {
+        UntilDurable::new(self.clone())
+    }
+}
+
+impl IntoFuture for Receipt {
+    type Output = Result<()>;
+    type IntoFuture = UntilDurable;
+
+    fn into_future(self) -> UntilDurable {
+        UntilDurable::new(self)
     }
 }
 

@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::Appender;
-use super::asynchronous::wake;
-use super::sync::{Builder, Mutex, MutexGuard};
+use crate::appender::Appender;
+use crate::appender::commit::wakers::wake;
+use crate::appender::sync::{Builder, Mutex, MutexGuard};
 use crate::error::print_last_resort;
 use crate::{Result, Written};
 
@@ -20,7 +20,7 @@ pub struct Closing(Arc<Mutex<Shared>>);
 struct Shared {
     result: Option<Result<Written>>,
     waker: Option<Waker>,
-    /// Nobody asks for the result any more.
+    /// The future was dropped: no one will ask for the result.
     is_dropped: bool,
     /// The failure was told by another call.
     was_told: bool,
@@ -37,7 +37,7 @@ impl Closing {
     pub(super) fn begin(appender: Appender) -> Closing {
         let was_told = appender.group.is_told();
         let shared = Arc::new(Mutex::new(Shared { was_told, ..Shared::default() }));
-        // Whoever comes first takes it: the thread, or this one if there can be none.
+        // The thread takes it, or this thread if no other can be started.
         let appender = Arc::new(Mutex::new(Some(appender)));
         let (closes, theirs) = (Arc::clone(&shared), Arc::clone(&appender));
         let builder = Builder::new().name("manyfiles-close".into()).stack_size(STACK);
@@ -45,6 +45,24 @@ impl Closing {
             close(&appender, &shared);
         }
         Closing(shared)
+    }
+}
+
+impl Appender {
+    /// [`close`](Appender::close) for tasks: begins at once, on a thread of its own, and returns a future of its
+    /// result. (If no thread can be started, this blocks.) Dropping the future stops nothing; a failure that no call
+    /// has told of is then printed to standard error.
+    ///
+    /// ```
+    /// # async fn example(path: &std::path::Path) -> manyfiles::Result<()> {
+    /// let appender = manyfiles::appender::Appender::open(path)?;
+    /// appender.append(b"one line\n")?.await?;
+    /// let written = appender.close_async().await?;
+    /// assert_eq!(written.durable, 9);
+    /// # Ok(()) }
+    /// ```
+    pub fn close_async(self) -> Closing {
+        Closing::begin(self)
     }
 }
 
@@ -89,7 +107,7 @@ impl Future for Closing {
 }
 
 impl Drop for Closing {
-    /// The appender is closed all the same. A failure that nobody has been told of is printed to standard error.
+    /// The appender is closed all the same. A failure that no call has told of is printed to standard error.
     fn drop(&mut self) {
         let mut shared = lock(&self.0);
         shared.is_dropped = true;

@@ -9,15 +9,15 @@
 //! | [buffered](State::Buffered) | in this process's memory | takes it | takes it |
 //! | [written](State::Written) | with the operating system | leaves it | may take it, all or a part, and later ones but not it |
 //! | [durable](State::Durable) | on the disk | leaves it | leaves it |
-//! | [failed](State::Failed) | not known to be anywhere | may have left it | may have left it |
+//! | [failed](State::Failed) | never durable by this appender; perhaps written | may have left it | may have left it |
 //!
 //! - **No early acknowledgement.** A record is durable when a sync that began after its write has succeeded. One sync
-//!   serves all who wait: while it runs, others gather for the next one. Who waits does the work; a thread of its own
-//!   is only started for tasks that await.
-//! - **Failure is sticky.** A failed write, sync or close reaches everyone who waits and everyone who comes later; no
+//!   serves all threads and tasks that wait: while it runs, others gather for the next one. A thread that waits does
+//!   the work; a thread of its own is only started for tasks that await.
+//! - **Failure is sticky.** A failed write, sync or close reaches every call that waits and every later call; no
 //!   success follows it, but for records that were durable before.
-//! - **Bounded.** Two buffers of [`capacity`](Options::capacity) bytes, however many threads append. Who finds them
-//!   full waits.
+//! - **Bounded.** Two buffers of [`capacity`](Options::capacity) bytes, however many threads append. A thread that
+//!   finds them full waits.
 //! - **In order.** Records of one thread are in the file in the order in which it appended them, and a record is whole
 //!   or not there.
 //! - **Framed, if asked for** ([`framed`](Options::framed)): length and checksum around each record, so that what a
@@ -33,52 +33,35 @@
 #[expect(clippy::module_inception, reason = "the folder is named for the type")]
 mod appender;
 mod asynchronous;
-mod batch;
-mod check;
+mod care;
 mod closing;
-mod ending;
-mod files;
-mod flushing;
-mod follow;
-mod following;
-mod frame;
-mod group;
-mod last;
-mod leftovers;
-mod losses;
-mod moved;
-mod note;
+mod commit;
+mod file;
+mod log;
 mod opening;
 mod options;
-mod packed;
-#[cfg(feature = "zstd")]
-mod packing;
-mod progress;
-mod reader;
+mod position;
+mod reading;
 mod receipt;
-mod records;
-mod repair;
-mod retention;
-mod role;
-mod scan;
-mod series;
-mod state;
+mod recovery;
 mod storage;
 mod sync;
 mod upkeep;
-mod writing;
 
 #[cfg(test)]
 mod tests;
 
-pub use appender::{Appender, Recovery};
+pub use appender::Appender;
 pub use asynchronous::{UntilDurable, UntilWritten};
-pub use check::{FileEnd, FileReport, Report, check, check_with};
+pub use care::check::{FileEnd, FileReport, Report, check, check_with};
+pub use care::plan::{PlannedRepair, RepairPlan, plan_repair};
+pub use care::repair::{Repaired, repair};
 pub use closing::Closing;
-pub use ending::Misfit;
-pub use follow::Follow;
-pub use losses::{Damage, Missing};
+pub use log::ending::Misfit;
+pub use log::losses::{Damage, Missing};
 pub use options::{OnDamage, Options};
-pub use receipt::{Position, Receipt, State};
-pub use records::Records;
-pub use repair::{Repaired, repair};
+pub use position::Position;
+pub use reading::follow::Follow;
+pub use reading::records::Records;
+pub use receipt::{Receipt, State};
+pub use recovery::Recovery;

@@ -1,15 +1,8 @@
 //! What can be chosen when an appender is opened.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::Appender;
-use super::retention::Keep;
-use super::storage::FileSystem;
-use crate::Result;
-
-/// Options of an [`Appender`]; [`open`](Options::open) opens it.
+/// Options of an [`Appender`](super::Appender); [`open`](Options::open) opens it.
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -40,6 +33,14 @@ pub struct Options {
     pub(super) on_damage: OnDamage,
 }
 
+/// How much of a log is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Keep {
+    pub(super) files: Option<u64>,
+    pub(super) bytes: Option<u64>,
+    pub(super) age: Option<Duration>,
+}
+
 /// What opening does when bytes of a framed log were durable once and are not what they were.
 ///
 /// A last file in which no appender can go on, whatever its bytes, is a [`Misfit`](super::Misfit) (`InvalidData`):
@@ -54,7 +55,7 @@ pub enum OnDamage {
     /// it at every reading, in its place.
     GoOn,
     /// The damaged file is kept under another name, and one with what is whole of it takes its place, as
-    /// [`repair`](super::repair) does, which mends a [`Misfit`](super::Misfit) too.
+    /// [`repair`](crate::appender::repair) does, which mends a [`Misfit`](super::Misfit) too.
     /// [`Recovery::set_aside`](super::Recovery::set_aside) says what was found; no later reading tells of it. Only the
     /// end of the log is looked at: `repair` is for the other files.
     SetAside,
@@ -121,7 +122,7 @@ impl Options {
     /// See [`rotate_bytes`](Options::rotate_bytes) for names. Default: never.
     ///
     /// The age of a file that was there is what the file system says of its making; from then on a clock counts that
-    /// nobody sets. A file that seems to come from the future counts as new.
+    /// cannot be set. A file that seems to come from the future counts as new.
     #[must_use]
     pub fn rotate_age(mut self, age: Duration) -> Options {
         self.rotate_age = Some(age);
@@ -138,8 +139,9 @@ impl Options {
     ///
     /// What goes is gone for readers too: one that has the file open reads it to its end, and then, or if it comes
     /// later, is told of what is [`Missing`](super::Missing). A file that cannot be removed stays, and keeps those
-    /// behind it; that is no failure of the log, and [`Appender::take_upkeep_errors`] tells of it. Copies of damaged
-    /// files are not counted and not removed.
+    /// behind it; that is no failure of the log, and
+    /// [`Appender::take_upkeep_errors`](super::Appender::take_upkeep_errors) tells of it. Copies of damaged files are
+    /// not counted and not removed.
     ///
     /// Each unclean end makes a new file, too: where a program crashes again and again, few files soon hold few
     /// records, and [`keep_bytes`](Options::keep_bytes) keeps more of them.
@@ -175,8 +177,9 @@ impl Options {
     /// with its name before the plain one is removed: after a crash in between both are there, and the plain one
     /// counts. Closing the appender breaks off what is under way; the next one does it.
     ///
-    /// Where this fails the plain file stays, and [`Appender::take_upkeep_errors`] tells of it; it is tried again at
-    /// the next new file. A wrong byte in a compressed file costs all behind it in that file.
+    /// Where this fails the plain file stays, and [`Appender::take_upkeep_errors`](super::Appender::take_upkeep_errors)
+    /// tells of it; it is tried again at the next new file. A wrong byte in a compressed file costs all behind it in
+    /// that file.
     #[cfg(feature = "zstd")]
     #[must_use]
     pub fn compress(mut self, compress: bool) -> Options {
@@ -185,10 +188,10 @@ impl Options {
     }
 
     /// How long a sync may be put off so that more records share it. Default: half of what a sync takes. With zero, a
-    /// sync begins as soon as somebody waits and the last one is done.
+    /// sync begins as soon as a thread or a task waits and the last sync is done.
     ///
     /// Most threads that waited for a sync are back at once with their next record. The next sync waits for them, this
-    /// long at most, and not at all while experience says that they do not come. Whoever is alone never waits. Nothing
+    /// long at most, and not at all while experience says that they do not come. A single thread never waits. Nothing
     /// is ever acknowledged before its sync, whatever this says.
     #[must_use]
     pub fn max_delay(mut self, delay: Duration) -> Options {
@@ -196,9 +199,9 @@ impl Options {
         self
     }
 
-    /// Writes records that nobody waits for when the oldest of them has been buffered for this long. So other programs
-    /// see them, and a crash of this process leaves them; a power cut may take them until somebody
-    /// [syncs](Appender::sync). Default: buffered records stay so until somebody wants them written.
+    /// Writes buffered records when the oldest of them has been buffered for this long, though no thread waits for
+    /// them. So other programs see them, and a crash of this process leaves them. A power cut may take them until they
+    /// are [synced](super::Appender::sync). Default: buffered records stay so until a call asks for them to be written.
     ///
     /// A thread waits for that time. It is started by the first record that is buffered, and ends with the appender, or
     /// this long after everything was written. If no thread can be started, the append writes. A write that fails is
@@ -216,51 +219,11 @@ impl Options {
         self
     }
 
-    /// Opens the log, or makes it, durably. The folder must be there, and writable.
-    ///
-    /// Appending goes on where the log ends. If it was not closed in order, the page cache may show what the disk does
-    /// not have, so:
-    ///
-    /// - with [framing](Options::framed), in a next file with a number behind the name, which begins with the records
-    ///   that are not known to be durable. The old file is left as it is, with what a crash tore of it;
-    ///   [`recovery`](Appender::recovery) says how much that is. Every record that was found is durable when this
-    ///   returns;
-    /// - without framing, in the file, after its end was written again and synced (at most about 1 MiB, after a power
-    ///   cut more). `NAME.manyfiles-open` lies beside the file while it is open, and `NAME.manyfiles-tail` for a
-    ///   moment: leave both to the next opening;
-    /// - with rotation and without framing, in a new file at every opening.
-    ///
-    /// **Other programs may move the file**, as logrotate does, if it has neither framing nor rotation. Each write asks
-    /// for its length and, once a second at most, whether it still has its name. What comes after a move goes to the
-    /// file that has the name then, or to a new one; what was written before is made durable first, where it is, so
-    /// that each receipt is true of the file that has its record. After a cut (`copytruncate`) records go behind what
-    /// is left: what was written between the other program's copy and its cut is gone, whatever its receipt says, and a
-    /// write at the very moment of the cut may leave a hole, so `create` is the better way.
-    ///
-    /// Symbolic links are followed now: a log's files are beside each other, wherever the link is. A log's file should
-    /// have no second name by a hard link: after an unclean end the log would go on beside the name that it is opened
-    /// by.
-    ///
-    /// Only the last file is read: damage in earlier ones is told by [`Records`](super::Records).
-    ///
-    /// Fails, and leaves everything as it is, if
-    ///
-    /// - the path is no regular file (`InvalidInput`, or what the system says);
-    /// - another appender has the file open, or begins one at this moment (`ResourceBusy`; known where the file system
-    ///   has locks);
-    /// - framing is asked for and the file is none of framed records, or the other way round (`InvalidData`);
-    /// - the file is damaged before its end (`InvalidData`; see [`on_damage`](Options::on_damage));
-    /// - somebody else's file has the name of a note that lies beside a log without frames (`InvalidData`);
-    /// - it is to be rotated without framing and there is a file of that name without a number (`AlreadyExists`).
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Appender> {
-        Appender::new(path.as_ref(), self, Arc::new(FileSystem::new()))
-    }
-
     pub(super) fn rotates(&self) -> bool {
         self.rotate_bytes.is_some() || self.rotate_age.is_some()
     }
 
-    /// Longer records are written by whoever appends them.
+    /// Longer records are written by the thread that appends them.
     pub(super) fn largest_copy(&self) -> usize {
         self.capacity / 4
     }

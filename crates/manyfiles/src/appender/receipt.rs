@@ -1,12 +1,11 @@
 //! [`Receipt`]: how far a record has come.
 
 use std::fmt;
-use std::future::IntoFuture;
 use std::sync::Arc;
 
-use super::asynchronous::{UntilDurable, UntilWritten};
-use super::group::Group;
 use crate::Result;
+use crate::appender::commit::group::Group;
+use crate::appender::position::Position;
 
 /// Stands for one appended record, and for all before it: records become written and durable in their order.
 ///
@@ -33,25 +32,19 @@ pub struct Receipt {
     pub(super) position: Option<Position>,
 }
 
-/// A place between records in a framed log: where a record begins, or where the next one will. Later ones are greater,
-/// and a place stays what it is however the log is rotated, opened again or shortened at its beginning.
-///
-/// As a number it can be kept elsewhere, in a checkpoint say. Only those mean something that came from the same log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Position(pub u64);
-
 /// How far a record has come. [What each one means](super) after a crash is in the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum State {
-    /// In this process's memory. It goes on when somebody waits, a buffer is full, or the appender is flushed, synced
-    /// or closed; by itself only with [`flush_every`](super::Options::flush_every).
+    /// In this process's memory. It is written when a thread or a task waits, when a buffer is full, or when the
+    /// appender is flushed, synced or closed; by itself only with [`flush_every`](super::Options::flush_every).
     Buffered,
     /// With the operating system.
     Written,
     /// On the disk.
     Durable,
-    /// Something failed before the record was durable. Whether it is there, only reading the file tells.
+    /// Something failed before the record was durable, and it never will be. Whether it is in the file, only reading
+    /// tells; [`wait_written`](Receipt::wait_written) succeeds if the record is known to be with the operating system.
     Failed,
 }
 
@@ -59,8 +52,8 @@ impl Receipt {
     /// Returns when the record is with the operating system: other programs see it, and it stays when this process
     /// crashes.
     ///
-    /// Writes it, if nobody has, together with all that is buffered. Does not wait for a sync, unless a new file is
-    /// begun.
+    /// Writes the record, if it is not written yet, together with all that is buffered. Does not wait for a sync,
+    /// unless a new file is begun.
     ///
     /// Fails if it could not be written, or if a sync has failed since that did not cover it before.
     pub fn wait_written(&self) -> Result<()> {
@@ -69,35 +62,13 @@ impl Receipt {
 
     /// Returns when the record is durable: a sync that began after it was written has succeeded.
     ///
-    /// If nobody syncs, this does, for all records up to then. If somebody does, this waits for that sync and, if it
-    /// began too early, for the next.
+    /// If no sync is running, this call syncs, for all records up to then. If one is running, this waits for that sync
+    /// and, if it began too early, for the next.
     ///
     /// Fails if the record could not be written or synced, or if anything failed before it was. Every receipt then
     /// fails so, every time; see [`State::Failed`].
     pub fn wait_durable(&self) -> Result<()> {
         self.group.wait_durable(self.record)
-    }
-
-    /// [`wait_written`](Receipt::wait_written) for tasks: a future that belongs to no runtime.
-    ///
-    /// A thread is started to wait on behalf of the tasks, and ends when none has come for a while. (If none can be
-    /// started, the future blocks.) Dropping the future leaves the record on its way.
-    pub fn written(&self) -> UntilWritten {
-        UntilWritten::new(self.clone())
-    }
-
-    /// [`wait_durable`](Receipt::wait_durable) for tasks. Awaiting the receipt itself does the same. See
-    /// [`written`](Receipt::written).
-    ///
-    /// ```
-    /// # async fn example(appender: std::sync::Arc<manyfiles::appender::Appender>) -> manyfiles::Result<()> {
-    /// let receipt = appender.append(b"one line\n")?;
-    /// receipt.durable().await?;
-    /// appender.append(b"and another\n")?.await?;
-    /// # Ok(()) }
-    /// ```
-    pub fn durable(&self) -> UntilDurable {
-        UntilDurable::new(self.clone())
     }
 
     /// Where the record begins in the log: [`Records::open_at`](super::Records::open_at) reads from there. `None`
@@ -111,19 +82,11 @@ impl Receipt {
         let state = self.group.lock();
         match () {
             () if state.progress.is_durable(self.record) => State::Durable,
-            () if state.progress.is_written(self.record) => State::Written,
+            // Nothing becomes durable any more, whether it was written or not.
             () if state.progress.has_failed() => State::Failed,
+            () if state.progress.is_written(self.record) => State::Written,
             () => State::Buffered,
         }
-    }
-}
-
-impl IntoFuture for Receipt {
-    type Output = Result<()>;
-    type IntoFuture = UntilDurable;
-
-    fn into_future(self) -> UntilDurable {
-        UntilDurable::new(self)
     }
 }
 

@@ -17,11 +17,11 @@ pub(super) trait Storage: Send + Sync {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
     /// Makes a file that is not there, for this process alone to write.
     fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
-    /// Opens a file that is there, to read it beside those who write.
+    /// Opens a file that is there, to read it while an appender writes to it.
     fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
     /// The path behind symbolic links, so that a log has one name however a program calls it.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
-    /// A number that nobody else gets.
+    /// A number that no other caller gets.
     fn unique(&self) -> u64;
     /// Gives a file another name that nothing has; `AlreadyExists` if something has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -50,6 +50,8 @@ pub(super) trait ReadAt: Send + Sync {
     /// Reads up to as many bytes as `buffer` holds; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn len(&self) -> io::Result<u64>;
+    /// Whether this path leads to it.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
 
     /// Fills `buffer` from there, as far as the file goes.
     fn read_full(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -73,8 +75,6 @@ pub(super) trait StoredFile: ReadAt {
     fn set_len(&self, len: u64) -> io::Result<()>;
     /// A number that no other file of its file system has, as long as it is there. Never 0.
     fn serial(&self) -> io::Result<u64>;
-    /// Whether this path leads to it.
-    fn is_at(&self, path: &Path) -> io::Result<bool>;
     /// Makes durable what is in it.
     fn sync(&self) -> io::Result<()>;
     fn close(self: Box<Self>) -> io::Result<()>;
@@ -99,7 +99,7 @@ impl Storage for FileSystem {
     }
 
     fn open_to_read(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        // Asked before: opening a pipe waits for somebody to write to it.
+        // Asked before: opening a pipe waits for a writer.
         if !std::fs::metadata(path)?.is_file() {
             return Err(not_regular());
         }
@@ -185,7 +185,7 @@ impl OpenFile {
     }
 
     fn file(&self) -> &File {
-        self.file.as_ref().expect("it is taken by whoever drops this")
+        self.file.as_ref().expect("it is only taken when this is dropped")
     }
 
     /// Gives the lock back at once. A program that this process is starting just now has a copy of the handle until it
@@ -225,6 +225,30 @@ impl ReadAt for OpenFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.file().metadata()?.len())
     }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        // On Unix the path alone tells which file it leads to: the file need not be opened.
+        #[cfg(unix)]
+        let opened = std::fs::metadata(path);
+        #[cfg(not(unix))]
+        let opened = File::open(path);
+        let there = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other?,
+        };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let own = self.file().metadata()?;
+            Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
+        }
+        #[cfg(not(unix))]
+        {
+            let (own, there) = (sys::identity_of(self.file())?, sys::identity_of(&there)?);
+            // Wine tells no volume of an open file that was renamed.
+            Ok(own.file == there.file && (own.volume == there.volume || own.volume == 0))
+        }
+    }
 }
 
 /// A file from the future was made before the clock was set back: it counts as new.
@@ -260,30 +284,6 @@ impl StoredFile for OpenFile {
         #[cfg(not(unix))]
         {
             Ok((sys::identity_of(self.file())?.file as u64).max(1))
-        }
-    }
-
-    fn is_at(&self, path: &Path) -> io::Result<bool> {
-        // A file need not be opened for that where its path tells who it is.
-        #[cfg(unix)]
-        let opened = std::fs::metadata(path);
-        #[cfg(not(unix))]
-        let opened = File::open(path);
-        let there = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            other => other?,
-        };
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let own = self.file().metadata()?;
-            Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
-        }
-        #[cfg(not(unix))]
-        {
-            let (own, there) = (sys::identity_of(self.file())?, sys::identity_of(&there)?);
-            // Wine tells no volume of an open file that was renamed.
-            Ok(own.file == there.file && (own.volume == there.volume || own.volume == 0))
         }
     }
 

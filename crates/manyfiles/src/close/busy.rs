@@ -10,12 +10,12 @@ use std::thread::Thread;
 use tokio::fs::File;
 use tokio::io::AsyncWrite;
 
-use super::handle::or_panicked;
+use super::panics;
 
-/// Waits for what is in flight, on a thread that may block and is none of the runtime's. Returns what became of it, and the
-/// file. An error if the runtime has ended and dropped the work.
+/// Waits for the read or write in flight, on a thread that may block and is none of the runtime's. Returns the write's
+/// result, and the file. Fails if the runtime has ended and dropped the work.
 pub(super) fn finish(mut file: File) -> io::Result<(io::Result<()>, std::fs::File)> {
-    or_panicked(move || {
+    panics::as_error(move || {
         let written = block_on(poll_fn(|cx| Pin::new(&mut file).poll_flush(cx)));
         (written, block_on(file.into_std()))
     })

@@ -4,9 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::handle;
-use super::pool::Pool;
-use super::{Metrics, Options};
+use super::metrics::Metrics;
+use super::options::Options;
+use super::policy::Policy;
+use super::pool::{IDLE, Pool};
+use super::recognise;
+use super::spawn::Threads;
 use crate::Errors;
 
 /// Closes files on threads of its own while closing is slow, and brings every error back.
@@ -16,8 +19,7 @@ use crate::Errors;
 /// `Closer` that was never dropped.
 ///
 /// **Its errors are its own.** A component, a thread or an async task that has a `Closer` of its own is told what
-/// became of its files, and of no others. With the feature `fs` a closer opens and writes files whose closes belong to
-/// it:
+/// became of its files, and of no others. A closer opens and writes files, and the closes of these files belong to it:
 ///
 /// ```
 /// # let temp = tempfile::tempdir()?;
@@ -69,10 +71,10 @@ impl Closer {
 
     /// Closes `handle`, here or on another thread, now or soon.
     ///
-    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's error is
-    /// kept. Of an [`fs::File`](crate::fs::File) it is told here, with the path that the file was opened by. Of any other type only a
-    /// panic in its drop can be seen; files in it that another closer has opened stay that closer's. Flush what buffers first: a
-    /// `BufWriter` does not tell what became of its last bytes.
+    /// Of a [`File`](std::fs::File) (and the system's own `OwnedFd` or `OwnedHandle`, and tokio's `File`) the close's
+    /// error is kept. Of an [`fs::File`](crate::fs::File) it is told here, with the path that the file was opened by.
+    /// Of a value of any other type only a panic in its drop can be seen. Files inside of it that another closer has
+    /// opened stay with that closer. Flush buffers first: a `BufWriter` does not tell what became of its last bytes.
     ///
     /// Such a drop may run on a thread with 256 KiB of stack.
     ///
@@ -80,7 +82,7 @@ impl Closer {
     /// `handle` is closed on this thread.
     #[inline]
     pub fn close<H: Send + 'static>(&self, handle: H) {
-        let path = handle::path_of(&handle);
+        let path = recognise::path_of(&handle);
         self.pool.close(handle, path, None);
     }
 
@@ -125,12 +127,13 @@ impl Closer {
     /// The end: [`wait`](Closer::wait), and nothing can be handed over any more. Returns what the closer has done in
     /// all.
     ///
-    /// Files that the closer has opened and that are still open then close all the same; errors of theirs are printed.
+    /// Files that the closer has opened and that are still open are closed all the same when they are dropped. Errors
+    /// of these closes are printed.
     ///
     /// # Errors
     /// Those of `wait`.
     pub fn finish(self) -> Result<Metrics, Errors> {
-        // The drop that follows has nothing to wait for.
+        // The drop that follows finds nothing to wait for.
         self.wait().map(|()| self.metrics())
     }
 
@@ -148,6 +151,18 @@ impl Closer {
     /// What it has done so far.
     pub fn metrics(&self) -> Metrics {
         self.pool.metrics()
+    }
+}
+
+impl Options {
+    /// Makes the closer.
+    pub fn build(self) -> Closer {
+        let Options { policy, capacity, threads, on_error, executor } = self;
+        let policy = policy.unwrap_or_else(|| match &executor {
+            Some(executor) if !executor.callers_may_block() => Policy::Always,
+            _ => Policy::default(),
+        });
+        Closer { pool: Pool::new(policy, capacity, threads, on_error, executor, Box::new(Threads), IDLE) }
     }
 }
 

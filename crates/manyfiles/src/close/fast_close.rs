@@ -1,14 +1,10 @@
-//! The wrapper that a program puts around its files.
+//! The wrapper that a program puts around its files. What its drop does is in `dropping.rs`.
 
-#![allow(unsafe_code, reason = "to take the handle out of a value that is being dropped")]
+#![allow(unsafe_code, reason = "to take the handle out of a value that is not dropped")]
 
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-
-use super::global::global;
-use super::handle::Handle;
-use super::inside;
 
 /// A handle whose drop goes to the global [`Closer`](super::Closer); in all else it is the handle itself, and has its
 /// size.
@@ -47,7 +43,7 @@ use super::inside;
 /// ```
 #[repr(transparent)]
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FastClose<H: Send + 'static>(ManuallyDrop<H>);
+pub struct FastClose<H: Send + 'static>(pub(super) ManuallyDrop<H>);
 
 impl<H: FastCloseable> FastClose<H> {
     /// Wraps a handle.
@@ -62,23 +58,9 @@ impl<H: Send + 'static> FastClose<H> {
     #[inline]
     pub fn into_inner(self) -> H {
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: the handle is taken once: `this` is never used again, and as a `ManuallyDrop` it never runs the drop
-        // below.
+        // SAFETY: the handle is taken once: `this` is never used again, and as a `ManuallyDrop` it never runs its
+        // drop.
         unsafe { ManuallyDrop::take(&mut this.0) }
-    }
-}
-
-impl<H: Send + 'static> Drop for FastClose<H> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: the handle is taken once: a value's drop runs once, nothing uses the value afterwards, and
-        // `into_inner`, which takes the handle too, never lets this drop run.
-        let handle = unsafe { ManuallyDrop::take(&mut self.0) };
-        match inside::pool() {
-            // Part of a value that a closer is closing: its close is that closer's, too.
-            Some(pool) => pool.close_in_order(Handle::new(handle), None, None),
-            None => global().close(handle),
-        }
     }
 }
 
@@ -139,7 +121,8 @@ impl<H: PartialOrd + Send + 'static> PartialOrd<H> for FastClose<H> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub trait FastCloseable: Send {
-    /// Wraps the handle. There is no other way to make a [`FastClose`], so this can't be written anew, only called.
+    /// Wraps the handle. There is no other way to make a [`FastClose`], so that an implementation cannot replace this
+    /// method.
     #[inline]
     fn fast_close(self) -> FastClose<Self>
     where

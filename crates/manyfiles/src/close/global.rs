@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::{Closer, Metrics};
+use super::closer::Closer;
+use super::metrics::Metrics;
 use crate::Errors;
 
 static GLOBAL: OnceLock<Closer> = OnceLock::new();
@@ -15,8 +16,8 @@ pub(crate) fn global() -> &'static Closer {
 /// The closer of programs that call no [`set_global`].
 fn unless_set() -> Closer {
     let options = Closer::options();
-    // Those that know nothing of this crate, because they come by way of the drop-in for close_already, say by a
-    // feature that handles are dropped in async code.
+    // Programs that come by way of the drop-in for close_already know nothing of this crate. They say by a feature that
+    // handles are dropped in async code.
     #[cfg(feature = "global-always")]
     let options = options.policy(super::Policy::Always);
     options.build()
@@ -56,7 +57,7 @@ pub fn set_global(closer: Closer) -> Result<(), Closer> {
 /// # Ok(()) }
 /// ```
 pub fn wait() -> Result<(), Errors> {
-    // Where nothing was ever closed there is nothing to make.
+    // If no file was ever closed, no global closer needs to be made for this.
     GLOBAL.get().map_or(Ok(()), Closer::wait)
 }
 
@@ -96,7 +97,7 @@ impl Guard {
     /// # Errors
     /// The failures that no earlier wait has returned.
     pub fn finish(self) -> Result<Metrics, Errors> {
-        // The drop that follows waits again: for what was handed over meanwhile. Errors of that are printed.
+        // The drop that follows waits again, for closes that were handed over meanwhile, and prints their errors.
         wait().map(|()| metrics())
     }
 }

@@ -1,8 +1,9 @@
-//! What this thread is closing just now, if that is a value with a drop of its own: such a drop may close others, and wait.
+//! The value with a drop of its own that this thread is closing just now. Such a drop may close other values, and wait.
 //!
-//! - What it closes is closed on the spot, and its errors go to the closer that is closing the value. A file that another closer opened
-//!   stays that one's.
-//! - A wait in there waits for what was handed over before the value: never for the value itself, and never in a circle.
+//! - What such a drop closes is closed on the spot, and the errors go to the closer that is closing the value. A file
+//!   that another closer opened stays with that closer.
+//! - A wait inside of such a drop is for what was handed over before the value: never for the value itself, and never
+//!   in a circle.
 
 use std::cell::RefCell;
 use std::sync::Arc;

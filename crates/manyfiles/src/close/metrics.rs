@@ -97,7 +97,7 @@ impl Meter {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The numbers, with those that the queue keeps.
+    /// The metrics: these counts, and the ones that the queue keeps.
     pub(super) fn read(&self, handed_over: u64, peak_pending: usize) -> Metrics {
         let sum = |of: fn(&Lane) -> &AtomicU64| self.inline.iter().map(|lane| of(lane).load(Ordering::Relaxed)).sum();
         Metrics {

@@ -39,6 +39,7 @@
 #[cfg(feature = "tokio")]
 mod busy;
 mod closer;
+mod dropping;
 pub mod executor;
 mod fast_close;
 mod global;
@@ -46,16 +47,19 @@ mod handle;
 mod inside;
 mod metrics;
 mod options;
+mod panics;
 mod passthrough;
 mod policy;
 mod pool;
 mod process;
 mod queue;
+mod recognise;
+mod spawn;
 mod spot;
 mod sync;
-mod threads;
 #[cfg(feature = "tracing")]
 mod trace;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -64,8 +68,9 @@ pub(crate) use handle::Handle;
 pub(crate) use inside::pool as pool_that_closes;
 pub(crate) use policy::Access;
 pub(crate) use pool::Pool;
-pub(crate) use process::{close_one, nothing_pends, settle, settle_surely};
-pub(crate) use spot::Target;
+pub(crate) use process::{close_one, is_in_the_way, nothing_pends, settle, settle_surely};
+pub(crate) use recognise::{Wrapper, recognise_also};
+pub(crate) use spot::Affected;
 
 pub use closer::Closer;
 pub use executor::Executor;

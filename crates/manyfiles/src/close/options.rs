@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::pool::{OnError, Pool};
-use super::threads::{IDLE, THREADS, Threads};
-use super::{Closer, Executor, Policy};
+use super::executor::{Executor, THREADS};
+use super::policy::Policy;
+use super::pool::OnError;
 use crate::{Error, sys};
 
-/// Options of a [`Closer`]; [`build`](Options::build) makes it.
+/// Options of a [`Closer`](super::Closer); [`build`](Options::build) makes it.
 ///
 /// ```
 /// # use manyfiles::close::{Closer, Policy};
@@ -20,11 +20,11 @@ use crate::{Error, sys};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Options {
-    policy: Option<Policy>,
-    capacity: usize,
-    threads: usize,
-    on_error: Option<OnError>,
-    executor: Option<Box<dyn Executor>>,
+    pub(super) policy: Option<Policy>,
+    pub(super) capacity: usize,
+    pub(super) threads: usize,
+    pub(super) on_error: Option<OnError>,
+    pub(super) executor: Option<Box<dyn Executor>>,
 }
 
 /// More would only move the wait: 64 threads are busy with far fewer.
@@ -61,16 +61,16 @@ impl Options {
     }
 
     /// How many threads may close files of one volume at once, be they the closer's own or an executor's. They come as
-    /// closes pile up and leave when there is nothing to do. Each volume has as many of its own, so that a volume whose
-    /// server does not answer holds up no other volume. Default: 64. At least 1.
+    /// closes pile up and leave when there is nothing to do. Each volume has as many threads of its own: a volume that
+    /// hangs, because its server does not answer, holds up no other volume. Default: 64. At least 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Options {
         self.threads = threads.max(1);
         self
     }
 
-    /// Called with each failure in place of keeping it for [`wait`](Closer::wait), on the thread that closed and before
-    /// the close counts as done: it must not wait for this closer, drop it, or open the file it is told of by way of
+    /// Called with each failure in place of keeping it for [`wait`](super::Closer::wait), on the thread that closed and
+    /// before the close counts as done: it must not wait for this closer, drop it, or open the failed file by way of
     /// `manyfiles::fs`, since that would wait for the callback itself. If it panics, the failure is kept for `wait`
     /// after all.
     #[must_use]
@@ -79,21 +79,12 @@ impl Options {
         self
     }
 
-    /// What closes run on. Default: threads of the closer's own. See [`executor`](super::executor) for what there is.
+    /// What closes run on. Default: threads of the closer's own. See [`executor`](super::executor) for the executors
+    /// that there are.
     #[must_use]
     pub fn executor(mut self, executor: impl Executor + 'static) -> Options {
         self.executor = Some(Box::new(executor));
         self
-    }
-
-    /// Makes the closer.
-    pub fn build(self) -> Closer {
-        let Options { policy, capacity, threads, on_error, executor } = self;
-        let policy = policy.unwrap_or_else(|| match &executor {
-            Some(executor) if !executor.callers_may_block() => Policy::Always,
-            _ => Policy::default(),
-        });
-        Closer { pool: Pool::new(policy, capacity, threads, on_error, executor, Box::new(Threads), IDLE) }
     }
 }
 

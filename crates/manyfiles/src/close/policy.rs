@@ -7,13 +7,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Policy {
-    /// While closes are slow. Every close is timed, those of files that were read apart from those that were written to. Two
-    /// closes of half a millisecond start the handing over, or two of ten among some hundred fast ones, or many of 20 µs and
-    /// more. A run of fast closes ends it.
+    /// While closes are slow. Every close is timed, those of files that were read apart from those that were written
+    /// to. Two closes of half a millisecond start the handing over, or two of ten among some hundred fast ones, or many
+    /// of 20 µs and more. A run of fast closes ends it.
     #[default]
     Adaptive,
-    /// Always, however fast closes are: for handles whose drop does more than to close, and for threads that must not wait,
-    /// as in async code.
+    /// Always, however fast closes are: for handles whose drop does more than to close, and for threads that must not
+    /// wait, as in async code.
     Always,
     /// Never: the thread that drops a handle closes it. Errors are kept all the same.
     Never,
@@ -31,11 +31,12 @@ pub(crate) enum Access {
 /// small file costs"): that must stay below.
 const HAND_OVER_NANOS: u64 = 20_000;
 
-/// By how much recent closes cost more than hand-overs would have: a bucket that every close fills with its time and
-/// drains by the price of a hand-over. There are two, for two kinds of slowness.
+/// By how much recent closes cost more than hand-overs would have. Every close fills the bucket with its time and
+/// drains it by the price of a hand-over. There are two buckets, for two kinds of slowness.
 struct Bucket {
-    /// What one close counts at most: less than the bucket holds, so that one slow close is not enough (a thread that
-    /// loses its core in mid-close is away for milliseconds), and more than half of that, so that two are.
+    /// What one close counts at most. It is less than the bucket holds, so that one slow close does not fill it: a
+    /// thread that loses its core in mid-close is away for milliseconds. It is more than half of what the bucket holds,
+    /// so that two slow closes fill it.
     one_close: u64,
     holds: u64,
 }
@@ -43,9 +44,9 @@ struct Bucket {
 /// Closes that are slow as a rule. ext4's outliers of 194 µs (one in 100) and 862 µs (one in 1,000) come too rarely.
 const OFTEN: Bucket = Bucket { one_close: 600_000, holds: 1_000_000 };
 
-/// Closes that are slow now and then, and then very: it takes 500 fast closes to drain one of 10 ms. Where a program loses its
-/// core in the middle of a close once in thousands, it stays empty. If it fills by mistake, 600 closes are handed over, which
-/// costs 6 ms at most: half of what filled it.
+/// Closes that are slow now and then, and then very: it takes 500 fast closes to drain one of 10 ms. If a program loses
+/// its core in the middle of one close in thousands, the bucket stays empty. If the bucket fills by mistake, 600 closes
+/// are handed over. That costs 6 ms at most, half of the time that filled it.
 const RARELY: Bucket = Bucket { one_close: 10_000_000, holds: 12_000_000 };
 
 impl Bucket {
@@ -85,7 +86,8 @@ impl Excess {
 
 /// The policy and what it has learnt of closes, shared by all threads.
 ///
-/// Relaxed loads and stores: two threads that record at once may lose one of two times, and nothing else depends on them.
+/// Relaxed loads and stores: two threads that record at once may lose one of two times, and nothing else depends on
+/// them.
 #[derive(Debug)]
 pub(super) struct Switch {
     adaptive: bool,
@@ -99,8 +101,8 @@ impl Switch {
         Switch { adaptive: policy == Policy::Adaptive, reads: bits(), writes: bits() }
     }
 
-    /// Whether nothing is handed over, and no recent close gives a reason to: then it need not be known what a handle was
-    /// opened for.
+    /// Whether nothing is handed over, and no recent close gives a reason to. Then what a handle was opened for makes
+    /// no difference.
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         self.reads.load(Ordering::Relaxed) | self.writes.load(Ordering::Relaxed) == 0

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::Duration;
 
-use super::pool::Pool;
-use super::spot::Target;
+use super::spot::Affected;
+use super::{panics, watch};
 use crate::sys;
 
 /// Whether closes can be handed over at all: on other systems the standard library tells nothing of a close, and some
@@ -30,8 +30,34 @@ static FORKS: AtomicUsize = AtomicUsize::new(0);
 /// Whether the process ends, and has waited for what was pending.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
+/// What all closers of a process are asked together.
+pub(super) trait Member: Send + Sync {
+    /// Makes the closes that concern `affected`, or waits until they are made. `true` if there were any.
+    fn settle(self: Arc<Self>, affected: &Affected) -> bool;
+
+    /// The same, but closes that only may concern `affected` are left out.
+    fn settle_surely(self: Arc<Self>, affected: &Affected) -> bool;
+
+    /// Whether there are closes that concern `affected`.
+    fn is_in_the_way(self: Arc<Self>, affected: &Affected) -> bool;
+
+    /// Makes one close, or waits until one is made. `false` if none is pending, or none returned in time.
+    fn close_one(self: Arc<Self>) -> bool;
+
+    /// Closes on threads of its own what an executor should have begun.
+    fn replace_late_workers(self: Arc<Self>);
+
+    /// Waits for all closes, as long as one returns within `patience`.
+    fn end(self: Arc<Self>, patience: Duration);
+
+    /// Prints the errors that no call has taken.
+    fn print_errors(&self);
+}
+
+type Members = Vec<Weak<dyn Member>>;
+
 /// Closers that have, or had, something pending.
-static POOLS: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
+static MEMBERS: Mutex<Members> = Mutex::new(Vec::new());
 
 pub(super) fn count_in() {
     PENDING.fetch_add(1, Ordering::Relaxed);
@@ -60,7 +86,7 @@ pub(super) fn forks() -> usize {
 
 thread_local! {
     /// The list's lock. A thread holds it while it forks, so that no other thread, which the child does not have, does.
-    static HELD: Cell<Option<MutexGuard<'static, Vec<Weak<Pool>>>>> = const { Cell::new(None) };
+    static HELD: Cell<Option<MutexGuard<'static, Members>>> = const { Cell::new(None) };
 }
 
 extern "C" fn before_fork() {
@@ -76,26 +102,27 @@ extern "C" fn in_child() {
     drop(HELD.try_with(Cell::take));
     FORKS.fetch_add(1, Ordering::Relaxed);
     PENDING.store(0, Ordering::Relaxed);
+    watch::in_child();
 }
 
-fn known() -> MutexGuard<'static, Vec<Weak<Pool>>> {
-    POOLS.lock().unwrap_or_else(PoisonError::into_inner)
+fn known() -> MutexGuard<'static, Members> {
+    MEMBERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on this pool's pending closes are found, and waited for when the process ends. `capacity` of them may be
+/// From now on this closer's pending closes are found, and waited for when the process ends. `capacity` of them may be
 /// pending.
-pub(super) fn add(pool: &Arc<Pool>, capacity: usize) {
+pub(super) fn add(member: &Arc<dyn Member>, capacity: usize) {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
         // If the system has no room for another handler, errors that no call has taken are not printed.
         sys::at_exit(at_exit).unwrap_or(());
         make_room(capacity);
     });
-    let mut pools = known();
-    pools.retain(|pool| pool.strong_count() > 0);
+    let mut members = known();
+    members.retain(|known| known.strong_count() > 0);
     // Several threads may add it, each before it hands over.
-    if !pools.iter().any(|known| std::ptr::eq(known.as_ptr(), &raw const **pool)) {
-        pools.push(Arc::downgrade(pool));
+    if !members.iter().any(|known| std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(member))) {
+        members.push(Arc::downgrade(member));
     }
 }
 
@@ -111,39 +138,52 @@ fn make_room(capacity: usize) {
     let _ = capacity;
 }
 
-fn pools() -> Vec<Arc<Pool>> {
+fn members() -> Vec<Arc<dyn Member>> {
     known().iter().filter_map(Weak::upgrade).collect()
 }
 
-/// Returns when the pending closes that concern `target` are made, whichever closers they were handed over to. Their
+/// Does `what` with each closer that may have something pending.
+pub(super) fn for_each(what: impl FnMut(Arc<dyn Member>)) {
+    members().into_iter().for_each(what);
+}
+
+/// Whether a pending close concerns `affected`, or may concern it.
+pub(crate) fn is_in_the_way(affected: &Affected) -> bool {
+    !nothing_pends() && members().into_iter().any(|member| member.is_in_the_way(affected))
+}
+
+/// Returns when the pending closes that concern `affected` are made, whichever closers they were handed over to. Their
 /// errors are not taken: the next `wait` returns them. `true` if there was such a close.
-pub(crate) fn settle(target: &Target) -> bool {
-    !nothing_pends() && pools().iter().fold(false, |was_pending, pool| pool.settle(target) | was_pending)
+pub(crate) fn settle(affected: &Affected) -> bool {
+    !nothing_pends() && members().into_iter().fold(false, |was_pending, member| member.settle(affected) | was_pending)
 }
 
-/// The same, but closes that only may concern `target` are not waited for.
-pub(crate) fn settle_surely(target: &Target) -> bool {
-    !nothing_pends() && pools().iter().fold(false, |was_pending, pool| pool.settle_surely(target) | was_pending)
+/// The same, but closes that only may concern `affected` are not waited for.
+pub(crate) fn settle_surely(affected: &Affected) -> bool {
+    let settle = |was_pending, member: Arc<dyn Member>| member.settle_surely(affected) | was_pending;
+    !nothing_pends() && members().into_iter().fold(false, settle)
 }
 
-/// The same without one closer.
-pub(super) fn settle_but(own: &Arc<Pool>, target: &Target) {
-    pools().iter().filter(|pool| !Arc::ptr_eq(pool, own)).for_each(|pool| {
-        pool.settle(target);
+/// As [`settle`], without one closer.
+pub(super) fn settle_but<M: Member>(own: &Arc<M>, affected: &Affected) {
+    for_each(|member| {
+        if !std::ptr::addr_eq(Arc::as_ptr(&member), Arc::as_ptr(own)) {
+            member.settle(affected);
+        }
     });
 }
 
 /// Waits until a close that is pending has been made, or makes it. `false` if there is none, or none returned in time.
 pub(crate) fn close_one() -> bool {
-    !nothing_pends() && pools().iter().any(Pool::close_one)
+    !nothing_pends() && members().into_iter().any(Member::close_one)
 }
 
 /// The process ends by `exit`, or `main` has returned or panicked.
 extern "C" fn at_exit() {
-    super::handle::contain(|| pools().iter().for_each(|pool| pool.end(PATIENCE_AT_THE_END)));
-    // Functions that were registered before this one run after it, and may close files.
+    panics::contain(|| for_each(|member| member.end(PATIENCE_AT_THE_END)));
+    // Exit handlers that were registered earlier run after this one, and may close files.
     ENDED.store(true, Ordering::Relaxed);
-    super::handle::contain(|| pools().iter().for_each(|pool| pool.print_errors()));
+    panics::contain(|| for_each(|member| member.print_errors()));
 }
 
 /// Whether the process ends, and has waited for what was pending.

@@ -1,10 +1,10 @@
 //! Failed closes as `tracing` events.
 
-use super::handle::contain;
+use super::panics::contain;
 use crate::Error;
 
-/// Emits one event of level ERROR, target `manyfiles::close`, with the fields `path` (if it is known), `os_error` (if there
-/// is one) and the message.
+/// Emits one event of level ERROR, target `manyfiles::close`, with the fields `path` (if it is known), `os_error` (if
+/// there is one) and the message.
 pub(super) fn failed(error: &Error) {
     // A subscriber is a user's code, and this may be a drop.
     contain(|| {

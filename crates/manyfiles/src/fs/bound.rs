@@ -1,14 +1,15 @@
-//! Files whose closes belong to a closer of the program's own.
+//! Files that belong to a closer of the program's own: it returns the errors of their closes.
 
 use std::io;
 use std::path::Path;
 
+use super::file::File;
+use super::functions;
+use super::open_options::OpenOptions;
 use super::owner::Owner;
-use super::{File, OpenOptions, functions};
 use crate::close::Closer;
 
-/// With the feature `fs`: files whose closes belong to this closer. All other functions of [`fs`](crate::fs) see them
-/// closed.
+/// Files that belong to this closer. All other functions of [`fs`](crate::fs) see them closed.
 impl Closer {
     /// [`fs::File::open`](File::open): for reading.
     ///
@@ -18,7 +19,7 @@ impl Closer {
         self.open_with(OpenOptions::new().read(true), path)
     }
 
-    /// [`fs::File::create`](File::create): for writing; what was in the file goes away.
+    /// [`fs::File::create`](File::create): for writing; the file's old content goes away.
     ///
     /// # Errors
     /// As in std.
@@ -26,7 +27,7 @@ impl Closer {
         self.open_with(OpenOptions::new().write(true).create(true).truncate(true), path)
     }
 
-    /// [`fs::File::create_new`](File::create_new): for reading and writing; there must be none yet.
+    /// [`fs::File::create_new`](File::create_new): for reading and writing; there must be no such file yet.
     ///
     /// # Errors
     /// As in std.

@@ -7,7 +7,9 @@ use std::path::Path;
 use super::owner::Owner;
 use super::pending::At::{Followed, Itself, Listed};
 use super::pending::{cut_or_made, known, opened, settled, unless_open, with_handles};
-use super::refused::{cannot_link, cannot_rename, is_file, is_folder};
+use super::refused::{
+    cannot_link, cannot_list, cannot_open, cannot_remove, cannot_remove_all, cannot_rename, cannot_set_permissions,
+};
 use crate::close::Access;
 use crate::sys;
 
@@ -35,7 +37,8 @@ pub fn write<P: AsRef<Path>, C: AsRef<[u8]>>(path: P, contents: C) -> io::Result
 
 pub(super) fn write_for(owner: &Owner, path: &Path, contents: &[u8]) -> io::Result<()> {
     let new = || std::fs::File::options().write(true).create_new(true).open(path);
-    let file = cut_or_made(path, new, || std::fs::File::create(path))?;
+    let refused = || cannot_open(path, false, true);
+    let file = cut_or_made(path, refused, new, || std::fs::File::create(path))?;
     let result = (&file).write_all(contents);
     owner.close(file, Some(path), Some(Access::Write));
     result
@@ -81,7 +84,7 @@ fn read_all(
     path: &Path,
     read: impl FnOnce(Take<&std::fs::File>, usize) -> io::Result<usize>,
 ) -> io::Result<()> {
-    let file = opened(path, false, || std::fs::File::open(path))?;
+    let file = opened(path, false, || cannot_open(path, true, false), || std::fs::File::open(path))?;
     let length = file.metadata().map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX));
     // Not `File`'s own `read_to_end`, which asks for the position first: a call more for each file, and it is 0.
     let result = read((&file).take(u64::MAX), length);
@@ -92,8 +95,8 @@ fn read_all(
 /// [`std::fs::copy`]: a file's contents and permissions. Returns the number of bytes copied.
 ///
 /// The system copies where it can: `CopyFileEx` on Windows with attributes and streams, `copy_file_range` on Linux with
-/// shared blocks where the file system has them, `fclonefileat` on Apple's systems. The target's close is handed over, but
-/// not on Windows and Apple's systems, which copy by path. What it says arrives at
+/// shared blocks where the file system has them, `fclonefileat` on Apple's systems. The target's close is handed over,
+/// but not on Windows and Apple's systems, which copy by path. What it says arrives at
 /// [`close::wait`](crate::close::wait), with the path `to`.
 ///
 /// # Errors
@@ -104,9 +107,11 @@ pub fn copy<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<u64> {
 
 pub(super) fn copy_for(owner: &Owner, from: &Path, to: &Path) -> io::Result<u64> {
     if sys::COPIES_BY_PATH {
-        return sys::while_in_use(&[to], || settled(&[Followed(from), Followed(to)], || std::fs::copy(from, to)));
+        return sys::while_in_use(&[to], || {
+            settled(&[Followed(from), Followed(to)], || false, || std::fs::copy(from, to))
+        });
     }
-    let source = opened(from, false, || std::fs::File::open(from))?;
+    let source = opened(from, false, || cannot_open(from, true, false), || std::fs::File::open(from))?;
     let result = copy_contents(owner, &source, to);
     owner.close(source, Some(from), Some(Access::Read));
     result
@@ -120,7 +125,7 @@ fn copy_contents(owner: &Owner, source: &std::fs::File, to: &Path) -> io::Result
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let create = |must_be_new| sys::create_like(&metadata, to, must_be_new);
-    let target = cut_or_made(to, || create(true), || create(false))?;
+    let target = cut_or_made(to, || cannot_open(to, false, true), || create(true), || create(false))?;
     let copied = sys::copy_contents(source, metadata.len(), &target);
     owner.close(target, Some(to), Some(Access::Write));
     copied
@@ -135,10 +140,8 @@ fn copy_contents(owner: &Owner, source: &std::fs::File, to: &Path) -> io::Result
 pub fn rename<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<()> {
     let (from, to) = (from.as_ref(), to.as_ref());
     let rename = || std::fs::rename(from, to);
-    sys::while_in_use(&[from, to], || match cannot_rename(from, to) {
-        true => with_handles(rename),
-        false => settled(&[Itself(from), Itself(to)], rename),
-    })
+    let refused = || cannot_rename(from, to);
+    sys::while_in_use(&[from, to], || settled(&[Itself(from), Itself(to)], refused, rename))
 }
 
 /// [`std::fs::hard_link`]: another name for a file. Settles both paths.
@@ -147,11 +150,8 @@ pub fn rename<P: AsRef<Path>, Q: AsRef<Path>>(from: P, to: Q) -> io::Result<()> 
 /// As in std.
 pub fn hard_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Result<()> {
     let (original, link) = (original.as_ref(), link.as_ref());
-    let make = || std::fs::hard_link(original, link);
-    match cannot_link(original, link) {
-        true => with_handles(make),
-        false => settled(&[Itself(original), Itself(link)], make),
-    }
+    let refused = || cannot_link(original, link);
+    settled(&[Itself(original), Itself(link)], refused, || std::fs::hard_link(original, link))
 }
 
 /// [`std::fs::remove_file`]. Settles the path: when this has returned, the name is free.
@@ -160,11 +160,8 @@ pub fn hard_link<P: AsRef<Path>, Q: AsRef<Path>>(original: P, link: Q) -> io::Re
 /// As in std.
 pub fn remove_file<P: AsRef<Path>>(path: P) -> io::Result<()> {
     let path = path.as_ref();
-    let remove = || std::fs::remove_file(path);
-    sys::while_in_use(&[path], || match is_folder(path) {
-        true => with_handles(remove),
-        false => settled(&[Itself(path)], remove),
-    })
+    let refused = || cannot_remove(path);
+    sys::while_in_use(&[path], || settled(&[Itself(path)], refused, || std::fs::remove_file(path)))
 }
 
 /// [`std::fs::remove_dir`]: removes an empty folder. Settles it and all below.
@@ -182,17 +179,17 @@ pub fn remove_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
 /// As in std.
 pub fn remove_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
     let path = path.as_ref();
-    settled(&[Itself(path)], || std::fs::remove_dir_all(path))
+    settled(&[Itself(path)], || cannot_remove_all(path), || std::fs::remove_dir_all(path))
 }
 
-/// [`std::fs::metadata`]: what is known about a file, or what a symbolic link leads to. Settles it, so that the times are
-/// final.
+/// [`std::fs::metadata`]: what is known about a file, or what a symbolic link leads to. Settles it, so that the times
+/// are final.
 ///
 /// # Errors
 /// As in std.
 pub fn metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     let path = path.as_ref();
-    known(Followed(path), || std::fs::metadata(path))
+    known(Followed(path), || false, || std::fs::metadata(path))
 }
 
 /// [`std::fs::symlink_metadata`]: what is known about a file or symbolic link. Settles it, so that the times are final.
@@ -201,20 +198,17 @@ pub fn metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
 /// As in std.
 pub fn symlink_metadata<P: AsRef<Path>>(path: P) -> io::Result<Metadata> {
     let path = path.as_ref();
-    known(Itself(path), || std::fs::symlink_metadata(path))
+    known(Itself(path), || false, || std::fs::symlink_metadata(path))
 }
 
-/// [`std::fs::read_dir`]: what is in a folder. Settles the files in it, so that entries have their final sizes and times; what is
-/// written later, and pending when the iterator comes to it, is not settled.
+/// [`std::fs::read_dir`]: what is in a folder. Settles the files in it, so that entries have their final sizes and
+/// times. Files that are written later, and are pending when the iterator comes to them, are not settled.
 ///
 /// # Errors
 /// As in std.
 pub fn read_dir<P: AsRef<Path>>(path: P) -> io::Result<ReadDir> {
     let path = path.as_ref();
-    match is_file(path) {
-        true => with_handles(|| std::fs::read_dir(path)),
-        false => settled(&[Listed(path)], || std::fs::read_dir(path)),
-    }
+    settled(&[Listed(path)], || cannot_list(path), || std::fs::read_dir(path))
 }
 
 /// [`std::fs::create_dir`]: makes a folder.
@@ -235,13 +229,14 @@ pub fn create_dir_all<P: AsRef<Path>>(path: P) -> io::Result<()> {
     unless_open(path, || std::fs::create_dir_all(path))
 }
 
-/// [`std::fs::set_permissions`]. Settles a file: a close that comes later may undo what was set (NTFS does so with times).
+/// [`std::fs::set_permissions`]. Settles a file: a later close may undo what was set (NTFS does so with times).
 ///
 /// # Errors
 /// As in std.
 pub fn set_permissions<P: AsRef<Path>>(path: P, permissions: Permissions) -> io::Result<()> {
     let path = path.as_ref();
-    known(Followed(path), || std::fs::set_permissions(path, permissions.clone()))
+    let refused = || cannot_set_permissions(path);
+    known(Followed(path), refused, || std::fs::set_permissions(path, permissions.clone()))
 }
 
 /// [`std::fs::canonicalize`]: the absolute path without links.

@@ -48,7 +48,9 @@
 //! pending. *Checked* opening settles the file before it returns it.
 //!
 //! - **Ordinary errors return at once**, whatever is pending: of files and folders that are missing, there already, of
-//!   the wrong kind, not empty, or on another volume.
+//!   the wrong kind, not empty, or on another volume; of options that std refuses; on Unix of permissions. Some errors
+//!   are known by the call alone and come after the closes of the very file: no space, a quota, an access control list
+//!   on Windows.
 //! - **Nothing waits for closes of other files.** Only a user's type, which may have any file inside, is waited for:
 //!   for a second at most, and once.
 //! - **Out of descriptors**, a function closes what is pending and tries again. It waits for one close, for a second at
@@ -65,6 +67,10 @@
 //! [`close::wait`](crate::close::wait) where it matters: always before you run a program that you have just written
 //! (Linux refuses with "text file busy"), and before others lock the file as SQLite does (`fcntl`: any close of the
 //! file by this process ends the lock).
+//!
+//! The other way round, these functions do not see what such code renames while a close is being made: if it renames a
+//! folder in that time, or moves the file elsewhere, then [`read_dir`], [`rename`], [`remove_dir`] and
+//! [`remove_dir_all`] of the folder's new path do not wait for that close. Functions that are about the file itself do.
 
 #![deny(unsafe_code)]
 

@@ -3,12 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use super::File;
-use super::owner::Owner;
-use super::pending::{cut_or_made, opened};
-use crate::close::Access;
+use super::refused::cannot_open;
+#[cfg(unix)]
+use crate::sys;
 
-/// [`std::fs::OpenOptions`] that opens a [`File`] of this module.
+/// [`std::fs::OpenOptions`] that opens a [`File`](super::File) of this module.
 ///
 /// It has the same methods, those of the platform's extension trait included: what it says there holds here.
 ///
@@ -27,17 +26,21 @@ use crate::close::Access;
 /// ```
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    options: std::fs::OpenOptions,
-    /// Whether it was said here what the file is opened for.
-    is_known: bool,
-    writes: bool,
+    pub(super) options: std::fs::OpenOptions,
+    /// Whether the methods here have said what the file is opened for.
+    pub(super) is_known: bool,
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    /// Flags of the system's.
+    #[cfg(unix)]
+    flags: i32,
     /// What is in the file goes away.
-    cuts: bool,
-    makes: bool,
+    pub(super) cuts: bool,
+    pub(super) makes: bool,
     /// There must be none.
-    is_new: bool,
-    /// The file is removed when it is closed: see [`File`].
-    close_here: bool,
+    pub(super) is_new: bool,
+    /// The file is removed when it is closed: see [`File`](super::File).
+    pub(super) close_here: bool,
 }
 
 #[expect(clippy::new_without_default, reason = "std's has none")]
@@ -51,6 +54,7 @@ impl OpenOptions {
     /// For reading.
     pub fn read(&mut self, read: bool) -> &mut OpenOptions {
         self.options.read(read);
+        self.reads = read;
         self
     }
 
@@ -89,22 +93,19 @@ impl OpenOptions {
         self
     }
 
-    /// Opens the file.
-    ///
-    /// # Errors
-    /// As [`std::fs::OpenOptions::open`].
-    pub fn open<P: AsRef<Path>>(&self, path: P) -> io::Result<File> {
-        self.open_for(Owner::default(), path.as_ref())
+    /// Whether the file at `path` cannot be opened so, whatever is closed.
+    pub(super) fn are_refused(&self, path: &Path) -> bool {
+        #[cfg(unix)]
+        let are_flags_refused = sys::do_flags_refuse(self.flags, path);
+        #[cfg(not(unix))]
+        let are_flags_refused = false;
+        are_flags_refused || self.is_known && cannot_open(path, self.reads, self.writes) || self.are_invalid()
     }
 
-    pub(super) fn open_for(&self, owner: Owner, path: &Path) -> io::Result<File> {
-        let open = || self.options.open(path);
-        let file = match self.cuts && self.makes && !self.is_new {
-            true => cut_or_made(path, || self.options.clone().create_new(true).open(path), open),
-            false => opened(path, self.is_new, open),
-        }?;
-        let access = self.is_known.then_some(if self.writes { Access::Write } else { Access::Read });
-        Ok(File::opened(file, path, owner, access, self.close_here))
+    /// Whether std or the system refuses such options for any path. Nothing can be at an empty path; options are looked
+    /// at before it is.
+    pub(super) fn are_invalid(&self) -> bool {
+        self.options.open("").is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput)
     }
 }
 
@@ -121,9 +122,10 @@ mod unix {
             self
         }
 
-        /// [`OpenOptionsExt::custom_flags`]: flags for `open` besides those that follow from the other choices.
+        /// [`OpenOptionsExt::custom_flags`]: more flags for `open`.
         pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
             self.options.custom_flags(flags);
+            self.flags = flags;
             self
         }
     }
@@ -184,7 +186,7 @@ mod windows {
             self
         }
 
-        /// [`OpenOptionsExt::custom_flags`]: flags for `CreateFile` besides those that follow from the other choices.
+        /// [`OpenOptionsExt::custom_flags`]: more flags for `CreateFile`.
         pub fn custom_flags(&mut self, flags: u32) -> &mut OpenOptions {
             self.options.custom_flags(flags);
             self.close_here = flags & sys::DELETE_ON_CLOSE != 0;
@@ -206,12 +208,15 @@ mod windows {
 }
 
 impl From<std::fs::OpenOptions> for OpenOptions {
-    /// For what can only be chosen there.
+    /// For choices that only std's options have.
     fn from(options: std::fs::OpenOptions) -> OpenOptions {
         OpenOptions {
             options,
             is_known: false,
+            reads: false,
             writes: false,
+            #[cfg(unix)]
+            flags: 0,
             cuts: false,
             makes: false,
             is_new: false,

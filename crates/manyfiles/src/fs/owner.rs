@@ -16,7 +16,7 @@ impl Owner {
         Owner(Some(Arc::clone(pool)))
     }
 
-    /// This owner, or that pool if it is nobody's in particular.
+    /// This owner, or `pool` for a file that no closer of the program's own has opened.
     pub(super) fn or(&self, pool: &Arc<Pool>) -> Owner {
         Owner(Some(Arc::clone(self.0.as_ref().unwrap_or(pool))))
     }

@@ -1,6 +1,6 @@
 //! [`SyncBatch`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -58,6 +58,8 @@ struct State {
     added: Vec<Waiting>,
     /// Temporary names and what they are to become.
     renames: Vec<Rename>,
+    /// All files that were written here, each with its folder.
+    written: Vec<(doubt::Key, Arc<Folder>)>,
     done: Synced,
     errors: Vec<Error>,
 }
@@ -134,12 +136,15 @@ impl SyncBatch {
         if ends_in_separator(path) {
             return Err(failed(Operation::Create)(io::ErrorKind::IsADirectory.into()));
         }
-        let (mut file, rename) = self.open(&absolute, folder).map_err(failed(Operation::Create))?;
+        let (mut file, rename) = self.open(&absolute, Arc::clone(&folder)).map_err(failed(Operation::Create))?;
+        let key = doubt::key(&file).map_err(failed(Operation::Create))?;
+        let system = key.0.volume;
         // Opened before the first byte is written: the system tells a lost byte only to handles that were open then.
-        let system = self.watch(&file, path).map_err(failed(Operation::Write))?;
+        self.watch(&file, path, system).map_err(failed(Operation::Write))?;
         let bytes = fill(&mut file).map_err(failed(Operation::Write))?;
-        let waiting = Waiting { file, path: path.into(), was_empty: true };
+        let waiting = Waiting { file, path: path.into(), was_empty: true, key: Some(key) };
         let mut state = self.lock();
+        state.written.push((key, folder));
         state.done.files += 1;
         state.done.bytes += bytes;
         state.renames.extend(rename);
@@ -163,7 +168,7 @@ impl SyncBatch {
         let mut state = self.lock();
         state.done.files += 1;
         state.more_folders.insert(folder);
-        state.added.push(Waiting { file, path: path.into(), was_empty: false });
+        state.added.push(Waiting { file, path: path.into(), was_empty: false, key: None });
         let full = state.added.len() >= most_waiting();
         let relief = full.then(|| Relief::Sync(std::mem::take(&mut state.added)));
         drop(state);
@@ -193,7 +198,7 @@ impl SyncBatch {
 
     /// Takes all that is in the batch, so that the drop that follows finds nothing to do.
     fn end(&self) -> Result<Synced, BatchFailed> {
-        let State { mut volumes, folders, more_folders, added, mut renames, mut done, mut errors } =
+        let State { mut volumes, folders, more_folders, added, mut renames, written, mut done, mut errors } =
             std::mem::take(&mut *self.lock());
         Relief::Sync(added).give(&mut errors);
         for volume in volumes.values_mut() {
@@ -203,6 +208,11 @@ impl SyncBatch {
             match volume.sync_whole() {
                 Ok(()) => done.whole_file_systems += 1,
                 Err(error) => errors.push(error),
+            }
+        }
+        for (system, volume) in &volumes {
+            if let Some(error) = volume.whole_error() {
+                note_all(&written, |key, _| key.0.volume == *system, error);
             }
         }
         let failed = |errors, replaced| Errors::check(errors).map_err(|errors| BatchFailed { errors, replaced });
@@ -217,8 +227,10 @@ impl SyncBatch {
         volumes.into_values().for_each(|volume| volume.close(&mut errors));
         failed(std::mem::take(&mut errors), Vec::new())?;
         let mut replaced = Vec::new();
+        let mut seen = HashSet::new();
         for rename in &mut renames {
             match rename.make() {
+                Ok(()) if !seen.insert(Arc::clone(&rename.path)) => {}
                 Ok(()) => replaced.push(Arc::clone(&rename.path)),
                 Err(cause) => errors.push(Error::new(Operation::Rename, &*rename.path, cause)),
             }
@@ -227,10 +239,19 @@ impl SyncBatch {
             |path: &Path, synced: io::Result<()>| synced.err().map(|cause| Error::new(Operation::Sync, path, cause));
         // The sync had the names too, unless they came after it.
         let names_are_durable = names.is_some() || (one_sync && replaced.is_empty());
-        let systems = names.iter().flatten();
-        errors.extend(systems.filter_map(|(handle, folder)| sync(folder, sys::sync_file_system(handle))));
-        let written = folders.iter().filter(|_| !names_are_durable);
-        errors.extend(written.filter_map(|folder| sync(&folder.path, folder.sync())));
+        for (handle, folder) in names.iter().flatten() {
+            if let Some(error) = sync(folder, sys::sync_file_system(handle)) {
+                let system = sys::file_system_of(handle).ok();
+                note_all(&written, |key, _| system.is_none_or(|system| key.0.volume == system), &error);
+                errors.push(error);
+            }
+        }
+        for folder in folders.iter().filter(|_| !names_are_durable) {
+            if let Some(error) = sync(&folder.path, folder.sync()) {
+                note_all(&written, |_, of| Arc::ptr_eq(of, folder), &error);
+                errors.push(error);
+            }
+        }
         errors.extend(more_folders.iter().filter_map(|folder| sync(folder, sys::sync_folder(folder))));
         failed(errors, replaced).map(|()| done)
     }
@@ -263,14 +284,14 @@ impl SyncBatch {
         Ok((file, Some(rename)))
     }
 
-    /// Which file system the file is on. The first file of each stays open.
-    fn watch(&self, file: &File, path: &Path) -> io::Result<u64> {
-        let system = sys::file_system_of(file)?;
+    /// The first file of each file system stays open.
+    fn watch(&self, file: &File, path: &Path, system: u64) -> io::Result<()> {
         let mut state = self.lock();
         if let std::collections::hash_map::Entry::Vacant(vacant) = state.volumes.entry(system) {
-            vacant.insert(Volume::new(Waiting { file: file.try_clone()?, path: path.into(), was_empty: true }));
+            let anchor = Waiting { file: file.try_clone()?, path: path.into(), was_empty: true, key: None };
+            vacant.insert(Volume::new(anchor));
         }
-        Ok(system)
+        Ok(())
     }
 
     fn relieve(&self, relief: Relief) {
@@ -284,6 +305,13 @@ impl SyncBatch {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is held but for want of memory, and lists are whole even then.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// No part of this process calls these files durable again after this error.
+fn note_all(written: &[(doubt::Key, Arc<Folder>)], of: impl Fn(&doubt::Key, &Arc<Folder>) -> bool, error: &Error) {
+    for (key, _) in written.iter().filter(|(key, folder)| of(key, folder)) {
+        doubt::note_key(*key, error);
     }
 }
 

@@ -11,8 +11,9 @@
 //! sync, and the system has not written out yet, escapes that, and takes along what is appended to the same block.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -22,7 +23,7 @@ use crate::error::explained_as;
 use crate::sys::{self, Identity};
 
 /// The time of birth tells a file from an earlier one with the same number, where the file system knows it.
-type Key = (Identity, Option<SystemTime>);
+pub(crate) type Key = (Identity, Option<SystemTime>);
 
 /// How many there are, so that a process in which no sync has failed looks at one number.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -37,14 +38,44 @@ fn files() -> MutexGuard<'static, Option<HashMap<Key, Error>>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn key(file: &File) -> io::Result<Key> {
-    // No time of birth: the number has to do.
-    Ok((sys::identity_of(file)?, file.metadata()?.created().ok()))
+/// Which file this is. Where there is no time of birth, the number has to do.
+pub(crate) fn key(file: &File) -> io::Result<Key> {
+    sys::identity_and_birth(file)
 }
 
-/// A sync of this file has failed, or a close.
+/// Whether an error of a sync or a close may mean that bytes or names are lost. What cannot be synced at all has lost none by
+/// that, and a folder that could not be opened can be opened later.
+fn may_lose(error: &Error) -> bool {
+    use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    let is_harmless = matches!(
+        error.kind(),
+        InvalidInput | NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem | Unsupported
+    );
+    !is_harmless && !sys::is_out_of_handles(error.io_error())
+}
+
+/// A sync of this file has failed, or of the folder that has its name.
 pub(crate) fn note(file: &File, error: &Error) {
-    let Ok(key) = key(file) else { return };
+    if let Ok(key) = key(file) {
+        note_key(key, error);
+    }
+}
+
+/// A close of the file at this path has failed.
+pub(crate) fn note_at(path: &Path, error: &Error) {
+    // What has been moved meanwhile is not found. Waiting for the other end of a pipe is not worth it.
+    if fs::metadata(path).is_ok_and(|found| found.is_file())
+        && let Ok(file) = File::open(path)
+    {
+        note(&file, error);
+    }
+}
+
+/// The same as [`note`] for a file that is closed.
+pub(crate) fn note_key(key: Key, error: &Error) {
+    if !may_lose(error) {
+        return;
+    }
     let mut files = files();
     let files = files.get_or_insert_default();
     if files.len() < MOST {
@@ -86,5 +117,5 @@ pub(crate) fn check(file: &File, was_empty: bool) -> io::Result<()> {
 
 const TOO_MANY: &str =
     "syncs of more files have failed than can be remembered, perhaps one of this file; create it anew";
-const MEANING: &str = "a sync of this file has failed before, so reads show what the disk may not have, and no later sync can be \
+const MEANING: &str = "a sync or a close of this file has failed before, so reads show what the disk may not have, and no later sync can be \
                        trusted; create it anew, or write another file";

@@ -103,7 +103,7 @@ impl Folder {
         if is_first {
             // A courtesy: what cannot be opened or removed stays.
             self.with_handle(|dir| {
-                temporary::tidy(dir, Some(own));
+                temporary::tidy(dir, Some(own), |_| false);
                 Ok(())
             })
             .unwrap_or(());

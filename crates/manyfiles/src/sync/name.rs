@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::doubt;
 use crate::sys::{self, Dir};
 use crate::{Error, Operation, Result};
 
@@ -19,6 +20,8 @@ const TRIES: usize = 16;
 /// up in the opened folder: only a folder in which it is this file is synced. A file that was removed has no name to
 /// make durable.
 ///
+/// After a failed sync of the folder the file counts as one whose sync has failed: see [`doubt`].
+///
 /// # Errors
 /// those of the system with the folder's path; `NotFound` with the file's if no folder could be found in which it is.
 pub(crate) fn sync_name(file: &File, opened_as: &Path) -> Result<()> {
@@ -30,7 +33,11 @@ pub(crate) fn sync_name(file: &File, opened_as: &Path) -> Result<()> {
             if let Some((folder, name)) = split(&path)
                 && let Some(folder) = folder_of(folder, name, id)?
             {
-                return folder.0.sync().map_err(|cause| Error::new(Operation::Sync, folder.1, cause));
+                return folder.0.sync().map_err(|cause| {
+                    let error = Error::new(Operation::Sync, folder.1, cause);
+                    doubt::note(file, &error);
+                    error
+                });
             }
         }
         if sys::names_of(file).map_err(failed)? == 0 {

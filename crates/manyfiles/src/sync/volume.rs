@@ -16,6 +16,8 @@ pub(super) struct Waiting {
     pub(super) path: Arc<Path>,
     /// Nothing was in it before this batch wrote it.
     pub(super) was_empty: bool,
+    /// Which file it is, if this batch has made it.
+    pub(super) key: Option<doubt::Key>,
 }
 
 /// What is known of one file system.
@@ -27,6 +29,8 @@ pub(super) struct Volume {
     whole: bool,
     /// A sync that was started while files still come, and how many files there were then.
     early: Option<JoinHandle<Result<(), Error>>>,
+    /// The first error of a sync of the whole file system: the system tells it once, and does not say of which files.
+    whole_error: Option<Error>,
     files_at_early: u64,
     waiting: Vec<Waiting>,
     files: u64,
@@ -56,6 +60,7 @@ impl Volume {
             can_sync_whole,
             whole: false,
             early: None,
+            whole_error: None,
             files_at_early: 0,
             waiting: Vec::new(),
             files: 0,
@@ -105,7 +110,14 @@ impl Volume {
 
     fn early_error(&mut self) -> Option<Error> {
         let ended = self.early.take()?.join();
-        ended.expect("one system call does not panic").err()
+        let error = ended.expect("one system call does not panic").err()?;
+        self.whole_error.get_or_insert_with(|| error.clone());
+        Some(error)
+    }
+
+    /// Why no file of this batch on this file system is durable, if one sync for all of them has failed.
+    pub(super) fn whole_error(&self) -> Option<&Error> {
+        self.whole_error.as_ref()
     }
 
     /// Whether [`sync_whole`](Volume::sync_whole) has to follow the last relief.
@@ -115,14 +127,23 @@ impl Volume {
 
     pub(super) fn sync_whole(&mut self) -> Result<(), Error> {
         // What it has told, the next sync is not told again.
-        self.early_error().map_or_else(|| sync_file_system(&self.anchor), Err)
+        let synced = self.early_error().map_or_else(|| sync_file_system(&self.anchor), Err);
+        synced.inspect_err(|error| self.whole_error = Some(error.clone()))
     }
 
     /// Closes the anchor, and says how that went.
     pub(super) fn close(mut self, errors: &mut Vec<Error>) {
         errors.extend(self.early_error());
         if let Some(anchor) = Arc::into_inner(self.anchor) {
-            close(anchor, errors);
+            let mut own = Vec::new();
+            close(anchor, &mut own);
+            // A second handle of the first file: what that file's close has told is told once.
+            let is_told = |own: &Error| {
+                let is_same = |error: &Error| error.path() == own.path() && error.raw_os_error() == own.raw_os_error();
+                errors.iter().any(is_same)
+            };
+            own.retain(|error| !is_told(error));
+            errors.append(&mut own);
         }
     }
 }
@@ -150,7 +171,12 @@ impl Relief {
 
 fn close(waiting: Waiting, errors: &mut Vec<Error>) {
     if let Err(cause) = sys::close(waiting.file.into()) {
-        errors.push(Error::new(Operation::Close, &*waiting.path, cause));
+        let error = Error::new(Operation::Close, &*waiting.path, cause);
+        match waiting.key {
+            Some(key) => doubt::note_key(key, &error),
+            None => doubt::note_at(&waiting.path, &error),
+        }
+        errors.push(error);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,11 +32,41 @@ pub(super) enum Bytes {
     Owner(Owner),
 }
 
-/// Whatever has the bytes, and how many there were when it was handed over: the bound on what is in flight goes by
-/// that.
+/// A value of the program's that has the bytes, and how many there were when it was handed over: all that is reckoned
+/// before the bytes are written goes by that.
 pub(super) struct Owner {
-    owner: Box<dyn AsRef<[u8]> + Send + Sync>,
+    /// `None` only while it is dropped.
+    owner: Option<Box<dyn AsRef<[u8]> + Send + Sync>>,
     len: usize,
+}
+
+impl Owner {
+    /// Asks the program's code, which may panic, or have another number of bytes than before.
+    fn bytes(&self) -> io::Result<&[u8]> {
+        let Some(owner) = &self.owner else { return Ok(&[]) };
+        let bytes = catch_unwind(AssertUnwindSafe(|| (**owner).as_ref()));
+        let bytes =
+            bytes.map_err(|_| io::Error::other("the program's `as_ref` panicked when it was asked for the bytes"))?;
+        if bytes.len() == self.len {
+            return Ok(bytes);
+        }
+        let why = format!("its owner had {} bytes when it was handed over, and has {} now", self.len, bytes.len());
+        Err(io::Error::new(io::ErrorKind::InvalidData, why))
+    }
+}
+
+impl Drop for Owner {
+    /// A panic in the program's own drop does not touch what becomes of the file.
+    fn drop(&mut self) {
+        let owner = self.owner.take();
+        catch_unwind(AssertUnwindSafe(|| drop(owner))).unwrap_or(());
+    }
+}
+
+/// A mapped file has changed since.
+pub(super) fn cut_short() -> io::Error {
+    let why = "the file that it is written from was cut short, or cannot be read there";
+    io::Error::new(io::ErrorKind::UnexpectedEof, why)
 }
 
 /// The file that another one is to be a copy of.
@@ -75,36 +106,40 @@ impl Source {
 
 impl Bytes {
     /// Where the bytes are. Not a slice: those of a mapped file may vanish, and only a system call survives that.
-    pub(super) fn as_raw(&self) -> *const [u8] {
-        match self {
+    pub(super) fn as_raw(&self) -> io::Result<*const [u8]> {
+        Ok(match self {
             Bytes::Owned(bytes) => &**bytes,
             Bytes::Vec(bytes) => bytes.as_slice(),
             Bytes::Shared(bytes) => &**bytes,
             Bytes::Static(bytes) => *bytes,
             Bytes::Mapped(window) => window.as_raw(),
-            Bytes::Owner(owner) => (*owner.owner).as_ref(),
-        }
+            Bytes::Owner(owner) => owner.bytes()?,
+        })
     }
 
-    /// Copies what is at `offset` into `to`. False if there is not as much, or it cannot be read.
-    pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+    /// Copies what is at `offset` into `to`.
+    pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> io::Result<()> {
         let bytes: &[u8] = match self {
             Bytes::Owned(bytes) => bytes,
             Bytes::Vec(bytes) => bytes,
             Bytes::Shared(bytes) => bytes,
             Bytes::Static(bytes) => bytes,
-            Bytes::Mapped(window) => return window.copy_to(offset, to),
-            Bytes::Owner(owner) => (*owner.owner).as_ref(),
+            Bytes::Mapped(window) => return if window.copy_to(offset, to) { Ok(()) } else { Err(cut_short()) },
+            Bytes::Owner(owner) => owner.bytes()?,
         };
-        let Some(bytes) = offset.checked_add(to.len()).and_then(|end| bytes.get(offset..end)) else { return false };
+        let bytes = offset.checked_add(to.len()).and_then(|end| bytes.get(offset..end)).ok_or_else(cut_short)?;
         to.copy_from_slice(bytes);
-        true
+        Ok(())
     }
 
     pub(super) fn len(&self) -> usize {
         match self {
+            Bytes::Owned(bytes) => bytes.len(),
+            Bytes::Vec(bytes) => bytes.len(),
+            Bytes::Shared(bytes) => bytes.len(),
+            Bytes::Static(bytes) => bytes.len(),
+            Bytes::Mapped(window) => window.as_raw().len(),
             Bytes::Owner(owner) => owner.len,
-            bytes => bytes.as_raw().len(),
         }
     }
 
@@ -127,8 +162,13 @@ impl Content {
         Content(Kind::CopyOf(Source::new(source.into())))
     }
 
-    /// The bytes of whatever owns them, without a copy: of a reference-counted buffer, of a mapping, of a type of your
-    /// own. It is asked for them here and again when they are written, and dropped, on a thread of the tree's.
+    /// The bytes of a value that owns them, without a copy: of a reference-counted buffer, of a mapping, of a type of
+    /// your own. The value is asked for the bytes here, and again when they are written, on a thread of the tree's,
+    /// where it is dropped too.
+    ///
+    /// An `as_ref` that panics then, or that returns another number of bytes than here, is a failure of the entry. An
+    /// `as_ref` that waits holds up the other entries that its thread has taken, in the worst case all of its folder:
+    /// it must not wait for another entry. Bytes that come late belong into [`create`](super::TreeWriter::create).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -142,7 +182,7 @@ impl Content {
     /// ```
     pub fn from_owner(owner: impl AsRef<[u8]> + Send + Sync + 'static) -> Content {
         let len = owner.as_ref().len();
-        Content(Kind::Bytes(Bytes::Owner(Owner { owner: Box::new(owner), len })))
+        Content(Kind::Bytes(Bytes::Owner(Owner { owner: Some(Box::new(owner)), len })))
     }
 
     /// What it is to be a copy of.
@@ -157,7 +197,8 @@ impl Content {
     /// overlap. What is between them takes no space where the file system has holes.
     ///
     /// # Panics
-    /// If a piece overlaps the one before, reaches past `len`, or is itself not plain bytes.
+    /// If a piece overlaps the one before, reaches past `len`, or is itself not plain bytes. The length of a piece is
+    /// the one that it has at this call.
     pub fn sparse(len: u64, pieces: impl IntoIterator<Item = (u64, Content)>) -> Content {
         let mut end = 0;
         let pieces = pieces

@@ -47,8 +47,9 @@ impl Canceller {
         Canceller { control }
     }
 
-    /// No entry is begun after this; those being written are stopped and removed; calls that hand over entries, those
-    /// that wait for room too, return an error at once, and `finish` reports what is complete.
+    /// No entry is begun after this. Entries that are being written are stopped and removed. Calls that hand over
+    /// entries or write to a [`TreeFile`](super::TreeFile) return an error at once, also those that wait for room.
+    /// [`finish`](super::TreeWriter::finish) reports what is complete.
     pub fn cancel(&self) {
         self.control.cancel();
     }

@@ -9,8 +9,10 @@
 //! - **Safe**: a path cannot leave the root. No absolute path, no `..`, and no symbolic link is followed on the way
 //!   down, not even one that another process makes meanwhile (Linux: `openat2`; elsewhere each component is opened
 //!   without following).
-//! - **In order**: entries of one path come one after the other, in the order of the calls, hard links included;
-//!   entries of different paths never wait for each other.
+//! - **In order**: entries of one path come one after the other, in the order of the calls, hard links included. No
+//!   order is kept between different paths. Each thread writes one entry after the other: while the bytes of one are
+//!   late (a copy from a slow disk, an `as_ref` that waits), other entries of its folder wait too. A [`TreeFile`] whose
+//!   bytes are late holds up its own path alone.
 //! - **Honest**: [`finish`](TreeWriter::finish) names every entry that did not arrive, and
 //!   [`on_entry`](Options::on_entry) tells what became of each as it happens.
 //! - **A good neighbour**: its threads take no signal, and nothing of the program's is copied or changed. After
@@ -19,8 +21,10 @@
 //! A crash of the process may leave a file that was being written incomplete; a crash of the machine may lose the last
 //! seconds, as with [`std::fs::write`], unless [`Durability`] is asked for.
 
+mod above;
 mod content;
 mod control;
+mod digest;
 mod engine;
 mod mapped;
 mod options;
@@ -35,9 +39,10 @@ mod writer;
 pub use crate::sys::{Metadata, Node, Refusal};
 pub use content::Content;
 pub use control::{Canceller, Observer};
+pub use digest::Digest;
 pub use mapped::MappedFile;
 pub use options::{Answer, Durability, OnConflict, Options};
-pub use outcome::{Digest, Entry, EntryStat, Outcome};
+pub use outcome::{Entry, EntryStat, Outcome};
 pub use path::check;
 pub use report::{Incomplete, Progress, Report, Times};
 pub use stream::TreeFile;

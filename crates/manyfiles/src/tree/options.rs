@@ -1,12 +1,11 @@
-//! [`Options`]: how a [`TreeWriter`] is to write.
+//! [`Options`]: how a [`TreeWriter`](super::TreeWriter) is to write.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-#[cfg(doc)]
-use super::TreeWriter;
-use super::outcome::{Digest, Entry, NewDigest, OnEntry};
+use super::digest::{Digest, NewDigest};
+use super::outcome::{Entry, OnEntry};
 
 /// What to do with an entry whose name is taken: a file, a link or a device. A folder that exists is never a conflict,
 /// and a folder is never replaced by something else: that is a failure, unless the entry is skipped or gets another
@@ -26,19 +25,24 @@ pub enum OnConflict {
     /// Leave what is there if it has the same bytes, holes read as zeros, or is the same link or device; else write as
     /// [`Overwrite`](OnConflict::Overwrite) does. Metadata that was given and differs is set, so that a second run
     /// changes nothing. 5.8 times as fast as truncating where nothing changed (ext4). What comes through
-    /// [`create`](TreeWriter::create) and is longer than 256 KiB or has bytes left out is compared when it is there.
+    /// [`create`](super::TreeWriter::create) and is longer than 256 KiB or has bytes left out is compared when it is
+    /// there.
     SkipIdentical,
     /// Write over the old bytes, then cut to length: 4.7 times as fast as truncating first on ext4. A crash or a reader
     /// meanwhile may see old and new bytes mixed.
     ///
     /// Replaced instead, as [`Replace`](OnConflict::Replace) does, is a symbolic link or a file with other hard links,
     /// so that nothing outside the tree changes; a file that cannot be opened for writing; and whatever is in the way
-    /// of a link, of content with holes, and of what comes through [`create`](TreeWriter::create) and is longer than
-    /// 256 KiB or has bytes left out. A file does not take the place of a device, FIFO or socket: that is a failure.
+    /// of a link, of content with holes, and of what comes through [`create`](super::TreeWriter::create) and is longer
+    /// than 256 KiB or has bytes left out. A file does not take the place of a device, FIFO or socket: that is a
+    /// failure.
     Overwrite,
-    /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating. A
-    /// process that is killed leaves a file `.manyfiles-…` beside; the next run that replaces something in that folder
-    /// removes it.
+    /// Write beside the old file and rename: readers see old or new, nothing between. Half as fast as creating.
+    ///
+    /// A process that is killed leaves a file `.manyfiles-…` beside. The next run that replaces something in that
+    /// folder removes it: at once if both processes run in one container (or both in none) of one machine, and the
+    /// machine was not started again meanwhile; else as soon as nothing changed the file for a day. An entry of the run
+    /// that has such a name is an entry, and stays.
     Replace,
     /// Replace only what is older than the entry's modification time (a hard link's is that of the file that it leads
     /// to), as [`Replace`](OnConflict::Replace) does; else leave what is there, and count the entry as skipped. An
@@ -94,17 +98,17 @@ pub enum Durability {
     #[default]
     None,
     /// Each file is synced before it is closed, and before it replaces another; names are synced by
-    /// [`finish`](TreeWriter::finish). A crash in between leaves no file under its name without its bytes where the
-    /// name is given last ([`Replace`](OnConflict::Replace), [`Newer`](OnConflict::Newer)).
+    /// [`finish`](super::TreeWriter::finish). A crash in between leaves no file under its name without its bytes where
+    /// the name is given last ([`Replace`](OnConflict::Replace), [`Newer`](OnConflict::Newer)).
     EachFile,
-    /// When [`finish`](TreeWriter::finish) has returned without an error: one sync of the whole file system where that
-    /// can be trusted (Linux 5.8 and later on ext4, XFS, btrfs, F2FS and tmpfs), and as
+    /// When [`finish`](super::TreeWriter::finish) has returned without an error: one sync of the whole file system
+    /// where that can be trusted (Linux 5.8 and later on ext4, XFS, btrfs, F2FS and tmpfs), and as
     /// [`EachFile`](Durability::EachFile) elsewhere, below mount points in the tree, and for files that replace others.
     /// The sync also waits for what other programs have written there. 14 times as fast as a sync of each file on ext4.
     AtFinish,
 }
 
-/// How a [`TreeWriter`] is to write: choices, to be followed by [`open`](Options::open).
+/// How a [`TreeWriter`](super::TreeWriter) is to write: choices, to be followed by [`open`](Options::open).
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) on_conflict: OnConflict,
@@ -183,8 +187,8 @@ impl Options {
     /// [`EntryStat`](super::EntryStat).
     ///
     /// The threads wait for it: what takes long belongs in a channel. It may hand entries over, which then are taken
-    /// without waiting for room; it must not [`finish`](TreeWriter::finish) a tree (that panics: the tree would wait
-    /// for the very thread). A panic in it is a failure of the report, with the entry's path.
+    /// without waiting for room; it must not [`finish`](super::TreeWriter::finish) a tree (that panics: the tree would
+    /// wait for the very thread). A panic in it is a failure of the report, with the entry's path.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -230,17 +234,28 @@ impl Options {
         self
     }
 
-    /// The tree appears whole: it is written in a folder beside the path that [`open`](Options::open) is given, the
-    /// target. [`finish`](TreeWriter::finish) gives that folder the target's name if every entry is there: at one
-    /// moment where the system can exchange two names (Linux), in two renames elsewhere. The folder that had the name
-    /// before is removed then; its permissions stay. Default: false, and entries are written below the path itself.
+    /// The tree appears whole: it is written in a folder `.manyfiles-…` beside the path that [`open`](Options::open) is
+    /// given, the target. [`finish`](super::TreeWriter::finish) gives that folder the target's name if every entry is
+    /// there: at one moment where the system can exchange two names (Linux, macOS), in two renames elsewhere. The
+    /// folder that had the name before is removed then. Default: false, and entries are written below the path itself.
+    ///
+    /// Owner, permissions and access control list of the target's own folder stay, as far as this user may set them,
+    /// and else become fewer. An owner or a mode that an entry for `.` gives counts instead. (On Windows the new folder
+    /// has what it inherits.)
     ///
     /// If anything failed or was cancelled, or the tree is dropped without `finish`, the target stays as it was, and
-    /// what was written is removed. One failure may come after the new tree has the name, and says so by its path: the
-    /// old tree, or the folder above, could not be removed or synced.
+    /// what was written is removed. So it is if the folder above the target was renamed or replaced meanwhile. Folders
+    /// above the target that were missing are made by `open`, and stay. Failures that come after the new tree has the
+    /// name say so by their paths: the old tree could not be removed, or the folders above could not be synced.
+    ///
+    /// What is mounted in the target is never removed: `open` and `finish` refuse a target that is a mount point or has
+    /// one in it (Linux). What is mounted unnoticed stays, and the old tree is a failure that names it.
     ///
     /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was
-    /// killed has left beside the target is removed by the next.
+    /// killed has left beside the target is removed by the next run that publishes there: at once if it ran on this
+    /// machine since that was started, whatever the container; else as soon as nothing in it changed for a day. For
+    /// that a running one holds a lock (`flock`) of the folder that it writes in; on a file system without such locks a
+    /// run in another container counts as one on another machine.
     #[must_use]
     pub fn publish(mut self, publish: bool) -> Self {
         self.publish = publish;

@@ -1,7 +1,6 @@
 //! What became of each entry, told as it happens.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -22,23 +21,23 @@ pub struct Entry<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
-    /// It was written and closed.
+    /// The entry was written and closed.
     #[non_exhaustive]
     Written {
-        /// The path it got, if that is another than it was handed over with
+        /// The path that the entry got, if it is another one than it was handed over with
         /// ([`OnConflict::Rename`](super::OnConflict::Rename)).
         renamed: Option<&'a Path>,
-        /// What the system says of it: of a file, of a link itself. `None` of a folder, which changes until the tree is
+        /// What the system says of the file, or of the link itself. `None` of a folder, which changes until the tree is
         /// finished.
         stat: Option<EntryStat>,
         /// The digest of its content, of a file and if [`Options::digest`](super::Options::digest) asks for one.
         digest: Option<&'a [u8]>,
     },
-    /// It was left out because its name is taken, or its content is there already.
+    /// The entry was left out because its name is taken, or its content is there already.
     Skipped,
-    /// It was not written, or not to its end.
+    /// The entry was not written, or not to its end.
     Failed(&'a Error),
-    /// It was not begun, or removed again, because the writing was cancelled.
+    /// The entry was not begun, or was removed again, because the writing was cancelled.
     Cancelled,
 }
 
@@ -78,30 +77,5 @@ pub(super) struct OnEntry(pub(super) Arc<dyn Fn(&Entry<'_>) + Send + Sync>);
 impl fmt::Debug for OnEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnEntry")
-    }
-}
-
-/// A sum over a file's content, made while the file is written. Any hash fits in a few lines; `manyfiles` brings none.
-pub trait Digest: Send {
-    /// Takes the next bytes. The zeros of holes come as bytes.
-    fn update(&mut self, bytes: &[u8]);
-
-    /// The digest of all that came.
-    fn finish(self: Box<Self>) -> Vec<u8>;
-}
-
-/// What came of a digest. A panic of the program's is an error of the file.
-pub(super) fn finish_digest(digest: Box<dyn Digest>) -> std::io::Result<Vec<u8>> {
-    let finished = catch_unwind(AssertUnwindSafe(|| digest.finish()));
-    finished.map_err(|_| std::io::Error::other("the program's digest of this file panicked"))
-}
-
-/// Makes a digest for each file.
-#[derive(Clone)]
-pub(super) struct NewDigest(pub(super) Arc<dyn Fn() -> Box<dyn Digest> + Send + Sync>);
-
-impl fmt::Debug for NewDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NewDigest")
     }
 }

@@ -1,23 +1,35 @@
 //! A tree that appears whole: written beside its name, and given the name when all of it is there.
+//!
+//! All is done in the folder above, by a handle of it: a folder that another program puts in its place is left alone.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use super::engine::Temporaries;
-use crate::sys;
+use super::Metadata;
+use super::above::parents_of_missing;
+use crate::sys::{self, Dir, EntryKind};
+use crate::temporary;
 use crate::{Error, Operation, Result};
 
 /// A tree in the making, and the name it is to have.
 #[derive(Debug)]
 pub(super) struct Publish {
+    /// The folder that has both names, and its path at the beginning.
+    parent: Dir,
+    above: PathBuf,
+    name: OsString,
     target: PathBuf,
-    /// The folder that has both names.
-    parent: PathBuf,
-    making: PathBuf,
+    /// The temporary name, and the path with it.
+    making: OsString,
+    making_path: PathBuf,
     durable: bool,
-    temporaries: Temporaries,
+    /// Folders further above that got a new name in them.
+    to_sync: Vec<(PathBuf, Dir)>,
+    /// The lock of the folder in the making, which says that its maker runs. `None`: the file system has no locks.
+    _held: Option<File>,
 }
 
 /// Between the name and the temporary name of a tree that was moved aside: in two renames, between which the process
@@ -31,34 +43,49 @@ impl Publish {
     /// Makes the folder to write in, beside `target`. Those that runs which died have left beside it are removed.
     pub(super) fn begin(target: &Path, durable: bool) -> Result<Publish> {
         let failed = |error| Error::new(Operation::CreateFolder, target, error);
-        let target = std::path::absolute(target).map_err(failed)?;
-        let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "a root folder cannot be replaced")));
+        let invalid = |why| failed(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let absolute = std::path::absolute(target).map_err(failed)?;
+        let Some(above) = absolute.parent() else { return Err(invalid("a root folder cannot be replaced")) };
+        let Some(name) = absolute.file_name() else { return Err(invalid("the path ends in no name")) };
+        // Without a separator at its end, which would lead through a link.
+        let target = above.join(name);
+        let failed = |error| Error::new(Operation::CreateFolder, &*target, error);
+        let old = match fs::symlink_metadata(&target) {
+            Ok(old) if !old.is_dir() => return Err(failed(not_a_folder())),
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(failed(error)),
         };
-        match fs::symlink_metadata(&target) {
-            Ok(old) if !old.is_dir() => {
-                return Err(failed(not_a_folder()));
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
+        let missing = if durable { parents_of_missing(above) } else { Vec::new() };
+        fs::create_dir_all(above).map_err(|error| Error::new(Operation::CreateFolder, above, error))?;
+        let parent = Dir::open_root(above).map_err(|error| Error::new(Operation::Open, above, error))?;
+        let open = |path: PathBuf| match Dir::open_root(&path) {
+            Ok(dir) => Ok((path, dir)),
+            Err(error) => Err(Error::new(Operation::Open, path, error)),
+        };
+        let to_sync = missing.into_iter().map(open).collect::<Result<_>>()?;
+        refuse_mounts(&parent, name).map_err(failed)?;
+        let mode = if old { parent.stat(name).map_or(0o700, |old| mode_to_make(old.mode)) } else { 0o777 };
+        let (making, held) = make(&parent, mode).map_err(|error| Error::new(Operation::CreateFolder, above, error))?;
+        if let Ok(own) = parent.stat(&making) {
+            clean_up(&parent, name, own.changed);
         }
-        fs::create_dir_all(parent).map_err(|error| Error::new(Operation::CreateFolder, parent, error))?;
-        let temporaries = Temporaries::default();
-        clean_up(parent, &target, name, &temporaries);
-        let making = loop {
-            let making = parent.join(temporaries.name());
-            match fs::create_dir(&making) {
-                Ok(()) => break making,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::new(Operation::CreateFolder, making, error)),
-            }
-        };
-        Ok(Publish { parent: parent.to_path_buf(), target, making, durable, temporaries })
+        Ok(Publish {
+            making_path: above.join(&making),
+            above: above.to_path_buf(),
+            name: name.to_owned(),
+            parent,
+            target,
+            making,
+            durable,
+            to_sync,
+            _held: held,
+        })
     }
 
     /// The folder that the tree is written in.
     pub(super) fn making(&self) -> &Path {
-        &self.making
+        &self.making_path
     }
 
     /// The name that the tree is to have, as an absolute path.
@@ -67,65 +94,116 @@ impl Publish {
     }
 
     /// Gives the tree its name; what had it is removed. If that fails, what had the name has it still, and the new tree
-    /// is gone.
-    pub(super) fn appear(self) -> Result<()> {
-        let old = match self.take_name() {
+    /// is gone. `given` is what entries asked for the tree's own folder. Returns all that failed.
+    pub(super) fn appear(self, given: Metadata) -> Vec<Error> {
+        let old = match self.take_name(given) {
             Ok(old) => old,
-            Err(error) => {
-                self.remove()?;
-                return Err(error);
-            }
+            Err(error) => return [error].into_iter().chain(self.remove()).collect(),
         };
         if self.durable {
-            sys::sync_folder(&self.parent).map_err(|error| Error::new(Operation::Sync, &*self.parent, error))?;
+            let all =
+                std::iter::once((&self.above, &self.parent)).chain(self.to_sync.iter().map(|(path, dir)| (path, dir)));
+            let failed = |(path, dir): (&PathBuf, &Dir)| {
+                dir.sync().err().map(|error| Error::new(Operation::Sync, &**path, error))
+            };
+            let failed: Vec<_> = all.filter_map(failed).collect();
+            if !failed.is_empty() {
+                return failed; // After a crash the old tree may have the name again: it is not removed.
+            }
         }
-        match old {
-            Some(old) => fs::remove_dir_all(&old).map_err(|error| Error::new(Operation::Remove, old, error)),
-            None => Ok(()),
-        }
+        let Some(old) = old else { return Vec::new() };
+        let removed = self.parent.remove_tree(&old);
+        removed.err().map(|error| Error::new(Operation::Remove, self.above.join(old), error)).into_iter().collect()
     }
 
-    /// Returns where the tree is that had the name.
-    fn take_name(&self) -> Result<Option<PathBuf>> {
+    /// Returns the name that the old tree has now.
+    fn take_name(&self, given: Metadata) -> Result<Option<OsString>> {
         let failed = |error| Error::new(Operation::Rename, &*self.target, error);
-        let old = match fs::symlink_metadata(&self.target) {
+        let Publish { parent, name, making, .. } = self;
+        self.is_where_it_was().map_err(failed)?;
+        let old = match parent.stat(name) {
             Ok(old) => old,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return fs::rename(&self.making, &self.target).map_err(failed).map(|()| None);
+                return parent.rename(making, name).map_err(failed).map(|()| None);
             }
             Err(error) => return Err(failed(error)),
         };
-        if !old.is_dir() {
+        if old.kind != EntryKind::Folder {
             return Err(failed(not_a_folder()));
         }
-        // What is replaced keeps its permissions.
-        fs::set_permissions(&self.making, old.permissions()).map_err(failed)?;
-        if sys::exchange(&self.making, &self.target).map_err(failed)? {
-            // Another may have put something else there a moment ago.
-            if fs::symlink_metadata(&self.making).is_ok_and(|replaced| replaced.is_dir()) {
-                return Ok(Some(self.making.clone()));
+        refuse_mounts(parent, name).map_err(failed)?;
+        // What is replaced hands its owner and its permissions on, unless others are given.
+        let keeps = (given.owner.is_some(), given.mode.is_some());
+        sys::Access::of(&self.target)
+            .and_then(|access| access.give_to_folder((parent, making), &self.target, keeps))
+            .map_err(failed)?;
+        if parent.exchange(making, name).map_err(failed)? {
+            // Another program may have put something else there a moment ago.
+            if parent.stat(making).is_ok_and(|replaced| replaced.kind == EntryKind::Folder) {
+                return Ok(Some(making.clone()));
             }
-            sys::exchange(&self.making, &self.target).map_err(failed)?;
+            parent.exchange(making, name).map_err(failed)?;
             return Err(failed(not_a_folder()));
         }
         // In two steps: for a moment nothing has the name.
-        let mut aside = self.target.file_name().unwrap_or_default().to_owned();
+        let mut aside = name.clone();
         aside.push(ASIDE);
-        aside.push(self.temporaries.name());
-        let aside = self.parent.join(aside);
-        fs::rename(&self.target, &aside).map_err(failed)?;
-        match fs::rename(&self.making, &self.target) {
+        aside.push(temporary::name());
+        parent.rename(name, &aside).map_err(failed)?;
+        match parent.rename(making, name) {
             Ok(()) => Ok(Some(aside)),
             Err(error) => {
-                fs::rename(&aside, &self.target).map_err(|error| Error::new(Operation::Rename, aside, error))?;
+                let back = parent.rename(&aside, name);
+                back.map_err(|error| Error::new(Operation::Rename, self.above.join(aside), error))?;
                 Err(failed(error))
             }
         }
     }
 
-    /// Removes the tree that was in the making.
-    pub(super) fn remove(&self) -> Result<()> {
-        fs::remove_dir_all(&self.making).map_err(|error| Error::new(Operation::Remove, &*self.making, error))
+    /// The path that the caller gave must still lead to the folder that has the tree.
+    fn is_where_it_was(&self) -> io::Result<()> {
+        let now = Dir::open_root(&self.above).and_then(|now| now.identity());
+        match now {
+            Ok(now) if now == self.parent.identity()? => Ok(()),
+            _ => {
+                let why = "the folder above was renamed or replaced meanwhile, so that the tree was not published";
+                Err(io::Error::new(io::ErrorKind::NotFound, why))
+            }
+        }
+    }
+
+    /// Removes the tree that was in the making. Returns what failed.
+    pub(super) fn remove(&self) -> Option<Error> {
+        let removed = self.parent.remove_tree(&self.making);
+        removed.err().map(|error| Error::new(Operation::Remove, &*self.making_path, error))
+    }
+}
+
+/// The new tree gives other users, while it is written, no right that the old one does not give. What the old one gives
+/// its group is left out: the new one has another group at first, and the group's bits may be the mask of a list.
+fn mode_to_make(old: u32) -> u32 {
+    let others = old & 0o007;
+    0o700 | old & (others << 3 | others)
+}
+
+/// Makes a folder with a temporary name, and takes its lock.
+fn make(parent: &Dir, mode: u32) -> io::Result<(OsString, Option<File>)> {
+    loop {
+        let name = temporary::name();
+        match parent.make_folder(&name, mode) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => made?,
+        }
+        // Before it has the lock another run may take it for one that was left, and remove it.
+        match parent.hold(&name) {
+            Ok(held) if held.is_none() || parent.stat(&name).is_ok() => return Ok((name, held)),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy) => {}
+            Err(error) => {
+                parent.remove_tree(&name).unwrap_or(()); // The error to report is the first.
+                return Err(error);
+            }
+        }
     }
 }
 
@@ -134,21 +212,25 @@ fn not_a_folder() -> io::Error {
     io::Error::new(io::ErrorKind::NotADirectory, why)
 }
 
-/// Takes away what runs that died have left beside `target`, and gives a tree its name back that had been moved aside.
-/// A courtesy: what cannot be listed or removed stays.
-fn clean_up(parent: &Path, target: &Path, name: &OsStr, temporaries: &Temporaries) {
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    for entry in entries.flatten().take(MOST_NAMES) {
-        let left = entry.file_name();
+/// The old tree is removed when the new one has its name: nothing that is mounted there may be in it.
+fn refuse_mounts(parent: &Dir, name: &OsStr) -> io::Result<()> {
+    let Some(mounted) = parent.mounted_in(name) else { return Ok(()) };
+    let why = format!("something is mounted at {}: a tree with a mount in it is not replaced", mounted.display());
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
+}
+
+/// Takes away what runs that died have left beside the target, and gives a tree its name back that had been moved
+/// aside. A courtesy: what cannot be listed or removed stays. `now` is the file system's time.
+fn clean_up(parent: &Dir, name: &OsStr, now: SystemTime) {
+    for left in parent.names(MOST_NAMES).unwrap_or_default() {
         let bytes = left.as_encoded_bytes();
         let aside = bytes.strip_prefix(name.as_encoded_bytes()).and_then(|rest| rest.strip_prefix(ASIDE.as_bytes()));
-        let maker = aside.and_then(|maker| std::str::from_utf8(maker).ok()).map_or(&*left, OsStr::new);
-        if !temporaries.is_of_the_dead(maker) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
+        let made_as = aside.and_then(|maker| std::str::from_utf8(maker).ok()).map_or(&*left, OsStr::new);
+        let Some(_held) = temporary::left_folder(parent, &left, made_as, now) else { continue };
+        let is_free = || parent.stat(name).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         let cleaned = match aside {
-            Some(_) if !target.exists() => fs::rename(entry.path(), target),
-            _ => fs::remove_dir_all(entry.path()),
+            Some(_) if is_free() => parent.rename(&left, name),
+            _ => parent.remove_tree(&left),
         };
         cleaned.unwrap_or(()); // It stays, and is looked at again by the next run.
     }

@@ -1,4 +1,4 @@
-//! What came of it: counts, failures, and where the time went.
+//! What a tree did: counts, failures, and where the time went.
 
 use std::fmt;
 use std::io;
@@ -31,7 +31,7 @@ pub struct Report {
     /// Entries written under another name, each with the name asked for and the name got
     /// ([`Rename`](super::OnConflict::Rename)).
     pub renamed: Vec<(PathBuf, PathBuf)>,
-    /// Everything that did not happen, in the order it was noticed.
+    /// Each entry that did not arrive, and each other failure, in the order in which they were noticed.
     pub failures: Vec<Error>,
     /// Whether the writing was cancelled.
     pub cancelled: bool,

@@ -16,10 +16,11 @@ use crate::{Error, Operation, Result, Written};
 /// Dropped before `close`, it is removed again and is a failure of the report. A file that it was to overwrite stays as
 /// it was until the close.
 ///
-/// It never waits for another entry or stream, whatever else this thread has open. Where its name is in use when its
-/// file has to be opened, it is written beside and gets the name when it is closed; among entries of one path its place
-/// in the order is that moment. It belongs to no thread and borrows nothing; one that is still open when the tree is
-/// [finished](super::TreeWriter::finish) is a failure of the report, and its later calls say so.
+/// A `TreeFile` never waits for another entry or stream, whatever else this thread has open. If its name is in use when
+/// its file has to be opened, the file is written under a temporary name and gets its name when it is closed; among
+/// entries of one path its place in the order is that moment. A `TreeFile` belongs to no thread and borrows nothing.
+/// One that is still open when the tree is [finished](super::TreeWriter::finish) is a failure of the report, and each
+/// of its later calls returns an error.
 pub struct TreeFile {
     shared: Arc<Shared>,
     stream: Arc<Stream>,
@@ -33,13 +34,13 @@ pub struct TreeFile {
 }
 
 enum State {
-    /// All there is, is in the buffer.
+    /// All bytes so far are in the buffer.
     Buffered,
-    /// Some of it was written.
+    /// Some bytes were written to the file.
     Spilled,
-    /// It is skipped because its name is taken: what comes is ignored.
+    /// The file is skipped because its name is taken: further bytes are ignored.
     Skipped,
-    /// It failed, and every later call says so.
+    /// The file failed, and every later call returns this error.
     Failed(Error),
     Ended,
 }
@@ -130,7 +131,7 @@ impl TreeFile {
 
 impl Write for TreeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = if self.buffer.len() + bytes.len() <= BUFFER {
+        let taken = if self.buffer.len() + bytes.len() <= BUFFER && !self.shared.takes_no_more() {
             bytes.len()
         } else {
             self.spill()?;
@@ -141,8 +142,12 @@ impl Write for TreeFile {
         Ok(taken)
     }
 
-    /// Does nothing: what is buffered is with the operating system when [`close`](TreeFile::close) has returned.
+    /// Writes nothing: what is buffered is with the operating system when [`close`](TreeFile::close) has returned. An
+    /// error says that the tree is cancelled or finished.
     fn flush(&mut self) -> io::Result<()> {
+        if self.shared.takes_no_more() {
+            self.spill()?;
+        }
         Ok(())
     }
 }

@@ -49,7 +49,8 @@ impl Options {
     /// [published](Options::publish) is written beside `root`.
     ///
     /// # Errors
-    /// If what has the name is no folder, or the folder cannot be made or opened.
+    /// If what has the name is no folder, or the folder cannot be made or opened. Of a tree that is to be published a
+    /// link to a folder is no folder, and nothing may be mounted in the old one.
     pub fn open(self, root: impl AsRef<Path>) -> Result<TreeWriter> {
         let root = root.as_ref();
         if !self.publish {
@@ -98,7 +99,7 @@ impl TreeWriter {
     pub fn create(&self, path: impl AsRef<Path>, metadata: Metadata) -> Result<TreeFile> {
         let path = path.as_ref();
         let Split { folder, name } = self.check_file(path)?;
-        let stream = self.shared.begin_stream(&folder, &name, metadata);
+        let stream = self.shared.begin_stream(&folder, &name, metadata)?;
         Ok(TreeFile::new(self.shared.clone(), stream, metadata))
     }
 
@@ -188,12 +189,12 @@ impl TreeWriter {
         self.shared.refuse(&error);
     }
 
-    /// To see how far it is.
+    /// A handle by which any thread sees how far the tree is.
     pub fn observer(&self) -> Observer {
         Observer::new(self.shared.control())
     }
 
-    /// To stop it.
+    /// A handle by which any thread stops the writing.
     pub fn canceller(&self) -> Canceller {
         Canceller::new(self.shared.control())
     }
@@ -219,10 +220,12 @@ impl TreeWriter {
         // The drop that this panic leads to ends the tree on another thread.
         assert!(!works_for_a_tree(), "a tree is finished in a callback, and would wait for itself");
         self.finished = true;
+        let given = self.shared.given_to_root();
         let mut report = self.shared.finish();
-        if let Some(publish) = self.publish.take() {
-            let ended = if report.is_complete() && publishes { publish.appear() } else { publish.remove() };
-            report.failures.extend(ended.err());
+        match self.publish.take() {
+            Some(publish) if report.is_complete() && publishes => report.failures.extend(publish.appear(given)),
+            Some(publish) => report.failures.extend(publish.remove()),
+            None => {}
         }
         report
     }

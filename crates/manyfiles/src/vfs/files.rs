@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -47,6 +47,10 @@ impl Output for LocalFile {
 
     fn identity(&self) -> Option<Identity> {
         Some(self.identity)
+    }
+
+    fn names(&self) -> Option<u64> {
+        self.target.names()
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
@@ -158,14 +162,43 @@ impl Backend for Files {
 
     fn copy(&self, from: &Path, to: &Path) -> io::Result<u64> {
         // It would cut what it is about to read.
-        if sys::id_of_path(from).ok() == sys::id_of_path(to).ok() {
+        if let (Ok(from), Ok(to)) = (sys::id_of_path(from), sys::id_of_path(to))
+            && from == to
+        {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "both names lead to the same file"));
         }
-        // Or the error would be the copy's, of either file. Only a file can be opened twice with no harm.
-        if fs::metadata(from)?.is_file() {
-            drop(self.input(from).map_err(|cause| Error::new(Operation::Read, from, cause))?);
+        // Or the error would be the copy's, of either file. What is no file may be opened only once.
+        let of_source = |cause| Error::new(Operation::Read, from, cause);
+        let metadata = fs::metadata(from).map_err(of_source)?;
+        if sys::COPIES_BY_PATH || !metadata.is_file() {
+            if metadata.is_file() {
+                drop(self.input(from).map_err(of_source)?);
+            }
+            return fs::copy(from, to);
         }
-        fs::copy(from, to)
+        let source = self.input(from).map_err(of_source)?;
+        let mut target = sys::create_like(&metadata, to, false)?;
+        doubt::forget(&target);
+        let mut copied = io::copy(&mut &source.file, &mut target)?;
+        // A mount that reads past the page cache and returns less than was asked for makes the kernel stop early, without
+        // an error. What reads are given decides.
+        let mut buffer = if copied < metadata.len() { vec![0; 256 << 10] } else { Vec::new() };
+        while !buffer.is_empty() {
+            match source.read_at(copied, &mut buffer)? {
+                0 => break,
+                read => {
+                    target.write_all(&buffer[..read])?;
+                    copied += read as u64;
+                }
+            }
+        }
+        // std would not tell what only the close of the new file says.
+        sys::close(target.into()).map_err(|cause| {
+            let error = Error::new(Operation::Close, to, cause);
+            doubt::note_at(to, &error);
+            error
+        })?;
+        Ok(copied)
     }
 
     fn read_at(&self, path: &Path, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
@@ -225,7 +258,11 @@ impl Backend for Files {
         sys::sync_all(&file).map_err(failed)?;
         sync_name(&file, path)?;
         // Some file systems tell only here what others' writes have met.
-        sys::close(file.into()).map_err(|cause| Error::new(Operation::Close, path, cause).into())
+        sys::close(file.into()).map_err(|cause| {
+            let error = Error::new(Operation::Close, path, cause);
+            doubt::note_at(path, &error);
+            error.into()
+        })
     }
 }
 

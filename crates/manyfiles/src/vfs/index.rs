@@ -66,7 +66,7 @@ pub(super) struct Failure {
     told: std::sync::atomic::AtomicBool,
     /// The names that the file had here, and what it is.
     pub(super) names: Vec<FileKey>,
-    identity: Option<FileId>,
+    pub(super) identity: Option<FileId>,
 }
 
 impl Failure {

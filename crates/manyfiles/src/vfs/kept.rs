@@ -170,22 +170,24 @@ impl KeptHandle {
     /// Writes out and closes. The permit comes back even if that fails.
     ///
     /// If the name used last leads to the file no more, what is buffered goes to the file that it leads to now, which
-    /// is created if there is none.
+    /// is created if there is none. Where the folder is gone and the file has a name elsewhere, it was moved with the
+    /// folder: then its bytes go with it, as those of an open file do.
     pub(super) fn close(mut self, backend: &dyn Backend, open: Open<'_>) -> (Permit, Result<()>) {
         let begun = self.core.begin();
         let moved = begun.is_ok() && self.owes() && !self.is_found(backend);
-        let owed = if moved { self.core.take_buffered() } else { Vec::new() };
+        let last = self.names.get(self.last).and_then(Option::as_ref);
+        let elsewhere = match last.filter(|_| moved).map(|last| open(&last.key)) {
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound && self.core.names() > Some(0) => None,
+            other => other,
+        };
+        let owed = if elsewhere.is_some() { self.core.take_buffered() } else { Vec::new() };
         let written = begun.and_then(|()| self.core.write_out());
         let closed = self.core.take_target().map_or(Ok(()), Target::close);
-        let last = self.names.get(self.last).and_then(Option::as_ref);
-        let elsewhere = match last.filter(|_| moved) {
-            Some(last) => open(&last.key).and_then(|output| {
-                let mut target = Target::new(Kind::Backend(output), self.core.path().cloned());
-                target.write_all(&owed, 0, &mut 0)?;
-                target.close()
-            }),
-            None => Ok(()),
-        };
+        let elsewhere = elsewhere.map_or(Ok(()), |opened| {
+            let mut target = Target::new(Kind::Backend(opened?), self.core.path().cloned());
+            target.write_all(&owed, 0, &mut 0)?;
+            target.close()
+        });
         (self.permit, written.and(closed).and(elsewhere))
     }
 }

@@ -12,7 +12,7 @@ use super::backend::{Backend, Choices, Identity, Metadata};
 /// A tree that answers as a local file system would.
 #[derive(Default)]
 pub(super) struct Memory {
-    tree: Tree,
+    tree: Arc<Tree>,
 }
 
 type Bytes = Arc<Mutex<Vec<u8>>>;
@@ -77,6 +77,7 @@ fn is_empty_folder(nodes: &Nodes, path: &Path) -> bool {
 
 struct OpenFile {
     bytes: Bytes,
+    tree: Arc<Tree>,
 }
 
 /// What a file is: where its bytes are, which no other file's are while anybody has them.
@@ -99,6 +100,12 @@ impl Output for OpenFile {
 
     fn identity(&self) -> Option<Identity> {
         Some(identity(&self.bytes))
+    }
+
+    fn names(&self) -> Option<u64> {
+        let nodes = lock(&self.tree.nodes);
+        let is_this = |node: &&Node| matches!(node, Node::File(bytes) if Arc::ptr_eq(bytes, &self.bytes));
+        Some(nodes.values().filter(is_this).count() as u64)
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
@@ -136,7 +143,7 @@ impl Backend for Memory {
             }
             other => other?,
         };
-        Ok(Box::new(OpenFile { bytes }))
+        Ok(Box::new(OpenFile { bytes, tree: Arc::clone(&self.tree) }))
     }
 
     fn create(&self, path: &Path, choices: &Choices<'_>) -> io::Result<Box<dyn Output>> {

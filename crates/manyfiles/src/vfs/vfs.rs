@@ -39,8 +39,8 @@ mod reading;
 /// then. What others do is noticed by comparing the file's number with that of the path, each time bytes are handed
 /// over, and before the first that are buffered. Whatever is in the buffer then (all of it written by one name, within
 /// some 10 ms of the comparison before) goes to the file that has the path now, which is created if there is none. So
-/// nothing that was written after the change is lost in a file that no name leads to. If the folder is gone it fails,
-/// and is reported. What [`append`](Vfs::append) or an unbuffered write has handed over stays in the file that it went
+/// nothing that was written after the change is lost in a file that no name leads to. If the folder was moved, they go
+/// along with the file; if it is gone with the file, that fails, and is reported. What [`append`](Vfs::append) or an unbuffered write has handed over stays in the file that it went
 /// to.
 ///
 /// # Failures

@@ -1,6 +1,7 @@
 //! Opening without blocking a worker of tokio.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{AsyncFileWriter, Options};
 use crate::Result;
@@ -11,25 +12,25 @@ use crate::Result;
 impl Options {
     /// As [`create`](Options::create), for an [`AsyncFileWriter`].
     pub async fn create_async(self, path: impl AsRef<Path>) -> Result<AsyncFileWriter> {
-        let path = path.as_ref().to_path_buf();
-        AsyncFileWriter::opened(move || self.create(path)).await
+        let path: Arc<Path> = path.as_ref().into();
+        AsyncFileWriter::opened(Arc::clone(&path), move || self.create(path)).await
     }
 
     /// As [`create_new`](Options::create_new), for an [`AsyncFileWriter`].
     pub async fn create_new_async(self, path: impl AsRef<Path>) -> Result<AsyncFileWriter> {
-        let path = path.as_ref().to_path_buf();
-        AsyncFileWriter::opened(move || self.create_new(path)).await
+        let path: Arc<Path> = path.as_ref().into();
+        AsyncFileWriter::opened(Arc::clone(&path), move || self.create_new(path)).await
     }
 
     /// As [`append`](Options::append), for an [`AsyncFileWriter`].
     pub async fn append_async(self, path: impl AsRef<Path>) -> Result<AsyncFileWriter> {
-        let path = path.as_ref().to_path_buf();
-        AsyncFileWriter::opened(move || self.append(path)).await
+        let path: Arc<Path> = path.as_ref().into();
+        AsyncFileWriter::opened(Arc::clone(&path), move || self.append(path)).await
     }
 
     /// As [`open_at`](Options::open_at), for an [`AsyncFileWriter`].
     pub async fn open_at_async(self, path: impl AsRef<Path>, offset: u64) -> Result<AsyncFileWriter> {
-        let path = path.as_ref().to_path_buf();
-        AsyncFileWriter::opened(move || self.open_at(path, offset)).await
+        let path: Arc<Path> = path.as_ref().into();
+        AsyncFileWriter::opened(Arc::clone(&path), move || self.open_at(path, offset)).await
     }
 }

@@ -50,6 +50,7 @@ use crate::{Error, Operation, Result};
 #[derive(Debug)]
 pub struct AsyncFileWriter {
     state: State,
+    path: Option<Arc<Path>>,
 }
 
 /// What a writer is away for: a poll function may find done what it asked for when it was called before.
@@ -100,9 +101,15 @@ impl AsyncFileWriter {
     }
 
     /// A writer that `open` makes on a blocking thread.
-    pub(super) async fn opened(open: impl FnOnce() -> Result<FileWriter> + Send + 'static) -> Result<AsyncFileWriter> {
+    pub(super) async fn opened(
+        path: Arc<Path>,
+        open: impl FnOnce() -> Result<FileWriter> + Send + 'static,
+    ) -> Result<AsyncFileWriter> {
         match blocking(open) {
-            Ok(opening) => opening.await.map_err(gone)?.map(AsyncFileWriter::from),
+            Ok(opening) => {
+                let opened = opening.await.map_err(|error| gone(error, Operation::Open, Some(&path)))?;
+                opened.map(AsyncFileWriter::from)
+            }
             Err(open) => open().map(AsyncFileWriter::from),
         }
     }
@@ -154,13 +161,13 @@ impl AsyncFileWriter {
         if let State::Away(away, _) = &mut self.state {
             self.state = match ready!(Pin::new(away).poll(cx)) {
                 Ok(writer) => State::Here(writer),
-                Err(error) => State::Closed(Err(gone(error))),
+                Err(error) => State::Closed(Err(gone(error, Operation::Write, self.path.as_deref()))),
             };
         }
         Poll::Ready(match &mut self.state {
             State::Here(writer) => Ok(writer),
             State::Closed(Err(error)) => Err(error.clone()),
-            _ => Err(closed()),
+            _ => Err(closed(self.path.as_deref())),
         })
     }
 
@@ -243,19 +250,22 @@ impl AsyncFileWriter {
                     Ok(closing) => State::Closing(closing, outcome),
                     Err(close) => {
                         close();
-                        State::Closed(outcome.take().unwrap_or_else(|| Err(closed())))
+                        State::Closed(outcome.take().unwrap_or_else(|| Err(closed(self.path.as_deref()))))
                     }
                 };
             }
         }
         if let State::Closing(closing, outcome) = &mut self.state {
             let joined = ready!(Pin::new(closing).poll(cx));
-            let closed = outcome.take().unwrap_or_else(|| Err(joined.err().map_or_else(closed, gone)));
+            let path = self.path.as_deref();
+            let unknown =
+                || Err(joined.err().map_or_else(|| closed(path), |error| gone(error, Operation::Close, path)));
+            let closed = outcome.take().unwrap_or_else(unknown);
             self.state = State::Closed(closed);
         }
         match &self.state {
             State::Closed(closed) => Poll::Ready(closed.clone()),
-            _ => Poll::Ready(Err(closed())),
+            _ => Poll::Ready(Err(closed(self.path.as_deref()))),
         }
     }
 }
@@ -263,7 +273,8 @@ impl AsyncFileWriter {
 /// A writer that was opened already. Opening may block: [`Options::create_async`] and the like do it elsewhere.
 impl From<FileWriter> for AsyncFileWriter {
     fn from(writer: FileWriter) -> AsyncFileWriter {
-        AsyncFileWriter { state: State::Here(Box::new(writer)) }
+        let path = writer.path().cloned();
+        AsyncFileWriter { state: State::Here(Box::new(writer)), path }
     }
 }
 
@@ -362,11 +373,17 @@ fn blocking<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(work: F) -> Re
     }
 }
 
-fn closed() -> Error {
-    Error::without_path(Operation::Write, io::Error::other("the file has been closed"))
+fn closed(path: Option<&Path>) -> Error {
+    super::error(Operation::Write, path, io::Error::other("the file has been closed"))
 }
 
 /// The blocking thread did not come back: what was written to panicked there, or the runtime ended before it began.
-fn gone(error: JoinError) -> Error {
-    Error::without_path(Operation::Write, io::Error::other(error))
+fn gone(error: JoinError, operation: Operation, path: Option<&Path>) -> Error {
+    let message = if error.is_cancelled() {
+        "the runtime ended before this was done; what was written since the last flush may not be in the file"
+            .to_owned()
+    } else {
+        error.to_string()
+    };
+    super::error(operation, path, io::Error::other(message))
 }

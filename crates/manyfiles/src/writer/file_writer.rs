@@ -207,6 +207,11 @@ impl FileWriter {
         self.capacity
     }
 
+    #[cfg(feature = "tokio")]
+    pub(super) fn path(&self) -> Option<&Arc<Path>> {
+        self.path.as_ref()
+    }
+
     /// Does something that may fail, for a caller that cannot be told. The next call returns the error.
     #[cfg(feature = "tokio")]
     pub(super) fn unheard<T>(&mut self, work: impl FnOnce(&mut FileWriter) -> T) -> T {

@@ -13,6 +13,9 @@ use crate::{Error, Operation, Result, sys};
 /// in the processor's cache (docs/measurements.md, "Records into one file").
 const BUFFER: usize = 256 << 10;
 
+/// No buffer is larger, whatever was asked for.
+const MOST: usize = 1 << 30;
+
 /// What one write takes at least.
 const PAGE: usize = 4096;
 
@@ -89,7 +92,7 @@ impl Options {
             target.reserve(offset, offset.saturating_add(bytes).min(i64::MAX as u64))?;
         }
         let chosen = || buffer_for(self.record_size, self.file_size.or(self.preallocate));
-        let capacity = self.buffer_size.unwrap_or_else(chosen);
+        let capacity = self.buffer_size.map_or_else(chosen, |bytes| bytes.min(MOST));
         let second_thread = self.second_thread && capacity > 0;
         Ok(FileWriter::new(target, offset, capacity, second_thread, self.policy, self.closer))
     }

@@ -35,7 +35,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// How many bytes are buffered. 0: none, each write reaches the operating system before it returns. Default: 256
+    /// How many bytes are buffered, at most 1 GiB. 0: none, each write reaches the operating system before it returns. Default: 256
     /// KiB, less where [`file_size`](Options::file_size) says that less will do, and none where
     /// [`record_size`](Options::record_size) says that no record would use it.
     #[must_use]

@@ -19,6 +19,11 @@ pub trait Output: Send {
         None
     }
 
+    /// How many names the file has now: 0 if it was removed or replaced. `None`: that cannot be told.
+    fn names(&self) -> Option<u64> {
+        None
+    }
+
     /// Closes, and says how that went.
     fn close(self: Box<Self>) -> io::Result<()>;
 }

@@ -89,7 +89,7 @@ impl Second {
     }
 
     /// Waits until all that was given is done. The first failure is told.
-    pub(super) fn settle(&mut self, reached: &mut Reached) -> Result<()> {
+    pub(super) fn finish_pending(&mut self, reached: &mut Reached) -> Result<()> {
         while self.unanswered > 0 {
             self.wait_for_one(reached)?;
         }
@@ -98,7 +98,7 @@ impl Second {
 
     pub(super) fn flush(&mut self, reached: &mut Reached) -> Result<()> {
         self.ask(Job::Flush)?;
-        self.settle(reached)
+        self.finish_pending(reached)
     }
 
     /// Asks for a sync of all that was given so far, `covers` bytes, and does not wait for it.

@@ -57,9 +57,9 @@ impl Sink {
     }
 
     /// Waits for what was started.
-    pub(super) fn settle(&mut self, reached: &mut Reached) -> Result<()> {
+    pub(super) fn finish_pending(&mut self, reached: &mut Reached) -> Result<()> {
         match self {
-            Sink::Second(second) => second.settle(reached),
+            Sink::Second(second) => second.finish_pending(reached),
             _ => Ok(()),
         }
     }

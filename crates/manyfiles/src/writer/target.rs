@@ -83,6 +83,15 @@ impl Target {
         }
     }
 
+    /// How many names the file has now. `None`: that cannot be told.
+    pub(crate) fn names(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::At(file) | Kind::Next(file) => sys::names_of(file).ok(),
+            Kind::Backend(output) => output.names(),
+            Kind::Any(_) => None,
+        }
+    }
+
     /// Whether bytes go to the place that is named, and not only behind one another.
     pub(super) fn has_places(&self) -> bool {
         matches!(self.kind, Kind::At(_))
@@ -238,7 +247,8 @@ impl Target {
 
     /// Closes, and says how that went.
     pub(crate) fn close(self) -> Result<()> {
-        let Target { kind, path, .. } = self;
+        let Target { kind, path, absolute, .. } = self;
+        let is_file = matches!(kind, Kind::At(_) | Kind::Next(_));
         let closed = match kind {
             Kind::At(file) | Kind::Next(file) => sys::close(file.into()),
             Kind::Any(any) => {
@@ -247,7 +257,13 @@ impl Target {
             }
             Kind::Backend(output) => output.close(),
         };
-        closed.map_err(|cause| error(Operation::Close, path.as_deref(), cause))
+        closed.map_err(|cause| {
+            let error = error(Operation::Close, path.as_deref(), cause);
+            if let Some(path) = absolute.as_deref().or(path.as_deref()).filter(|_| is_file) {
+                doubt::note_at(path, &error);
+            }
+            error
+        })
     }
 
     /// Hands the file to `closer`, which closes it and keeps the error.

@@ -155,7 +155,7 @@ impl Core {
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.write_out()?;
         self.start_sync()?;
-        self.sink.settle(&mut self.reached)
+        self.sink.finish_pending(&mut self.reached)
     }
 
     /// Does something with the target itself, when nothing is on its way to it.
@@ -181,6 +181,14 @@ impl Core {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.buffer.len() == 0
+    }
+
+    /// How many names the file has now. `None`: that cannot be told.
+    pub(crate) fn names(&self) -> Option<u64> {
+        match &self.sink {
+            Sink::Here(target) => target.names(),
+            _ => None,
+        }
     }
 
     pub(crate) fn path(&self) -> Option<&Arc<Path>> {

@@ -1,4 +1,4 @@
-//! A global closer whose closes stay pending until somebody waits for them: no thread ever makes them.
+//! A global closer whose closes stay pending until a call waits for them: no thread ever makes them.
 
 use std::mem;
 

@@ -1,5 +1,5 @@
-//! An ext4 on a device that runs full beneath it: the file system has given away space that the device turns out not to have, as
-//! a thinly provisioned one does, so that a write succeeds and its sync fails.
+//! An ext4 on a device that runs full beneath it: the file system has given away space that the device turns out not to
+//! have, as a thinly provisioned one does, so that a write succeeds and its sync fails.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -15,8 +15,8 @@ pub(super) fn describe(folder: PathBuf) -> Place {
 }
 
 impl Place {
-    /// Takes the mount that the folder is in from the lines of `mountinfo`: the last of those with the longest mount point,
-    /// since later ones cover earlier ones.
+    /// Takes the mount that the folder is in from the lines of `mountinfo`: the last of those with the longest mount
+    /// point, since later ones cover earlier ones.
     fn with_mount(mut self, mounts: &str) -> Place {
         let mount = mounts
             .lines()

@@ -22,7 +22,8 @@ impl Findings {
         if self.is_noisy() {
             writeln!(
                 text,
-                "The machine is busy: other programs had the processor {:.0} % of the time. Measure again when it is quiet.",
+                "The machine is busy: other programs had the processor {:.0} % of the time. Measure again when it is \
+                 quiet.",
                 self.taken_by_others * 100.0
             )
             .expect("into a string");

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::content::{Content, PAGE};
-use super::{Call, Disk, Fault, NameChange, Stop};
+use super::names::NameChange;
+use super::{Call, Disk, Fault, Stop};
 
 /// Tells a file of a disk from the others, whatever its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub usize);
 
-/// What a handle has been told of failed write-backs.
+/// How many failed write-backs a handle has been told of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HandleAge(u64);
 
@@ -115,13 +116,13 @@ impl Disk {
         Ok(())
     }
 
-    /// Makes durable what is in a file, by a handle that is opened for that.
+    /// Makes a file's bytes durable, by a handle that is opened for that.
     pub fn sync(&self, file: FileId) -> io::Result<()> {
         let mut age = self.open_handle(file);
         self.sync_by(file, &mut age)
     }
 
-    /// Makes durable what is in a file, and tells the handle of what has failed since.
+    /// Makes a file's bytes durable. An error if a write-back has failed since the handle was last told.
     pub fn sync_by(&self, FileId(id): FileId, age: &mut HandleAge) -> io::Result<()> {
         let mut inner = self.lock();
         let result = inner.call(Call::Sync);
@@ -134,10 +135,10 @@ impl Disk {
         content.syncing = Some((content.now.clone(), changes));
         let gate = inner.gate.clone();
         drop(inner);
-        // Others write meanwhile: that is not part of this sync.
+        // Other threads may write meanwhile. Their bytes are not part of this sync.
         gate.map_or_else(std::thread::yield_now, |gate| gate.pass());
         let mut inner = self.lock();
-        // Who is killed within a sync hears nothing of it.
+        // A process that is killed within a sync gets no result of it.
         let stopped = inner.step();
         let mut random = inner.random.clone();
         random.below(2);
@@ -177,11 +178,12 @@ impl Disk {
     /// A handle that is opened now.
     pub fn open_handle(&self, FileId(id): FileId) -> HandleAge {
         let content = &self.lock().files[id];
-        // What nobody was told of is told to the next who asks.
+        // A failure that no handle was told of is told to the next handle.
         HandleAge(if content.is_told { content.failures } else { content.failures.saturating_sub(1) })
     }
 
-    /// Reads anew from the disk from this offset on, when it is asked for next, what is not to be written any more.
+    /// Drops cached bytes from this offset on, except bytes that wait to be written: the next read takes them from the
+    /// disk.
     pub fn forget_cached(&self, FileId(id): FileId, from: usize) {
         self.lock().files[id].forget_cached(from);
     }
@@ -196,7 +198,7 @@ impl Disk {
         read(&self.lock().files[id].now)
     }
 
-    /// Reads what is at `offset`, and counts it. Returns how many bytes there are.
+    /// Reads the bytes at `offset`, and counts them. Returns how many bytes there are.
     pub fn read_at(&self, FileId(id): FileId, buffer: &mut [u8], offset: u64) -> usize {
         let mut inner = self.lock();
         let bytes = inner.files[id].now.get(offset as usize..).unwrap_or_default();
@@ -221,7 +223,7 @@ impl Disk {
         self.lock().files[id].serial
     }
 
-    /// A number that nobody else gets.
+    /// A number that is given away once only.
     pub fn unique(&self) -> u64 {
         let mut inner = self.lock();
         inner.unique += 1;

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::Random;
+use super::random::Random;
 
-/// What a disk writes as a whole or not at all.
+/// A disk writes this many bytes as a whole or not at all.
 const SECTOR: usize = 512;
-/// What the system keeps and loses as a whole.
+/// The system keeps or loses this many bytes as a whole.
 pub(super) const PAGE: usize = 4096;
 
 /// A file's bytes.
@@ -33,7 +33,7 @@ pub(super) struct Content {
     pub(super) is_told: bool,
 }
 
-/// What may or may not be on the disk.
+/// The changes that may or may not be on the disk.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
     sectors: BTreeMap<usize, Vec<[u8; SECTOR]>>,
@@ -63,7 +63,7 @@ impl Content {
     pub(super) fn set_len(&mut self, len: usize) {
         let before = self.now.len();
         self.now.resize(len, 0);
-        // What is cut off, and grows again later, is zeros.
+        // Bytes that are cut off read as zeros if the file grows again.
         let cut =
             if len.is_multiple_of(SECTOR) && len >= before { 0..0 } else { len / SECTOR..before.div_ceil(SECTOR) };
         for sector in cut {
@@ -111,8 +111,8 @@ impl Content {
         self.durable = whole;
     }
 
-    /// Bytes that are not to be written any more are read from the disk from this offset on, as far as whole pages go: what
-    /// a failed sync has lost is not seen any more.
+    /// From this offset on, whole pages that do not wait to be written are dropped, so that the next read takes them
+    /// from the disk: bytes that a failed sync has lost are then gone for programs as well.
     pub(super) fn forget_cached(&mut self, from: usize) {
         let len = self.now.len();
         for page in from.div_ceil(PAGE)..len.div_ceil(PAGE) {
@@ -144,7 +144,8 @@ impl Content {
             }
             let versions: Vec<&[u8; SECTOR]> =
                 changes.iter().filter_map(|changes| changes.sectors.get(&sector)).flatten().collect();
-            // Most often the newest or none: else nothing whole would ever be left.
+            // Most often the newest version or none: with an even chance for each version, no whole record would ever
+            // be left.
             let which = match random.below(4) {
                 0 => 0,
                 1 | 2 => versions.len(),

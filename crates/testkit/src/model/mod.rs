@@ -3,47 +3,36 @@
 //!
 //! A test puts the model where its subject makes its calls: behind a trait, or behind the system calls themselves.
 //!
-//! What it takes for true of systems, each checked against real ones by `tests/appender_devices.rs` of `manyfiles`:
+//! The model's assumptions about systems, each checked against real ones by `tests/appender_devices.rs` of `manyfiles`:
 //!
 //! - Until a sync, each sector is on the disk in any version that it ever had, or not at all; so is the length, and
-//!   each name. Changes of one name come in their order. A rename is there as a whole or not at all, in two folders too.
+//!   each name. Changes of one name come in their order. A rename is there as a whole or not at all, in two folders
+//!   too.
 //! - A failed sync leaves pages that programs see and the disk does not have. No later sync tells of them. A page that
 //!   was new to the file then is not mended by being written again, only by being cut off, or by being read anew.
-//! - So does a failed write-back, of which nobody has been told: the next sync tells each handle that was open then, and
-//!   a later handle only if nobody was told before.
-//! - A failed sync of a folder loses nothing: the next one that succeeds has all of its names. (A file system that could
-//!   not write its folders takes nothing more.)
+//! - So does a failed write-back that has not been reported yet: the next sync reports it to each handle that was open
+//!   then, and to a later handle only if no handle was told before.
+//! - A failed sync of a folder loses nothing: the next one that succeeds has all of its names. (A file system that
+//!   could not write its folders takes nothing more.)
 //! - A kill stops between two pages of a long write, and leaves all else as programs see it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use content::Content;
-
 mod calls;
 mod content;
+mod names;
+mod random;
 
 pub use calls::{FileId, HandleAge};
+pub use random::Random;
 
-/// A generator of numbers that a seed gives again: Knuth's MMIX, upper bits.
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    /// A number below `limit`.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((u128::from(self.0 >> 16 << 16) * u128::from(limit)) >> 64) as u64
-    }
-
-    /// True once in so many times.
-    pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
+use content::Content;
+use names::{NameChange, with_those_before};
 
 /// A kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +55,7 @@ pub enum Call {
     Close,
 }
 
-/// What a call does instead of what it should.
+/// A fault in place of a call's work.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
     /// It fails with this number, and so do all of its kind after it if `for_good`.
@@ -98,8 +87,18 @@ pub type Remains = BTreeMap<PathBuf, Vec<u8>>;
 #[derive(Clone, Default)]
 pub struct Disk(Arc<Mutex<Inner>>);
 
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Disk");
+        if let Ok(inner) = self.0.try_lock() {
+            shown.field("names", &inner.names).field("steps", &inner.steps);
+        }
+        shown.finish_non_exhaustive()
+    }
+}
+
 /// Holds up syncs until it is opened.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Gate(Arc<(Mutex<(bool, u64)>, Condvar)>);
 
 impl Gate {
@@ -165,39 +164,6 @@ impl Left {
     }
 }
 
-impl Default for Random {
-    fn default() -> Random {
-        Random(1)
-    }
-}
-
-#[derive(Clone)]
-enum NameChange {
-    Made(PathBuf, usize),
-    Renamed(PathBuf, PathBuf, usize),
-    Removed(PathBuf),
-}
-
-impl NameChange {
-    fn paths(&self) -> Vec<&Path> {
-        match self {
-            NameChange::Made(path, _) | NameChange::Removed(path) => vec![path],
-            NameChange::Renamed(from, to, _) => vec![from, to],
-        }
-    }
-
-    fn make(&self, names: &mut BTreeMap<PathBuf, usize>) {
-        match self {
-            NameChange::Made(path, id) => drop(names.insert(path.clone(), *id)),
-            NameChange::Renamed(from, to, id) => {
-                names.remove(from);
-                names.insert(to.clone(), *id);
-            }
-            NameChange::Removed(path) => drop(names.remove(path)),
-        }
-    }
-}
-
 impl Disk {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -220,12 +186,12 @@ impl Disk {
         self.lock().gate.get_or_insert_default().clone()
     }
 
-    /// Chance, for what failed syncs and stops leave.
+    /// The chance that decides what failed syncs and stops leave.
     pub fn seed(&self, random: Random) {
         self.lock().random = random;
     }
 
-    /// Stops everything so many steps from now.
+    /// Stops everything after `step` more steps.
     pub fn stop_at(&self, step: u64, stop: Stop) {
         let mut inner = self.lock();
         inner.stop_at = Some((inner.steps + step, stop));
@@ -241,7 +207,7 @@ impl Disk {
         self.lock().failed
     }
 
-    /// The next process finds what programs see. Nothing fails any more: what was full is free.
+    /// The next process finds what programs see. No call fails any more: a full disk has room again.
     pub fn next_process(&self) {
         let mut inner = self.lock();
         (inner.is_over, inner.stop_at) = (false, None);
@@ -263,14 +229,15 @@ impl Disk {
         self.lock().left.as_ref().map(Left::remains)
     }
 
-    /// What a power cut leaves that comes now.
+    /// The files that are left if a power cut comes now.
     pub fn cut(&self, random: Random) -> Remains {
         let mut inner = self.lock();
         inner.random = random;
         inner.cut().remains()
     }
 
-    /// The machine starts again with what the power cut has left: what comes now if none has come yet. Nothing fails any more.
+    /// The machine starts again with the bytes that the power cut has left. If no cut has come yet, one comes now. No
+    /// call fails any more.
     pub fn next_start(&self) {
         let mut guard = self.lock();
         let inner = &mut *guard;
@@ -385,7 +352,7 @@ impl Inner {
         Left { names, bytes }
     }
 
-    /// The names in a folder become durable, and whatever has to be done before for that.
+    /// The names in a folder become durable, and earlier changes of the same names with them.
     fn sync_names(&mut self, folder: &Path) {
         let in_folder = |change: &NameChange| change.paths().iter().any(|path| path.parent() == Some(folder));
         let chosen = self.name_changes.iter().map(in_folder).collect();
@@ -399,16 +366,4 @@ impl Inner {
             }
         }
     }
-}
-
-/// Changes of one name reach the disk in their order: with those that are chosen come the ones before of the same names.
-fn with_those_before(changes: &[NameChange], mut chosen: Vec<bool>) -> Vec<bool> {
-    let mut names: BTreeSet<&Path> = BTreeSet::new();
-    for (change, is_chosen) in changes.iter().zip(&mut chosen).rev() {
-        *is_chosen |= change.paths().iter().any(|path| names.contains(path));
-        if *is_chosen {
-            names.extend(change.paths());
-        }
-    }
-    chosen
 }

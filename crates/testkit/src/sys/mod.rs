@@ -1,10 +1,10 @@
-//! What the operating system says about an entry of a folder: one file for each system, with the same function in both.
+//! The operating system's figures of an entry. One file for each system, with the same function in both.
 
 use std::path::PathBuf;
 
-use crate::Kind;
+use crate::kind::Kind;
 
-/// What [`Tree`](crate::Tree) wants to know about a path, its content aside.
+/// The figures that [`Tree`](crate::Tree) needs of a path, without its content.
 pub(crate) struct Facts {
     /// The hash of a file is not in it yet.
     pub(crate) kind: Kind,

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use super::{Facts, link_target};
-use crate::Kind;
+use crate::kind::Kind;
 
 pub(crate) fn facts(path: &Path, meta: &Metadata) -> io::Result<Facts> {
     let kind = match meta.file_type() {
@@ -36,7 +36,8 @@ pub fn make_fifo(path: impl AsRef<Path>) -> io::Result<()> {
     }
 }
 
-/// Sets the time of the last modification, seconds and nanoseconds: of what has this name, a symbolic link included.
+/// Sets the time of the last modification, seconds and nanoseconds: of the file of this name, or of the symbolic link
+/// itself.
 pub fn set_link_time(path: impl AsRef<Path>, (seconds, nanoseconds): (i64, i64)) -> io::Result<()> {
     let path = CString::new(path.as_ref().as_os_str().as_bytes())?;
     let time = libc::timespec { tv_sec: seconds as _, tv_nsec: nanoseconds as _ };

@@ -12,9 +12,9 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, GenerateConsoleCtrlEvent};
 
 use super::{Facts, link_target};
-use crate::Kind;
+use crate::kind::Kind;
 
-/// Permissions are those that a Unix system would show: only the read-only attribute makes a difference.
+/// Permissions as a Unix system would show them. They follow from the read-only attribute alone.
 pub(crate) fn facts(path: &Path, meta: &Metadata) -> io::Result<Facts> {
     let kind = match meta.file_type() {
         kind if kind.is_symlink() => link_target(path)?,

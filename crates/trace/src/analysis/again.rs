@@ -1,7 +1,7 @@
 //! Files that were opened before.
 
-use super::File;
 use super::ranking::Ranking;
+use super::sums::File;
 use crate::open_file::OpenFile;
 use crate::report::{Again as Found, OpenedAgain};
 
@@ -12,14 +12,15 @@ const ROWS: usize = 100;
 pub(super) struct Again(Found);
 
 impl Again {
-    pub fn opened(&mut self, file: &OpenFile, known: &mut File, time: u64) {
+    pub(super) fn opened(&mut self, file: &OpenFile, known: &mut File, time: u64) {
         known.opens += 1;
         if !file.regular || known.opens == 1 {
             return;
         }
         self.0.opens += 1;
         self.0.open_nanos = self.0.open_nanos.saturating_add(time);
-        // Only who had it open could have kept it open; and the library keeps what is written to.
+        // Only a process that had the file open could have kept it open, and the library keeps handles of written files
+        // only.
         if file.for_writing && known.last_writer == file.owner && file.owner != 0 {
             self.0.kept_opens += 1;
             self.0.kept_open_nanos = self.0.kept_open_nanos.saturating_add(time);
@@ -28,14 +29,14 @@ impl Again {
         }
     }
 
-    pub fn closed(&mut self, file: &OpenFile, known: &mut File, time: u64) {
+    pub(super) fn closed(&mut self, file: &OpenFile, known: &mut File, time: u64) {
         if file.for_writing {
             known.last_writer = file.owner;
             known.last_close = time;
         }
     }
 
-    pub fn finish(mut self, files: &Ranking<File>) -> Found {
+    pub(super) fn finish(mut self, files: &Ranking<File>) -> Found {
         self.0.exact = files.is_exact();
         let mut most: Vec<(u64, &[u8])> =
             files.entries().filter(|(_, file)| file.opens > 1).map(|(path, file)| (file.opens, path)).collect();

@@ -8,8 +8,8 @@ use crate::report::{CloseSum, Closes as Found};
 pub(super) struct Closes(Found);
 
 impl Closes {
-    /// Of pipes and the like, and of what may be one, nothing is told.
-    pub fn closed(&mut self, call: &Call<'_>, file: &OpenFile) {
+    /// Closes of pipes and the like, and of handles that may be one, are left out.
+    pub(super) fn closed(&mut self, call: &Call<'_>, file: &OpenFile) {
         if file.is_channel || (file.path.is_none() && !file.opened) {
             return;
         }
@@ -21,7 +21,7 @@ impl Closes {
         add(class, call);
     }
 
-    pub fn finish(self) -> Found {
+    pub(super) fn finish(self) -> Found {
         self.0
     }
 }

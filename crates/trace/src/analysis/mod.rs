@@ -6,11 +6,13 @@ mod made;
 mod operations;
 mod ranking;
 mod runs;
+mod sums;
 mod syncs;
 mod timeline;
 
 use crate::call::{Call, Effect, Kind, ThreadId};
 use crate::format::Format;
+use crate::handle::{FileHandles, Handle};
 use crate::open_file::OpenFile;
 use crate::report::{self, Damage, Report, Sum};
 
@@ -18,26 +20,20 @@ use again::Again;
 use closes::Closes;
 use made::Made;
 use operations::Operations;
-use ranking::{Handle, Ranking, Weighed};
+use ranking::Ranking;
 use runs::Runs;
+use sums::{File, Folder, Thread};
 use syncs::Syncs;
 use timeline::Timelines;
 
-/// So many files, folders and threads are counted one by one; a trace with more keeps those that cost most. Together they take
-/// less than 50 MB.
+/// The most files, folders and threads that are counted one by one. Of a trace with more, the ones with the most time
+/// are kept. Together these sums take less than 50 MB.
 const MOST_FILES: usize = 1 << 17;
 const MOST_FOLDERS: usize = 1 << 15;
 const MOST_THREADS: usize = 1 << 14;
 
 /// Rows of a report's tables.
 const ROWS: usize = 100;
-
-/// Where a file's sums are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    file: Handle,
-    folder: Handle,
-}
 
 /// What is known so far.
 pub(crate) struct Analysis {
@@ -64,82 +60,8 @@ pub(crate) struct Analysis {
     folders_were_there: Sum,
 }
 
-#[derive(Default)]
-struct Thread {
-    sum: Sum,
-    file_time: u64,
-    program: Box<[u8]>,
-    files_made: u64,
-}
-
-#[derive(Default)]
-pub(crate) struct File {
-    sum: Sum,
-    by_kind: [u64; Kind::Wait as usize],
-    opens: u64,
-    synced: bool,
-    /// Who closed it last after having had it open for writing, and how long that close took.
-    last_writer: u32,
-    last_close: u64,
-}
-
-#[derive(Default)]
-struct Folder {
-    sum: Sum,
-}
-
-impl Weighed for Thread {
-    fn weight(&self) -> u64 {
-        self.sum.weight()
-    }
-}
-
-impl Weighed for File {
-    fn weight(&self) -> u64 {
-        self.sum.weight()
-    }
-}
-
-impl Weighed for Folder {
-    fn weight(&self) -> u64 {
-        self.sum.weight()
-    }
-}
-
-impl Sum {
-    /// Calls count as well, so that a trace without times is ranked, too.
-    fn weight(&self) -> u64 {
-        self.nanos.saturating_add(self.calls)
-    }
-
-    fn add(&mut self, call: &Call<'_>) {
-        self.calls += 1;
-        self.failed += u64::from(call.failed);
-        self.nanos = self.nanos.saturating_add(call.duration.unwrap_or(0));
-        if let Effect::Read(bytes) | Effect::Wrote { bytes, .. } = call.effect {
-            self.bytes = self.bytes.saturating_add(bytes);
-        }
-    }
-
-    pub(crate) fn plus(&mut self, other: &Sum) {
-        self.calls += other.calls;
-        self.failed += other.failed;
-        self.nanos = self.nanos.saturating_add(other.nanos);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-    }
-
-    fn minus(&self, other: &Sum) -> Sum {
-        Sum {
-            calls: self.calls.saturating_sub(other.calls),
-            failed: self.failed.saturating_sub(other.failed),
-            nanos: self.nanos.saturating_sub(other.nanos),
-            bytes: self.bytes.saturating_sub(other.bytes),
-        }
-    }
-}
-
 impl Analysis {
-    pub fn new() -> Analysis {
+    pub(crate) fn new() -> Analysis {
         Analysis {
             lines: 0,
             damage: Damage::default(),
@@ -166,17 +88,17 @@ impl Analysis {
     }
 
     /// One more line of the trace.
-    pub fn count_line(&mut self) {
+    pub(crate) fn count_line(&mut self) {
         self.lines += 1;
     }
 
     /// More lines, of a record that has several.
-    pub fn count_lines(&mut self, n: u64) {
+    pub(crate) fn count_lines(&mut self, n: u64) {
         self.lines += n;
     }
 
     /// The last line was not understood.
-    pub fn damaged(&mut self, line: &[u8]) {
+    pub(crate) fn damaged(&mut self, line: &[u8]) {
         self.damage.lines += 1;
         if self.damage.first.is_none() {
             let shown = String::from_utf8_lossy(&line[..line.len().min(200)]).into_owned();
@@ -184,30 +106,30 @@ impl Analysis {
         }
     }
 
-    /// Times have so many digits after the point of a second.
-    pub fn seen_digits(&mut self, digits: u8) {
+    /// A time with `digits` digits after the point of a second was seen.
+    pub(crate) fn seen_digits(&mut self, digits: u8) {
         self.digits = self.digits.max(digits.min(9));
     }
 
     /// A call had not returned when its thread, or the trace, ended.
-    pub fn never_returned(&mut self) {
+    pub(crate) fn never_returned(&mut self) {
         self.never_returned += 1;
     }
 
-    /// What was counted for the thread without a number is this one's.
-    pub fn is_thread(&mut self, unnamed: ThreadId, thread: ThreadId) {
+    /// The thread without a number is `thread`: its sums belong to `thread`.
+    pub(crate) fn name_thread(&mut self, unnamed: ThreadId, thread: ThreadId) {
         debug_assert_eq!(unnamed, ThreadId::default());
         self.unnamed_thread = Some(thread);
     }
 
     /// A file that was still open when its last process, or the trace, ended.
-    pub fn left_open(&mut self, file: &OpenFile) {
+    pub(crate) fn left_open(&mut self, file: &OpenFile) {
         self.runs.end(file);
         self.made.closed(file);
     }
 
     /// A call.
-    pub fn call(&mut self, call: &Call<'_>) {
+    pub(crate) fn call(&mut self, call: &Call<'_>) {
         self.total.add(call);
         self.untimed += u64::from(call.duration.is_none());
         self.kinds[call.kind as usize].add(call);
@@ -244,32 +166,32 @@ impl Analysis {
             self.without_name.add(call);
             return;
         };
-        let place = self.place(call.file, path);
-        if let Some(file) = self.files.get(place.file) {
+        let handles = self.handles(call.file, path);
+        if let Some(file) = self.files.get(handles.file) {
             file.sum.add(call);
             let time = &mut file.by_kind[call.kind as usize];
             *time = time.saturating_add(call.duration.unwrap_or(0));
         }
-        if let Some(folder) = self.folders.get(place.folder) {
+        if let Some(folder) = self.folders.get(handles.folder) {
             folder.sum.add(call);
         }
     }
 
-    fn place(&mut self, file: Option<&OpenFile>, path: &[u8]) -> Place {
+    fn handles(&mut self, file: Option<&OpenFile>, path: &[u8]) -> FileHandles {
         if let Some(file) = file {
-            let place = file.place.get();
-            if self.files.get(place.file).is_some() && self.folders.get(place.folder).is_some() {
-                return place;
+            let handles = file.handles.get();
+            if self.files.get(handles.file).is_some() && self.folders.get(handles.folder).is_some() {
+                return handles;
             }
         }
-        let place = Place { file: self.files.of(path), folder: self.folders.of(folder_of(path)) };
+        let handles = FileHandles { file: self.files.of(path), folder: self.folders.of(folder_of(path)) };
         if let Some(file) = file {
-            file.place.set(place);
+            file.handles.set(handles);
         }
-        place
+        handles
     }
 
-    /// What might be done better.
+    /// Keeps what the findings are made from.
     fn find(&mut self, call: &Call<'_>, thread: Handle) {
         if call.effect == Effect::FolderWasThere {
             self.folders_were_there.add(call);
@@ -280,7 +202,7 @@ impl Analysis {
             Effect::None => {}
             Effect::Opened => {
                 file.time.set(time);
-                if let Some(known) = self.files.get(file.place.get().file) {
+                if let Some(known) = self.files.get(file.handles.get().file) {
                     self.again.opened(file, known, time);
                 }
                 if self.made.opened(file)
@@ -296,7 +218,7 @@ impl Analysis {
             }
             Effect::Synced => {
                 self.runs.end(file);
-                let known = self.files.get(file.place.get().file);
+                let known = self.files.get(file.handles.get().file);
                 let before =
                     file.synced.replace(true) | known.is_some_and(|known| std::mem::replace(&mut known.synced, true));
                 self.syncs.synced(call, before);
@@ -306,7 +228,7 @@ impl Analysis {
                 self.runs.end(file);
                 self.closes.closed(call, file);
                 self.made.closed(file);
-                if let Some(known) = self.files.get(file.place.get().file) {
+                if let Some(known) = self.files.get(file.handles.get().file) {
                     self.again.closed(file, known, time);
                 }
             }
@@ -315,7 +237,7 @@ impl Analysis {
     }
 
     /// All that was found.
-    pub fn finish(mut self, format: Format, bytes: u64) -> Report {
+    pub(crate) fn finish(mut self, format: Format, bytes: u64) -> Report {
         if let Some(thread) = self.unnamed_thread {
             self.name_the_unnamed(thread);
         }

@@ -10,7 +10,7 @@ use crate::report::{Latencies, OnFiles, Operation, Sum};
 const MOST: usize = 500;
 const OTHERS: &[u8] = b"(others)";
 
-/// Calls that do next to nothing: what they take under a tracer is what tracing takes.
+/// Calls that do next to nothing: under a tracer their time is the time of tracing.
 const CHEAP: [&[u8]; 8] = [b"getpid", b"gettid", b"getppid", b"getuid", b"geteuid", b"getgid", b"getegid", b"umask"];
 /// From so few of them nothing follows.
 const ENOUGH: u64 = 8;
@@ -66,7 +66,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 impl Operations {
-    pub fn add(&mut self, call: &Call<'_>) {
+    pub(super) fn add(&mut self, call: &Call<'_>) {
         let at = match self.by_name.get(call.operation) {
             Some(&at) => at,
             None => self.insert(call),
@@ -76,7 +76,7 @@ impl Operations {
             true => entry.on_files.add(call),
             false => entry.elsewhere.add(call),
         }
-        // Whatever came first: what is done to files is what it is shown for.
+        // An operation is shown with the kind of its calls on files, whichever calls came first.
         if call.kind.is_file() && !entry.kind.is_file() && *entry.name != *OTHERS {
             entry.kind = call.kind;
         }
@@ -93,8 +93,9 @@ impl Operations {
         at
     }
 
-    /// What tracing adds to a call, as far as the cheapest calls tell: their median, and what the cheapest tenth of them take.
-    pub fn tracing(&self) -> Option<(u64, u64)> {
+    /// What tracing adds to a call, as far as the cheapest calls tell: their median, and what the cheapest tenth of
+    /// them take.
+    pub(super) fn tracing(&self) -> Option<(u64, u64)> {
         let mut cheap = histogram();
         for entry in self.all.iter().filter(|entry| CHEAP.contains(&&*entry.name)) {
             cheap.add(&entry.elsewhere.histogram).expect("it grows as needed");
@@ -103,7 +104,7 @@ impl Operations {
     }
 
     /// What the cheapest tenth of writes take at most.
-    pub fn cheapest_write(&self) -> Option<u64> {
+    pub(super) fn cheapest_write(&self) -> Option<u64> {
         let mut writes = histogram();
         for entry in self.all.iter().filter(|entry| entry.kind == Kind::Write) {
             writes.add(&entry.on_files.histogram).expect("it grows as needed");
@@ -112,7 +113,7 @@ impl Operations {
     }
 
     /// By time, the most first; of equals by calls, then by name.
-    pub fn finish(self) -> Vec<Operation> {
+    pub(super) fn finish(self) -> Vec<Operation> {
         let mut all: Vec<Operation> = self
             .all
             .into_iter()
@@ -133,7 +134,7 @@ impl Operations {
 /// Longer calls are shown as an hour in the distribution; their sum is exact all the same.
 const HOUR: u64 = 3_600_000_000_000;
 
-/// The least of the times that the histogram holds for one with that one.
+/// The quantile `q`: the lowest time of its bucket in the histogram.
 fn quantile(histogram: &Histogram<u64>, q: f64) -> u64 {
     histogram.lowest_equivalent(histogram.value_at_quantile(q))
 }

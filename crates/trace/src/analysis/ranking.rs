@@ -3,16 +3,28 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
+use crate::handle::Handle;
 use crate::report::{Sum, Top};
 
-/// What says which of two things matters more.
+/// A thing with a weight: the heavier thing matters more.
 pub(super) trait Weighed {
     fn weight(&self) -> u64;
 }
 
-/// Counts each thing by itself, up to a number of things. When there are more, the lighter half is let go, and the greatest weight
-/// that was let go is remembered: no thing's weight is short by more than the sum of these, and each thing that outweighs
-/// that sum is there (the counting of Misra and Gries).
+/// A thing with calls and time, which are its weight.
+pub(super) trait Summed {
+    fn sum(&self) -> &Sum;
+}
+
+impl<V: Summed> Weighed for V {
+    fn weight(&self) -> u64 {
+        self.sum().weight()
+    }
+}
+
+/// Counts each thing by itself, up to a number of things. When there are more, the lighter half is let go, and the
+/// greatest weight that was let go is remembered: no thing's weight is short by more than the sum of these, and each
+/// thing that outweighs that sum is there (the counting of Misra and Gries).
 pub(super) struct Ranking<V> {
     table: HashTable<u32>,
     slots: Vec<Slot<V>>,
@@ -29,22 +41,8 @@ struct Slot<V> {
     value: V,
 }
 
-/// Finds a thing again without looking it up, until things are let go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Handle {
-    epoch: u32,
-    slot: u32,
-}
-
-impl Default for Handle {
-    /// Of nothing.
-    fn default() -> Handle {
-        Handle { epoch: u32::MAX, slot: u32::MAX }
-    }
-}
-
 impl<V: Weighed + Default> Ranking<V> {
-    pub fn new(most: usize) -> Ranking<V> {
+    pub(super) fn new(most: usize) -> Ranking<V> {
         Ranking {
             table: HashTable::new(),
             slots: Vec::new(),
@@ -56,7 +54,7 @@ impl<V: Weighed + Default> Ranking<V> {
     }
 
     /// The thing with this key, which is there from now on.
-    pub fn of(&mut self, key: &[u8]) -> Handle {
+    pub(super) fn of(&mut self, key: &[u8]) -> Handle {
         let hash = self.hasher.hash_one(key);
         if let Some(&slot) = self.table.find(hash, |&slot| *self.slots[slot as usize].key == *key) {
             return Handle { epoch: self.epoch, slot };
@@ -70,7 +68,7 @@ impl<V: Weighed + Default> Ranking<V> {
         Handle { epoch: self.epoch, slot }
     }
 
-    pub fn get(&mut self, handle: Handle) -> Option<&mut V> {
+    pub(super) fn get(&mut self, handle: Handle) -> Option<&mut V> {
         match handle.epoch == self.epoch {
             true => self.slots.get_mut(handle.slot as usize).map(|slot| &mut slot.value),
             false => None,
@@ -78,7 +76,7 @@ impl<V: Weighed + Default> Ranking<V> {
     }
 
     /// Takes a thing out.
-    pub fn remove(&mut self, key: &[u8]) -> Option<V> {
+    pub(super) fn remove(&mut self, key: &[u8]) -> Option<V> {
         let at = self.slots.iter().position(|slot| *slot.key == *key)?;
         let removed = self.slots.swap_remove(at);
         self.index();
@@ -86,20 +84,20 @@ impl<V: Weighed + Default> Ranking<V> {
     }
 
     /// How many there are now.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    pub fn values(&self) -> impl Iterator<Item = &V> {
+    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
         self.slots.iter().map(|slot| &slot.value)
     }
 
-    pub fn entries(&self) -> impl Iterator<Item = (&[u8], &V)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&[u8], &V)> {
         self.slots.iter().map(|slot| (&*slot.key, &slot.value))
     }
 
     /// Whether every thing is there with all its weight.
-    pub fn is_exact(&self) -> bool {
+    pub(super) fn is_exact(&self) -> bool {
         self.missed == 0
     }
 
@@ -121,7 +119,7 @@ impl<V: Weighed + Default> Ranking<V> {
     }
 
     /// The heaviest, the heaviest first; of equals the first by name. The rest of `total` is with the others.
-    pub fn finish<R>(self, rows: usize, total: &Sum, row: impl Fn(&[u8], V) -> R) -> Top<R>
+    pub(super) fn finish<R>(self, rows: usize, total: &Sum, row: impl Fn(&[u8], V) -> R) -> Top<R>
     where
         V: Summed,
     {
@@ -138,29 +136,6 @@ impl<V: Weighed + Default> Ranking<V> {
             missed_nanos: missed,
             rows: slots.into_iter().map(|slot| row(&slot.key, slot.value)).collect(),
         }
-    }
-}
-
-/// What has calls and time.
-pub(super) trait Summed {
-    fn sum(&self) -> &Sum;
-}
-
-impl Summed for super::Thread {
-    fn sum(&self) -> &Sum {
-        &self.sum
-    }
-}
-
-impl Summed for super::File {
-    fn sum(&self) -> &Sum {
-        &self.sum
-    }
-}
-
-impl Summed for super::Folder {
-    fn sum(&self) -> &Sum {
-        &self.sum
     }
 }
 

@@ -3,14 +3,15 @@
 use crate::open_file::{OpenFile, Run};
 use crate::report::{BUFFER, SmallWrites};
 
-/// A write of less than this gains from a buffer of 256 KiB: at 64 KiB four in five system calls' fixed costs are gone already.
+/// A write of less than this gains from a buffer of 256 KiB: at 64 KiB four in five system calls' fixed costs are gone
+/// already.
 const SMALL: u64 = 64 << 10;
 
 #[derive(Default)]
 pub(super) struct Runs(SmallWrites);
 
 impl Runs {
-    pub fn wrote(&mut self, file: &OpenFile, bytes: u64, at: Option<u64>, time: u64) {
+    pub(super) fn wrote(&mut self, file: &OpenFile, bytes: u64, at: Option<u64>, time: u64) {
         file.written.set(file.written.get().saturating_add(bytes));
         // The first write to an empty file makes it grow.
         file.grew.set(file.grew.get() || (bytes > 0 && (file.appends || file.was_empty)));
@@ -31,7 +32,7 @@ impl Runs {
     }
 
     /// What is written next would not have gone into the same buffer.
-    pub fn end(&mut self, file: &OpenFile) {
+    pub(super) fn end(&mut self, file: &OpenFile) {
         let run = file.run.take();
         if run.calls > 1 {
             self.0.runs += 1;
@@ -42,7 +43,7 @@ impl Runs {
         }
     }
 
-    pub fn finish(self) -> SmallWrites {
+    pub(super) fn finish(self) -> SmallWrites {
         self.0
     }
 }

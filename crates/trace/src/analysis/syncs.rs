@@ -8,7 +8,7 @@ pub(super) struct Syncs(Found);
 
 impl Syncs {
     /// `before`: this file was synced before, by whatever handle.
-    pub fn synced(&mut self, call: &Call<'_>, before: bool) {
+    pub(super) fn synced(&mut self, call: &Call<'_>, before: bool) {
         let nanos = call.duration.unwrap_or(0);
         let (calls, time) = match before {
             false => (&mut self.0.files, &mut self.0.first_nanos),
@@ -18,7 +18,7 @@ impl Syncs {
         *time = time.saturating_add(nanos);
     }
 
-    pub fn finish(self) -> Found {
+    pub(super) fn finish(self) -> Found {
         self.0
     }
 }

@@ -27,7 +27,7 @@ impl Default for Bins {
 }
 
 impl Timelines {
-    pub fn add(&mut self, call: &Call<'_>, number: u64) {
+    pub(super) fn add(&mut self, call: &Call<'_>, number: u64) {
         let time = call.duration.unwrap_or(0);
         if let Some(start) = call.start {
             let end = start.saturating_add(time);
@@ -39,11 +39,11 @@ impl Timelines {
     }
 
     /// From the first call's begin to the last one's end.
-    pub fn span(&self) -> Option<u64> {
+    pub(super) fn span(&self) -> Option<u64> {
         self.timed.then_some(self.end)
     }
 
-    pub fn finish(self) -> Timeline {
+    pub(super) fn finish(self) -> Timeline {
         let (axis, bins) = if self.timed { (Axis::Time, self.by_time) } else { (Axis::Calls, self.by_calls) };
         Timeline { axis, width: bins.width, bins: bins.bins[..bins.used].to_vec() }
     }

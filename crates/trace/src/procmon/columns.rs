@@ -35,7 +35,7 @@ const COLUMNS: [(&[u8], Column); 12] = [
 
 impl Column {
     /// The column with this name: `Time of Day` in CSV, `Time_of_Day` in XML.
-    pub fn named(name: &[u8]) -> Option<Column> {
+    pub(crate) fn named(name: &[u8]) -> Option<Column> {
         let letters = || name.iter().filter(|byte| byte.is_ascii_alphabetic()).map(u8::to_ascii_lowercase);
         COLUMNS.iter().find(|(known, _)| letters().eq(known.iter().copied())).map(|&(_, column)| column)
     }
@@ -47,18 +47,18 @@ pub(crate) struct Columns(Vec<Option<Column>>);
 
 impl Columns {
     /// From the names in the first record. `None` if these are not names of Process Monitor's columns.
-    pub fn of(header: &[&[u8]]) -> Option<Columns> {
+    pub(crate) fn of(header: &[&[u8]]) -> Option<Columns> {
         let columns = Columns(header.iter().map(|name| Column::named(name)).collect());
         let has = |column| columns.0.contains(&Some(column));
         (has(Column::Operation) && (has(Column::Pid) || has(Column::ProcessName) || has(Column::Path)))
             .then_some(columns)
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub fn at(&self, field: usize) -> Option<Column> {
+    pub(crate) fn at(&self, field: usize) -> Option<Column> {
         self.0.get(field).copied().flatten()
     }
 }
@@ -68,11 +68,11 @@ impl Columns {
 pub(crate) struct Row<'a>([Option<&'a [u8]>; COLUMNS.len()]);
 
 impl<'a> Row<'a> {
-    pub fn set(&mut self, column: Column, value: &'a [u8]) {
+    pub(crate) fn set(&mut self, column: Column, value: &'a [u8]) {
         self.0[column as usize] = Some(value);
     }
 
-    pub fn get(&self, column: Column) -> Option<&'a [u8]> {
+    pub(crate) fn get(&self, column: Column) -> Option<&'a [u8]> {
         self.0[column as usize]
     }
 }

@@ -12,7 +12,7 @@ use crate::buffer::Buffer;
 /// No record is longer: the longest have a process's environment in them, which Windows limits to 32,767 characters.
 const LONGEST: usize = 256 << 10;
 
-/// What a record turned out to be.
+/// The result of reading a record.
 enum Parsed {
     /// It ends here, line end included.
     Record(usize),
@@ -48,7 +48,7 @@ pub(super) fn read(
             };
             let (len, good) = match parsed {
                 Parsed::Record(len) => (len, true),
-                // Whatever is wrong, the next line may be a whole record.
+                // After damage the next line may be a whole record.
                 _ => match memchr(b'\n', rest) {
                     Some(end) => (end + 1, false),
                     None if buffer.at_end() || rest.len() >= LONGEST => (rest.len(), false),

@@ -8,21 +8,21 @@ use crate::number;
 pub(super) struct Detail<'a>(pub &'a [u8]);
 
 impl<'a> Detail<'a> {
-    /// What stands behind a name, with all that follows.
+    /// The text behind a name, up to the end.
     fn behind(self, name: &str) -> Option<&'a [u8]> {
         memmem::find(self.0, name.as_bytes()).map(|at| &self.0[at + name.len()..])
     }
 
-    pub fn offset(self) -> Option<u64> {
+    pub(super) fn offset(self) -> Option<u64> {
         self.behind("Offset: ").and_then(number::grouped)
     }
 
-    pub fn length(self) -> Option<u64> {
+    pub(super) fn length(self) -> Option<u64> {
         self.behind("Length: ").and_then(number::grouped)
     }
 
-    /// What the memory manager does of itself is no call of the program's.
-    pub fn is_paging(self) -> bool {
+    /// The memory manager's own work is no call of the program.
+    pub(super) fn is_paging(self) -> bool {
         self.behind("Paging I/O").is_some()
     }
 
@@ -36,24 +36,24 @@ impl<'a> Detail<'a> {
     }
 
     /// Opened to be written to.
-    pub fn for_writing(self) -> bool {
+    pub(super) fn for_writing(self) -> bool {
         ["Generic Write", "Generic Read/Write", "Write Data", "Append Data", "All Access"]
             .iter()
             .any(|&access| self.wants(access))
     }
 
     /// Opened to be appended to, and only that.
-    pub fn appends(self) -> bool {
+    pub(super) fn appends(self) -> bool {
         self.wants("Append Data") && !self.wants("Write Data") && !self.wants("Generic") && !self.wants("All Access")
     }
 
     /// The file was made, or emptied.
-    pub fn was_empty(self) -> bool {
+    pub(super) fn was_empty(self) -> bool {
         let result = self.behind("OpenResult: ").unwrap_or(b"");
         [&b"Created"[..], b"Overwritten", b"Superseded"].iter().any(|kind| result.starts_with(kind))
     }
 
-    pub fn is_folder(self) -> bool {
+    pub(super) fn is_folder(self) -> bool {
         let options = self.behind("Options: ").unwrap_or(b"");
         let options = &options[..memmem::find(options, b", Attributes:").unwrap_or(options.len())];
         options.starts_with(b"Directory") || memmem::find(options, b", Directory").is_some()
@@ -77,7 +77,8 @@ mod tests {
     fn opens_tell_what_they_are_for() {
         let open = |access: &str, options: &str, result: &str| {
             format!(
-                "Desired Access: {access}, Disposition: OverwriteIf, Options: {options}, Attributes: N, ShareMode: Read, Write, \
+                "Desired Access: {access}, Disposition: OverwriteIf, Options: {options}, Attributes: N, ShareMode: \
+                 Read, Write, \
                  Delete, AllocationSize: 0, OpenResult: {result}"
             )
         };

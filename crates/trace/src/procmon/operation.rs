@@ -1,8 +1,8 @@
-//! What Process Monitor's operations mean to files.
+//! The effect of Process Monitor's operations on files.
 
 use crate::call::Kind;
 
-/// What an event did.
+/// The effect of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Create,

@@ -17,15 +17,16 @@ type Map<K, V> = HashMap<K, V, DefaultHashBuilder>;
 type OpenByPath = Map<Box<[u8]>, Vec<Rc<OpenFile>>>;
 
 const DAY: u64 = 86_400 * SECOND;
-/// So many open files are followed at once; a trace that seems to have more began late or is damaged.
+/// The most open files that are followed at once. A trace that seems to have more began late or is damaged.
 const MOST_OPEN: usize = 1 << 16;
 /// More names than there are operations are no names of operations.
 const MOST_NAMES: usize = 2000;
 
-/// What is open, as far as rows tell.
+/// The files that are open, as far as rows tell.
 #[derive(Default)]
 pub(super) struct System {
-    /// By process and path. Handles have no names here: of several on one path, the last opened is taken to be the first closed.
+    /// By process and path. Handles have no names here: of several on one path, the last opened is taken to be the
+    /// first closed.
     open: Map<u32, OpenByPath>,
     opened: usize,
     operations: Map<Box<[u8]>, (Kind, Shape)>,
@@ -36,7 +37,7 @@ pub(super) struct System {
 
 impl System {
     /// Takes a row. Says whether it made sense.
-    pub fn row(&mut self, row: Row<'_>, analysis: &mut Analysis) -> bool {
+    pub(super) fn row(&mut self, row: Row<'_>, analysis: &mut Analysis) -> bool {
         let Some(operation) = row.get(Column::Operation).filter(|name| !name.is_empty()) else { return false };
         let Ok(duration) = duration(&row) else { return false };
         let number = |column| {
@@ -73,7 +74,7 @@ impl System {
     }
 
     /// After the last row.
-    pub fn finish(&mut self, analysis: &mut Analysis) {
+    pub(super) fn finish(&mut self, analysis: &mut Analysis) {
         for file in self.open.drain().flat_map(|(_, files)| files.into_values().flatten()) {
             analysis.left_open(&file);
         }
@@ -155,7 +156,7 @@ impl System {
         self.open.get(&pid)?.get(path)?.iter().rev().find(|file| which(file)).cloned()
     }
 
-    /// When it began, in nanoseconds since the first. `Err`: what is there is no time.
+    /// When it began, in nanoseconds since the first. `Err`: the text is no time.
     fn start(&mut self, row: &Row<'_>) -> Result<Option<u64>, ()> {
         let time = |column, read: fn(&[u8]) -> Option<u64>| match row.get(column).filter(|text| !text.is_empty()) {
             Some(text) => read(text).map(Some).ok_or(()),

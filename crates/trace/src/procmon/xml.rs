@@ -67,7 +67,7 @@ pub(super) fn read(
     }
 }
 
-/// Room for the values in which something stands for something else.
+/// Room for values with replaced characters (`&amp;`).
 #[derive(Default)]
 struct Decoded(Vec<(Column, Vec<u8>)>);
 

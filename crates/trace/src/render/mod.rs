@@ -11,7 +11,7 @@ pub use json::json;
 pub use table::{Align, Table};
 pub use text::{Detail, text};
 
-/// The path as text; control characters, and what is not UTF-8, are replaced.
+/// The path as text; control characters, and bytes that are not UTF-8, are replaced.
 fn path(path: &[u8]) -> String {
     String::from_utf8_lossy(path).chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -262,7 +262,8 @@ fn findings(report: &Report, detail: Detail) -> String {
     let mut out = String::from("What would save time\n");
     if report.findings.is_empty() {
         return out
-            + "  Nothing that this command looks for: no close after a write, no small writes, no syncs, no files made or opened again.\n";
+            + "  Nothing that this command looks for: no close after a write, no small writes, no syncs, no files \
+             made or opened again.\n";
     }
     for finding in &report.findings {
         let share = |saved| format!("{} of the time on files", percent(saved, report.file_total.nanos));

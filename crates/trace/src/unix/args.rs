@@ -62,7 +62,7 @@ impl<'a> Args<'a> {
     }
 
     /// The descriptor that most calls have first.
-    pub fn fd(&self) -> Option<Fd<'a>> {
+    pub(super) fn fd(&self) -> Option<Fd<'a>> {
         match self.style {
             Style::Strace => fd(self.text),
             Style::Perf => {
@@ -72,12 +72,12 @@ impl<'a> Args<'a> {
     }
 
     /// A descriptor at another place, or with one of these names.
-    pub fn fd_at(&self, place: usize, names: &[&str]) -> Option<Fd<'a>> {
+    pub(super) fn fd_at(&self, place: usize, names: &[&str]) -> Option<Fd<'a>> {
         fd(self.argument(place, names)?)
     }
 
     /// The folder that a path is relative to.
-    pub fn folder(&self) -> Option<Fd<'a>> {
+    pub(super) fn folder(&self) -> Option<Fd<'a>> {
         match self.style {
             Style::Strace => fd(self.text),
             Style::Perf => fd(self.argument(0, &["dfd", "dirfd", "olddfd"])?),
@@ -85,7 +85,7 @@ impl<'a> Args<'a> {
     }
 
     /// The first text in quotes, or perf's name of a file without any.
-    pub fn path(&self) -> Option<Cow<'a, [u8]>> {
+    pub(super) fn path(&self) -> Option<Cow<'a, [u8]>> {
         match self.style {
             Style::Strace => quoted(&self.text[memchr(b'"', self.text)?..]),
             Style::Perf => {
@@ -101,7 +101,7 @@ impl<'a> Args<'a> {
     }
 
     /// The flags that stand behind the name of a file: `O_WRONLY|O_CREAT`, or perf's `WRONLY|CREAT`.
-    pub fn flags(&self) -> Flags {
+    pub(super) fn flags(&self) -> Flags {
         let text = match self.style {
             Style::Strace => after_quotes(self.text),
             Style::Perf => self.argument(0, &["flags"]).unwrap_or(b""),
@@ -124,26 +124,26 @@ impl<'a> Args<'a> {
     }
 
     /// The two descriptors in the first brackets: `[3, 4], O_CLOEXEC`, also with what `-y` adds.
-    pub fn pair(&self) -> [Option<i32>; 2] {
+    pub(super) fn pair(&self) -> [Option<i32>; 2] {
         let Some(open) = memchr(b'[', self.text) else { return [None; 2] };
         let mut parts = split(&self.text[open + 1..]).map(|part| fd(part).and_then(|fd| fd.number));
         [parts.next().flatten(), parts.next().flatten()]
     }
 
     /// The last argument, as a number.
-    pub fn last_number(&self) -> Option<u64> {
+    pub(super) fn last_number(&self) -> Option<u64> {
         let last = memmem::rfind(self.text, b", ").map_or(self.text, |at| &self.text[at + 2..]);
         let value = memmem::rfind(last, b": ").map_or(last, |at| &last[at + 2..]);
         number::whole(value)
     }
 
     /// A number at a place, or with a name.
-    pub fn number(&self, place: usize, names: &[&str]) -> Option<u64> {
+    pub(super) fn number(&self, place: usize, names: &[&str]) -> Option<u64> {
         number::digits(self.argument(place, names)?).map(|(value, _)| value)
     }
 
     /// Whether the text occurs anywhere.
-    pub fn mention(&self, text: &str) -> bool {
+    pub(super) fn mention(&self, text: &str) -> bool {
         memmem::find(self.text, text.as_bytes()).is_some()
     }
 }

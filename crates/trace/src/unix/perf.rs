@@ -9,7 +9,7 @@
 use memchr::{memchr, memmem, memrchr};
 
 use super::args::{Args, Style};
-use super::{End, Event, Record, Stamp};
+use super::record::{End, Event, Record, Stamp};
 use crate::number::{self, Decimal, MILLISECOND};
 
 /// The line, or `None` if it is none of `perf trace`'s.
@@ -36,12 +36,12 @@ pub(super) fn parse(line: &[u8]) -> Option<Record<'_>> {
         },
     };
     let rest = inner[close + 1..].strip_prefix(b":")?.trim_ascii_start();
-    let (program, pid, rest) = who(rest);
+    let (program, pid, rest) = program_and_pid(rest);
     event(rest.trim_ascii(), duration).map(|event| Record { pid, program, stamp, event })
 }
 
 /// `sh/26041 `, which is left out where there is but one thread. A program's name may hold anything.
-fn who(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
+fn program_and_pid(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
     if name(text).is_some() {
         return (b"", None, text);
     }
@@ -96,7 +96,7 @@ fn end(text: &[u8], duration: Option<Decimal>) -> Option<(&[u8], End<'_>)> {
         if let Some(args) = text[..equals].trim_ascii_end().strip_suffix(b")")
             && text[..equals].ends_with(b" ")
         {
-            // What returns a number that stands for nothing has no result.
+            // The result of a call without a return value is empty.
             return Some((args, End { result: text[equals + 1..].trim_ascii(), duration }));
         }
         until = equals;

@@ -9,12 +9,12 @@
 use memchr::{memchr, memmem, memrchr};
 
 use super::args::{Args, Style};
-use super::{End, Event, Record, Stamp};
+use super::record::{End, Event, Record, Stamp};
 use crate::number::{self, Decimal, SECOND};
 
-/// No thread of Linux has a greater number. What does is a time.
+/// No thread of Linux has a greater number. A greater number is a time.
 const MOST_PIDS: u64 = 1 << 22;
-/// An epoch began at least so many seconds ago; less is a time since the line before.
+/// A greater number of seconds is a time since 1970; a smaller one is the time since the line before.
 const AN_EPOCH: u64 = 1_000_000;
 
 /// The line, or `None` if it is none of `strace`'s.
@@ -106,7 +106,7 @@ fn call(text: &[u8]) -> Option<Event<'_>> {
     Some(Event::Call { name, args, end })
 }
 
-/// What `strace` says of itself.
+/// Messages of `strace` itself.
 fn message(text: &[u8]) -> Option<Event<'_>> {
     let said = text.strip_prefix(b"strace: ")?;
     Some(match said.strip_prefix(b"Process ").and_then(number::digits) {
@@ -115,8 +115,8 @@ fn message(text: &[u8]) -> Option<Event<'_>> {
     })
 }
 
-/// The arguments of a call whose rest comes later: after other lines, or never. And the thread that a message in between, on
-/// standard error, says was attached: `clone(flags=SIGCHLDstrace: Process 26903 attached`.
+/// The arguments of a call that is continued later, after other lines, or never. And the thread that a message in
+/// between, on standard error, says was attached: `clone(flags=SIGCHLDstrace: Process 26903 attached`.
 fn unfinished(text: &[u8]) -> Option<(&[u8], Option<u32>)> {
     let text = text.trim_ascii_end();
     let cut = text.strip_suffix(b"<unfinished ...>").or_else(|| text.strip_suffix(b"<detached ...>"));

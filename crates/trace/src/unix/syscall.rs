@@ -1,4 +1,4 @@
-//! What Unix system calls mean to files.
+//! The effect of Unix system calls on files.
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 
@@ -11,7 +11,7 @@ pub(super) struct Syscall {
     pub shape: Shape,
 }
 
-/// Which arguments tell what.
+/// The arguments of a call, as far as they are about files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A path, then flags; or a folder before the path.
@@ -31,7 +31,7 @@ pub(super) enum Shape {
     Into(usize, &'static str),
     Sync,
     Seek,
-    /// Sets a length, or reserves room: what is written next may still follow.
+    /// Sets a length, or reserves room: the next write may still begin where the last one ended.
     Length,
     /// Only a descriptor, a path, or a folder and a path.
     Fd,
@@ -54,7 +54,7 @@ pub(super) enum Shape {
     None,
 }
 
-/// The calls met so far. Looking one up is what every line of a trace does.
+/// The calls met so far. Every line of a trace looks one up.
 #[derive(Default)]
 pub(super) struct Syscalls(HashMap<Box<[u8]>, Syscall, DefaultHashBuilder>);
 
@@ -62,7 +62,7 @@ impl Syscalls {
     /// More names than there are calls are no names of calls.
     const MOST: usize = 2000;
 
-    pub fn get(&mut self, name: &[u8]) -> Syscall {
+    pub(super) fn get(&mut self, name: &[u8]) -> Syscall {
         if let Some(&known) = self.0.get(name) {
             return known;
         }

@@ -9,10 +9,10 @@ mod raft;
 use anyhow::Result;
 
 use super::append::{Waits, appender, holds, locked, named};
-use crate::contest::{self, Contest, Entrant, Plan, Target};
+use crate::contest::{self, Contest, Entrant, Goal, Plan};
 use crate::place::Place;
 use crate::report::Book;
-use Target::Shown;
+use Goal::Shown;
 
 pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
     if cfg!(not(feature = "wal-peers")) {

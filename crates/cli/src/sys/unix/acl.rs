@@ -1,7 +1,7 @@
-//! What the group of a file may do, where an access control list hides it.
+//! The rights of a file's group, where an access control list hides them.
 //!
-//! A file with such a list shows its mask as the group's bits: the most that any user or group of the list may do. Copied as
-//! permissions without the list, that would give the group what it never had.
+//! A file with such a list shows its mask as the group's bits: the most that any user or group of the list may do.
+//! Copied as permissions without the list, that would give the group what it never had.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -11,17 +11,18 @@ use super::{mode, reach};
 
 /// Looks for access control lists where one could matter.
 #[derive(Default)]
-pub struct Acls {
-    /// Devices whose file system has none.
+pub(crate) struct Acls {
+    /// Devices with a file system without such lists.
     without: HashSet<u64>,
 }
 
 impl Acls {
     /// Permission bits, set-id and sticky bits included, with what the group really may do.
-    pub fn mode(&mut self, path: &Path, metadata: &Metadata) -> u32 {
+    pub(crate) fn mode(&mut self, path: &Path, metadata: &Metadata) -> u32 {
         let bits = mode(metadata);
         let (group, others) = (bits >> 3 & 7, bits & 7);
-        // What everybody may do is no secret that the copy would give away; and to ask for each file takes time.
+        // Rights that all other users have as well cannot be given away by the copy, and asking for each file takes
+        // time.
         if group & !others == 0 || metadata.is_symlink() {
             return bits;
         }
@@ -37,7 +38,7 @@ impl Acls {
         if self.without.contains(&metadata.dev()) {
             return None;
         }
-        // More entries than anybody has; a longer list stays unread, and the mask is what is copied.
+        // More entries than lists have in practice. A longer list stays unread, and its mask is copied.
         let mut list = [0; 4096];
         let path = reach(path).ok()?;
         match rustix::fs::lgetxattr(path.path(), "system.posix_acl_access", &mut list) {
@@ -56,7 +57,8 @@ impl Acls {
     }
 }
 
-/// What a list in the kernel's form (a version, then entries of tag, permissions and id) gives the group that the file belongs to.
+/// What a list in the kernel's form (a version, then entries of tag, permissions and id) gives the group that the file
+/// belongs to.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn of_owning_group(list: &[u8]) -> Option<u32> {
     const GROUP: u16 = 0x04;

@@ -16,13 +16,14 @@ use signal_hook::iterator::Signals;
 
 use super::{FileId, SIGHUP, SIGINT, SIGTERM};
 
-pub use acl::Acls;
-pub use reach::{is_too_long, reach};
-pub use trace::trace;
+pub(crate) use acl::Acls;
+pub(crate) use reach::{is_too_long, reach};
+pub(crate) use trace::trace;
 
-/// Calls `on_signal` with each SIGHUP, SIGINT and SIGTERM from now on, on a thread of its own. If it says no, the process ends
-/// as if nobody listened. A SIGHUP that whoever started this process had it ignore stays ignored: that is what `nohup` is for.
-pub fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
+/// Calls `on_signal` with each SIGHUP, SIGINT and SIGTERM from now on, on a thread of its own. If `on_signal` says no,
+/// the signal ends the process as it does without a handler. If SIGHUP was ignored when this process began, it stays
+/// ignored: so `nohup` works.
+pub(crate) fn on_signals(on_signal: impl Fn(i32) -> bool + Send + 'static) -> io::Result<()> {
     let hang_up = Some(SIGHUP).filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
@@ -44,10 +45,10 @@ fn is_ignored(signal: i32) -> bool {
     asked == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
-/// Opens a file to be read. A FIFO is not waited for until somebody writes to it: `Input` waits for what is written.
-pub fn open_to_read(path: &Path) -> io::Result<File> {
+/// Opens a file to be read. Opening a FIFO does not wait for a writer: `Input` waits for its bytes.
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     let mut options = File::options();
-    // Elsewhere a FIFO without a writer may look like one at its end.
+    // On other systems a FIFO without a writer may look like one at its end.
     if cfg!(target_os = "linux") && std::fs::metadata(path)?.file_type().is_fifo() {
         options.custom_flags(libc::O_NONBLOCK);
     }
@@ -55,20 +56,20 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
 }
 
 /// What may keep its reader waiting: a pipe, a terminal.
-pub struct Input(File);
+pub(crate) struct Input(File);
 
 impl Input {
-    pub fn new(file: File) -> Input {
+    pub(crate) fn new(file: File) -> Input {
         Input(file)
     }
 
     /// Standard input, past the standard library's buffer.
-    pub fn stdin() -> io::Result<Input> {
+    pub(crate) fn stdin() -> io::Result<Input> {
         Ok(Input(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
     }
 
     /// Reads, or gives `None` if there is nothing to be read within this time.
-    pub fn read_within(&mut self, time: Duration, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    pub(crate) fn read_within(&mut self, time: Duration, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let time = Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos() as _ };
         match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&time)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => Ok(None),
@@ -82,32 +83,32 @@ impl Input {
 }
 
 /// Whether this user may give files any owner and permissions, and so should.
-pub fn is_privileged() -> bool {
+pub(crate) fn is_privileged() -> bool {
     rustix::process::geteuid().is_root()
 }
 
 /// Which file it is.
-pub fn file_id(_path: &Path, metadata: &Metadata) -> Option<FileId> {
+pub(crate) fn file_id(_path: &Path, metadata: &Metadata) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
 /// Which file it is, and how many names it has.
-pub fn file_id_and_names(_path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
+pub(crate) fn file_id_and_names(_path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
     Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
 }
 
-/// The user and group that what this process makes belongs to.
-pub fn own_ids() -> (u32, u32) {
+/// The user and the group that this process's new files belong to.
+pub(crate) fn own_ids() -> (u32, u32) {
     (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
 }
 
 /// Whether the file takes less room than its length.
-pub fn has_holes(metadata: &Metadata) -> bool {
+pub(crate) fn has_holes(metadata: &Metadata) -> bool {
     metadata.blocks() * 512 < metadata.len()
 }
 
-/// Whether it is a socket, which leads to a running program and nowhere else.
-pub fn is_socket(metadata: &Metadata) -> bool {
+/// Whether it is a socket. A socket leads to a running program, so a copy of it would be of no use.
+pub(crate) fn is_socket(metadata: &Metadata) -> bool {
     metadata.file_type().is_socket()
 }
 
@@ -117,16 +118,16 @@ fn by_descriptor(file: &File) -> PathBuf {
 }
 
 /// Permission bits, set-id and sticky bits included.
-pub fn mode(metadata: &Metadata) -> u32 {
+pub(crate) fn mode(metadata: &Metadata) -> u32 {
     metadata.mode() & 0o7777
 }
 
-pub fn owner(metadata: &Metadata) -> Option<(u32, u32)> {
+pub(crate) fn owner(metadata: &Metadata) -> Option<(u32, u32)> {
     Some((metadata.uid(), metadata.gid()))
 }
 
 /// What a device or FIFO is.
-pub fn node(metadata: &Metadata) -> Option<Node> {
+pub(crate) fn node(metadata: &Metadata) -> Option<Node> {
     let (major, minor) = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
     match metadata.file_type() {
         kind if kind.is_fifo() => Some(Node::Fifo),
@@ -137,13 +138,13 @@ pub fn node(metadata: &Metadata) -> Option<Node> {
 }
 
 /// How wide the terminal is, if it is one that says so.
-pub fn columns(stream: &impl AsFd) -> Option<usize> {
+pub(crate) fn columns(stream: &impl AsFd) -> Option<usize> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)) // no terminal, no width
 }
 
-/// Whether what is written there may still be read: not if it is a pipe or socket whose other end is closed.
-pub fn has_reader(stream: &impl AsFd) -> bool {
-    // Nothing is asked for: these two are told anyway.
+/// Whether bytes that are written there may still be read: not if the other end of the pipe or socket is closed.
+pub(crate) fn has_reader(stream: &impl AsFd) -> bool {
+    // No event is asked for: these two are reported in any case.
     let mut polled = [PollFd::new(stream, PollFlags::empty())];
     match poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
         Ok(1..) => !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),

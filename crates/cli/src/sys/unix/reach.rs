@@ -10,26 +10,26 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 const MOST: usize = 4096;
 
 /// A path by which the system finds something, as long as this is there.
-pub struct Reached {
+pub(crate) struct Reached {
     /// The folder that the path begins at.
     _folder: Option<File>,
     path: PathBuf,
 }
 
 impl Reached {
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
 /// Whether the path is too long for a call.
-pub fn is_too_long(path: &Path) -> bool {
+pub(crate) fn is_too_long(path: &Path) -> bool {
     path.as_os_str().len() >= MOST
 }
 
-/// Finds a way to something however long its path is: from folder to folder, in steps that the system takes. No folder on the way
-/// may be a symbolic link below the first such step: the walk follows none either.
-pub fn reach(path: &Path) -> io::Result<Reached> {
+/// Finds a way to something however long its path is: from folder to folder, in steps that the system takes. No folder
+/// on the way may be a symbolic link below the first such step: the walk follows none either.
+pub(crate) fn reach(path: &Path) -> io::Result<Reached> {
     if !is_too_long(path) {
         return Ok(Reached { _folder: None, path: path.to_path_buf() });
     }

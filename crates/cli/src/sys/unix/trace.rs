@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::job::CannotBegin;
 use crate::stop::Stop;
 use crate::sys::{SIGHUP, SIGTERM, Traced};
+use crate::words::CannotBegin;
 
 /// Runs the command under `strace`. Its standard streams are this process's.
-pub fn trace(command: &[OsString], stop: &Stop) -> Result<Traced, CannotBegin> {
+pub(crate) fn trace(command: &[OsString], stop: &Stop) -> Result<Traced, CannotBegin> {
     strace_works()?;
     let trace = tempfile::tempfile()
         .map_err(|error| CannotBegin::because(format_args!("cannot make a temporary file for the trace: {error}")))?;
     // Opened by this name, so that the command does not inherit it.
     let name = super::by_descriptor(&trace);
-    // Of what is read and written nothing is needed but how much.
+    // Of the bytes that are read and written only their number is needed.
     let child = Command::new("strace")
         .args(["-f", "-T", "-ttt", "-y", "-s", "0", "-o"])
         .arg(name)
@@ -36,10 +36,11 @@ pub fn trace(command: &[OsString], stop: &Stop) -> Result<Traced, CannotBegin> {
     Ok(Traced { trace, exit_code: exit_code(status) })
 }
 
-/// A command that the system would not run has no exit status that could be passed on: its trace begins with that refusal.
+/// A command that the system would not run has no exit status that could be passed on: its trace begins with that
+/// refusal.
 fn was_run(trace: &File, command: &OsStr) -> Result<(), CannotBegin> {
     let mut head = [0; 4096];
-    // What cannot be read is told when the trace is.
+    // An error of reading is reported when the trace is read.
     let len = trace.read_at(&mut head, 0).unwrap_or(0);
     let first = String::from_utf8_lossy(&head[..len]);
     let first = first.lines().next().unwrap_or_default();
@@ -68,21 +69,23 @@ fn strace_works() -> Result<(), CannotBegin> {
         Ok(output) => {
             let mut lines: Vec<String> = String::from_utf8_lossy(&output.stderr).lines().map(String::from).collect();
             lines.push(
-                "strace is not allowed to trace here; a container needs the capability SYS_PTRACE (docker run --cap-add=SYS_PTRACE), \
+                "strace is not allowed to trace here; a container needs the capability SYS_PTRACE (docker run \
+                 --cap-add=SYS_PTRACE), \
                  and kernel.yama.ptrace_scope must not be 3"
                     .into(),
             );
             Err(CannotBegin(lines))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Err(CannotBegin::because(
-            "tracing a command needs strace, which is for Linux and is not installed; install it (apt install strace, dnf install strace), \
+            "tracing a command needs strace, which is for Linux and is not installed; install it (apt install strace, \
+             dnf install strace), \
              or record a trace elsewhere: 'manyfiles explain TRACE'",
         )),
         Err(error) => Err(CannotBegin::because(format_args!("cannot run strace: {error}"))),
     }
 }
 
-/// Ctrl-C reaches the command by itself. What reaches this process alone is passed on.
+/// Ctrl-C reaches the command by itself. Signals that reach this process alone are passed on.
 fn wait(mut strace: Child, stop: &Stop) -> io::Result<ExitStatus> {
     let mut pause = Duration::from_millis(1);
     let mut passed_on = false;

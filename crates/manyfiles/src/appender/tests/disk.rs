@@ -10,6 +10,11 @@ pub use manyfiles_testkit::model::{Call, Disk, Fault, Random, Remains, Stop};
 
 use crate::appender::storage::{Measure, ReadAt, Storage, StoredFile};
 
+/// The log of a test.
+pub fn base() -> PathBuf {
+    std::path::absolute("/disk/records").unwrap()
+}
+
 struct OpenFile {
     disk: Disk,
     id: FileId,
@@ -82,6 +87,10 @@ impl ReadAt for OpenFile {
     fn len(&self) -> io::Result<u64> {
         self.disk.read(self.id, |content| Ok(content.len() as u64))
     }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.disk.find(path) == Some(self.id))
+    }
 }
 
 impl StoredFile for OpenFile {
@@ -99,10 +108,6 @@ impl StoredFile for OpenFile {
 
     fn serial(&self) -> io::Result<u64> {
         Ok(self.disk.serial(self.id))
-    }
-
-    fn is_at(&self, path: &Path) -> io::Result<bool> {
-        Ok(self.disk.find(path) == Some(self.id))
     }
 
     fn sync(&self) -> io::Result<()> {

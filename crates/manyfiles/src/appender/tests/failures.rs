@@ -1,10 +1,9 @@
 //! Each call fails in turn, in every way, while threads wait.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::disk::{Call, Disk, Fault};
+use super::disk::{Call, Disk, Fault, base};
 use crate::appender::{Appender, Receipt, State};
 use crate::{Error, Operation};
 
@@ -12,10 +11,6 @@ const EIO: i32 = 5;
 const EINTR: i32 = 4;
 const ENOSPC: i32 = 28;
 const EDQUOT: i32 = 122;
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 /// What a record's thread was told, in the order of asking.
 type Told = Vec<(Vec<u8>, Receipt, Result<(), Error>)>;
@@ -76,7 +71,7 @@ fn a_failed_call_reaches_every_waiter_with_its_number_and_no_success_follows() {
                     let has = |record: &[u8]| everything.windows(record.len()).any(|window| window == record);
                     for (record, receipt, result) in &told {
                         let record_text = String::from_utf8_lossy(record);
-                        // What was told stays so, whoever asks, and however often.
+                        // What was told stays so, at each call, however often.
                         for _ in 0..2 {
                             assert_eq!(receipt.wait_durable().is_ok(), result.is_ok(), "{story}: {record_text}");
                         }
@@ -169,6 +164,8 @@ fn a_failed_write_leaves_what_was_written_before_it_written() {
     assert_eq!(failed.wait_written().unwrap_err().raw_os_error(), Some(EDQUOT));
     written.wait_written().unwrap();
     written.wait_durable().unwrap_err();
+    // Its state says what waiting says: it will never be durable.
+    assert_eq!((written.state(), failed.state()), (State::Failed, State::Failed));
     failed.wait_written().unwrap_err();
 }
 

@@ -1,4 +1,4 @@
-//! Records that nobody waits for are written in time, by a thread that is there while there are any.
+//! Records that no thread waits for are written in time, by a thread that is there while there are any.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::disk::{Call, Disk, Fault};
 use crate::appender::{Appender, Options, State};
 
-/// Nobody waits that long unless something hangs.
+/// No test waits that long unless something hangs.
 const HANGS: Duration = Duration::from_secs(60);
 /// What is waited for in these tests never comes by itself.
 const EVERY: Duration = Duration::from_secs(600);
@@ -36,7 +36,7 @@ fn what_nobody_waits_for_is_written_in_time_and_the_thread_ends() {
             assert!(appender.group.lock().has_flusher);
             assert_eq!(receipt.state(), State::Buffered, "the model's clock stands still");
             disk.advance(Duration::from_millis(1));
-            until(|| receipt.state() == State::Written, "nobody writes it");
+            until(|| receipt.state() == State::Written, "it is not written");
             until(|| !appender.group.lock().has_flusher, "the thread stays");
         }
         appender.close().unwrap();
@@ -85,8 +85,8 @@ fn a_write_in_time_that_fails_is_told_to_who_comes_next_and_to_who_closes() {
     disk.inject(Call::Write, 1, Fault::Fail { errno: 28, for_good: false });
     let receipt = appender.append(b"one").unwrap();
     disk.advance(Duration::from_millis(1));
-    until(|| receipt.state() == State::Failed, "nobody writes it");
-    assert!(!appender.group.is_told(), "nobody has asked");
+    until(|| receipt.state() == State::Failed, "it is not written");
+    assert!(!appender.group.is_told(), "no call has asked");
     assert_eq!(appender.append(b"two").unwrap_err().raw_os_error(), Some(28));
     assert_eq!(receipt.wait_written().unwrap_err().raw_os_error(), Some(28));
     assert_eq!(appender.close().unwrap_err().raw_os_error(), Some(28));

@@ -1,15 +1,10 @@
 //! What a follower reads.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::disk::Disk;
-use crate::appender::frame::FRAME;
+use super::disk::{Disk, base};
+use crate::appender::log::frame::FRAME;
 use crate::appender::{Appender, Records};
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 #[test]
 fn behind_a_record_a_follower_reads_no_more_than_where_the_next_one_begins() {

@@ -4,16 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::disk::{Call, Disk, Fault, Random, Stop};
+use super::disk::{Call, Disk, Fault, Random, Stop, base};
 use crate::appender::storage::Storage;
 use crate::appender::{Appender, Options};
 
 /// After this a path is looked at again.
 const A_SECOND: Duration = Duration::from_secs(1);
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 fn old() -> PathBuf {
     base().with_extension("1")

@@ -3,15 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::disk::{Call, Disk, Fault, Random, Remains, Stop};
-use crate::appender::leftovers;
-use crate::appender::series::Series;
+use super::disk::{Call, Disk, Fault, Random, Remains, Stop, base};
+use crate::appender::care::leftovers;
+use crate::appender::log::series::Series;
 use crate::appender::upkeep::Upkeep;
 use crate::appender::{Appender, Options, Records};
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 fn options() -> Options {
     Appender::options().framed(true).rotate_bytes(1_000).compress(true)

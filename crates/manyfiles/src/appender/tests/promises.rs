@@ -4,12 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::{Call, Disk, Fault, Random};
+use super::disk::{Call, Disk, Fault, Random, base};
 use crate::appender::{Appender, Options, Receipt, Records, State};
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 /// How a life ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,14 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::{Call, Disk, Fault, Random, Remains, Stop};
-use crate::appender::check::check_in;
-use crate::appender::repair::repair_in;
+use super::disk::{Call, Disk, Fault, Random, Remains, Stop, base};
+use crate::appender::care::check::check_in;
+use crate::appender::care::repair::repair_in;
 use crate::appender::{Appender, OnDamage, Options, Records};
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 fn options() -> Options {
     Appender::options().framed(true).rotate_bytes(1_000)
@@ -205,7 +201,7 @@ fn mending_the_end_that_is_stopped_at_any_step_or_fails_throws_nothing_away() {
                 let disk = Disk::holding(&files);
                 disk.inject(call, nth, Fault::Fail { errno: 28, for_good: true });
                 match set_aside(&disk, false) {
-                    Ok(()) => assert_eq!(disk.failed(), 0, "{story}: and nobody is told"),
+                    Ok(()) => assert_eq!(disk.failed(), 0, "{story}: and no caller is told"),
                     Err(error) => assert_eq!(error.raw_os_error(), Some(28), "{story}: {error}"),
                 }
                 all_are_there(&disk, &story);

@@ -4,12 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::disk::{Call, Disk, Fault, Random, Stop};
+use super::disk::{Call, Disk, Fault, Random, Stop, base};
 use crate::appender::{Appender, Options, Records};
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 fn open(disk: &Disk, options: Options) -> crate::Result<Appender> {
     Appender::new(&base(), options, Arc::new(disk.clone()))

@@ -8,14 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::disk::Disk;
-use crate::appender::frame::{FRAME, HEADER, MARK};
+use super::disk::{Disk, base};
+use crate::appender::log::frame::{FRAME, MARK};
+use crate::appender::log::header::HEADER;
 use crate::appender::storage::{Measure, ReadAt, Storage, StoredFile};
 use crate::appender::{Appender, Options, State};
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 fn open(disk: &Disk, options: Options) -> Appender {
     Appender::new(&base(), options, Arc::new(disk.clone())).unwrap()
@@ -27,7 +24,7 @@ fn many_records_are_one_write_and_one_sync() {
     let appender = open(&disk, Appender::options());
     let before = disk.steps();
     let receipts: Vec<_> = (0..1000).map(|n| appender.append(format!("{n}\n").as_bytes()).unwrap()).collect();
-    assert_eq!(disk.steps(), before, "nothing is done before somebody waits");
+    assert_eq!(disk.steps(), before, "nothing is done before a thread waits");
     receipts[10].wait_durable().unwrap();
     // The model counts a sync as two steps.
     assert_eq!(disk.steps() - before, 3);
@@ -215,15 +212,15 @@ impl ReadAt for Scales {
     fn len(&self) -> io::Result<u64> {
         Ok(if self.is_note { 0 } else { self.weight.load(Ordering::Relaxed) })
     }
+
+    fn is_at(&self, _: &Path) -> io::Result<bool> {
+        Ok(true)
+    }
 }
 
 impl StoredFile for Scales {
     fn serial(&self) -> io::Result<u64> {
         Ok(1)
-    }
-
-    fn is_at(&self, _: &Path) -> io::Result<bool> {
-        Ok(true)
     }
 
     fn age(&self) -> io::Result<Duration> {
@@ -257,7 +254,7 @@ fn a_record_of_four_gigabytes_is_one_record_where_there_are_no_frames() {
     let scales = Scales::default();
     let appender = Appender::new(&base(), Appender::options(), Arc::new(scales.clone())).unwrap();
     appender.append(b"before").unwrap();
-    // Zeros that nobody touches take no memory.
+    // Zeros that are never written take no memory.
     let receipt = appender.append(&vec![0; 1 << 32]).unwrap();
     assert_eq!(receipt.state(), State::Written);
     appender.append_durable(b"behind").unwrap();

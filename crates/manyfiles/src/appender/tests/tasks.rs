@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::disk::{Call, Disk, Fault};
 use crate::appender::{Appender, Receipt, State};
 
-/// Nobody waits that long unless something hangs.
+/// No test waits that long unless something hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn open() -> Appender {
@@ -148,7 +148,7 @@ fn closing_blocks_no_task_and_its_result_comes_when_all_is_durable() {
     assert!(closing.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     assert_ne!(receipt.state(), State::Durable);
     gate.open();
-    woken.recv_timeout(HANGS).expect("nobody wakes the task");
+    woken.recv_timeout(HANGS).expect("the task is not woken");
     match closing.as_mut().poll(&mut Context::from_waker(&waker)) {
         Poll::Ready(result) => {
             let written = result.unwrap();

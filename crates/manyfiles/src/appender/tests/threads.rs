@@ -1,16 +1,11 @@
 //! Threads that append while the power goes.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::disk::{Disk, Random, Remains};
+use super::disk::{Disk, Random, Remains, base};
 use crate::appender::{Appender, Records};
 
 const SEED: u64 = 20_262_322;
-
-fn base() -> PathBuf {
-    std::path::absolute("/disk/records").unwrap()
-}
 
 /// What programs wrote from several threads when the power went.
 #[test]

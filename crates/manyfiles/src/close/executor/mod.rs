@@ -12,15 +12,18 @@
 //! - **No async worker waits for a close.** Tokio closes on threads that are made for blocking work, from the first
 //!   close on. Only where the [capacity](super::Options::capacity) is used up does the caller close, as everywhere:
 //!   something has to slow it down.
-//! - **No panic in a drop.** Where the runtime is not there (tokio, outside of it), or takes no more work, the closer's own
-//!   threads close.
+//! - **No panic in a drop.** Where the runtime is not there (tokio, outside of it), or takes no more work, the closer's
+//!   own threads close.
 //! - **A runtime that ends loses nothing.** Work that it drops is done by the closer's own threads, and
-//!   [`wait`](super::Closer::wait) closes files on its own thread and starts one for all else, so it needs no runtime at all.
-//! - **A volume that hangs** and has taken all of an executor's threads leaves the others one of the closer's own.
+//!   [`wait`](super::Closer::wait) closes files on the calling thread and starts a thread for all other values, so that
+//!   it needs no runtime at all.
+//! - **A volume that hangs** and has taken all of an executor's threads holds up no other. If the executor begins no
+//!   work for 0.2 s while closes run on it, the closer's own threads close the rest. This is so for each closer on that
+//!   executor, and for values of any type.
 //!
-//! There is none for rayon. While a rayon thread waits inside of a user's drop (`rayon::join`), it does other work, which
-//! may wait for that very drop; and a thread that closes does not compute, so that a pool of one thread for each core loses
-//! most of the gain. Use a closer without an executor there.
+//! There is none for rayon. While a rayon thread waits inside of a user's drop (`rayon::join`), it does other work,
+//! which may wait for that very drop; and a thread that closes does not compute, so that a pool of one thread for each
+//! core loses most of the gain. Use a closer without an executor there.
 //!
 //! `wait` blocks its thread. In async code call it where blocking is allowed:
 //! `tokio::task::spawn_blocking(|| closer.wait())`.
@@ -31,12 +34,14 @@ mod tokio;
 #[cfg(feature = "tokio")]
 pub use tokio::Tokio;
 
-use super::threads::THREADS;
+/// A close that sleeps costs no CPU; against closes of 2 ms, 64 threads gain 25 times, 16 gain 16.8 and 4 gain 4.2
+/// (docs/measurements.md, "Mounts whose close is slow").
+pub(super) const THREADS: usize = 64;
 
 /// Runs a closer's work. Implement it to close on a runtime that this crate does not know.
 ///
-/// It is dropped with the closer, and that may happen on a thread that does its work: its own drop must not wait for them.
-/// While a thread does this work it may do nothing else, not even where a drop in it blocks.
+/// It is dropped with the closer, and that may happen on a thread that does its work: its own drop must not wait for
+/// them. While a thread does this work it may do nothing else, not even where a drop in it blocks.
 ///
 /// ```
 /// use manyfiles::close::{Closer, Executor};
@@ -70,9 +75,9 @@ use super::threads::THREADS;
 pub trait Executor: Send + Sync {
     /// Runs `work` once, soon, on a thread that may block; returns without waiting for it.
     ///
-    /// `work` closes what waits, a few dozen handles at most; for more it asks for another turn. It never panics. To drop it
-    /// without running it is safe, now or later, on any thread: the closer's own threads then do it. That is how an executor says that it is shut down, and
-    /// a panic in here counts as that too.
+    /// `work` closes what waits, a few dozen handles at most; for more it asks for another turn. It never panics. To
+    /// drop it without running it is safe, now or later, on any thread: the closer's own threads then do it. That is
+    /// how an executor says that it is shut down, and a panic in here counts as that too.
     fn execute(&self, work: Box<dyn FnOnce() + Send>);
 
     /// How many pieces of work may run at once: no more are handed to [`execute`](Executor::execute) until one returns.
@@ -82,8 +87,8 @@ pub trait Executor: Send + Sync {
     }
 
     /// Whether the threads that hand over may be made to wait for a close. If not, as in async code, a closer's default
-    /// policy is [`Always`](super::Policy::Always) and not [`Adaptive`](super::Policy::Adaptive), which closes fast ones on
-    /// the spot and has to see some slow ones first. Default: they may.
+    /// policy is [`Always`](super::Policy::Always) and not [`Adaptive`](super::Policy::Adaptive), which closes fast
+    /// ones on the spot and has to see some slow ones first. Default: they may.
     fn callers_may_block(&self) -> bool {
         true
     }

@@ -4,11 +4,12 @@ use tokio::runtime::Handle;
 
 use super::Executor;
 
-/// Closes on tokio's blocking threads (`spawn_blocking`), never on one that runs futures. Outside a runtime, and when it has
-/// shut down, the closer's own threads close.
+/// Closes on tokio's blocking threads (`spawn_blocking`), never on one that runs futures. Outside a runtime, and when
+/// it has shut down, the closer's own threads close.
 ///
-/// Up to 64 blocking threads are taken while closes wait. Where a runtime has few (`max_blocking_threads`, 512 unless set),
-/// leave some to others with [`Options::threads`](crate::close::Options::threads).
+/// Up to 64 blocking threads are taken while closes wait. Where a runtime has few (`max_blocking_threads`, 512 unless
+/// set), leave some to others with [`Options::threads`](crate::close::Options::threads): closes that hang may take all
+/// of them. Other closes then go on by the closer's own threads, and the runtime's own blocking tasks wait.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,6 +1,7 @@
 //! The traits that smol and async-std share.
 //!
-//! For handles that may be moved, as every runtime's files may: a wrapper's drop moves the handle to where it is closed.
+//! For handles that may be moved, as every runtime's files may: a wrapper's drop moves the handle to where it is
+//! closed.
 
 use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
 use std::pin::Pin;

@@ -10,9 +10,9 @@ use crate::close::handle::{self, Handle};
 use crate::close::metrics::Side;
 use crate::close::policy::Access;
 use crate::close::queue::{Job, Queue};
-use crate::close::spot::{Spot, Target};
+use crate::close::spot::{Affected, Spot};
 use crate::close::sync::MutexGuard;
-use crate::close::{inside, process};
+use crate::close::{inside, process, recognise};
 use crate::{Operation, sys};
 
 impl Pool {
@@ -23,10 +23,10 @@ impl Pool {
         H: Send + 'static,
         P: Into<PathBuf>,
     {
-        if self.switch.is_quiet() && process::nothing_pends() && !handle::may_be_busy::<H>() {
+        if self.switch.is_quiet() && process::nothing_pends() && !recognise::may_be_busy::<H>() {
             self.close_here(handle, path, access);
         } else {
-            self.close_or_hand_over(Handle::new(handle), path.map(boxed), access);
+            self.close_or_hand_over(recognise::handle_of(handle), path.map(boxed), access);
         }
     }
 
@@ -37,7 +37,7 @@ impl Pool {
         H: Send + 'static,
         P: Into<PathBuf>,
     {
-        match handle::recognise(handle) {
+        match recognise::recognise(handle) {
             Ok(handle) => {
                 let closed = self.timed(Side::Caller, access.unwrap_or(Access::Write), || sys::close(handle));
                 if let Err(cause) = closed {
@@ -46,25 +46,25 @@ impl Pool {
             }
             Err(handle) => {
                 let path = path.map(boxed);
-                self.close_now(Side::Caller, Handle::not_recognised(handle), path.as_deref(), access, None);
+                self.close_now(Side::Caller, recognise::not_recognised(handle), path.as_deref(), access, None);
             }
         }
         self.meter.closed_inline();
     }
 
-    /// The same where others may be pending.
+    /// Closes a handle on this thread, after closes of the same file that are pending.
     pub(crate) fn close_in_order(self: &Arc<Pool>, handle: Handle, path: Option<Box<Path>>, access: Option<Access>) {
         if !process::nothing_pends()
             && let Handle::System(handle) = &handle
             && let Some(file) = sys::regular_file(handle)
         {
-            process::settle(&Target::File(file));
+            process::settle(&Affected::File(file));
         }
         self.close_now(Side::Caller, handle, path.as_deref(), access, None);
         self.meter.closed_inline();
     }
 
-    /// Whether it closes on the spot now, whatever is handed over to it.
+    /// Whether the pool closes everything on the spot now.
     pub(crate) fn closes_here(&self) -> bool {
         self.switch.is_quiet()
     }
@@ -91,7 +91,7 @@ impl Pool {
         if let Some(file) = spot.file()
             && process::pending() > self.unsettled.load(Ordering::Relaxed)
         {
-            process::settle_but(self, &Target::File(file));
+            process::settle_but(self, &Affected::File(file));
         }
         self.hand_over_at(spot, handle, path, access);
     }
@@ -124,7 +124,7 @@ impl Pool {
         self.meet(need);
     }
 
-    /// Closes on a thread that is started for it: the runtime's own would wait for each other.
+    /// Closes on a thread that is started for this close: the runtime's own threads would wait for each other.
     #[cfg(feature = "tokio")]
     fn close_apart(self: &Arc<Pool>, number: u64, spot: Spot, handle: Handle, path: Option<Box<Path>>) {
         use std::sync::PoisonError;
@@ -139,7 +139,7 @@ impl Pool {
                     return;
                 };
                 if let Some(file) = spot.file() {
-                    pool.settle_before(&Target::File(file), number, PATIENCE);
+                    pool.settle_before(&Affected::File(file), number, PATIENCE);
                 }
                 pool.close_now(Side::Pool, handle, path.as_deref(), None, Some(number));
                 drop(pool.finish(pool.lock(), number));
@@ -171,7 +171,7 @@ impl Pool {
         queue
     }
 
-    /// `number` is that of the job.
+    /// `number`: the job's, if the close was handed over.
     fn close_now(
         self: &Arc<Pool>,
         side: Side,
@@ -185,7 +185,7 @@ impl Pool {
         if handle.is_plain() {
             self.timed(side, access, || handle.close(failed));
         } else {
-            // What such a drop closes belongs to this pool, too.
+            // Files that such a drop closes belong to this pool, too.
             inside::enter(self, number, || self.timed(side, access, || handle.close(failed)));
         }
     }

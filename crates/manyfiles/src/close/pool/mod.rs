@@ -1,10 +1,11 @@
 //! What a closer and its threads share.
 //!
 //! `closing.rs`: how a handle goes from the thread that drops it to the thread that closes it. `waiting.rs`: waiting
-//! for all pending closes. `settling.rs`: waiting for the closes that concern one path.
+//! for all pending closes. `settling.rs`: waiting for the closes that concern one path. `threads.rs`: the threads.
 
 mod closing;
 mod settling;
+mod threads;
 mod waiting;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,18 +13,23 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::executor::Executor;
-use super::handle;
 use super::metrics::{Meter, Metrics};
+use super::panics;
 use super::policy::{Policy, Switch};
-use super::process;
+use super::process::{self, Member};
 use super::queue::Queue;
+use super::spawn::Spawn;
+use super::spot::Affected;
 use super::sync::{Condvar, Mutex, MutexGuard};
-use super::threads::Spawn;
 use crate::Error;
 
 /// How long a function waits for closes that only may be in its way: those of a user's type. After this time the
 /// function goes on without them, and later functions do not wait for them at all.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a thread waits for the next close before it ends. The slowest closes that we know of take 10 ms, so a
+/// program that is busy keeps its threads; starting one again costs some 30 µs.
+pub(super) const IDLE: Duration = Duration::from_millis(100);
 
 /// What receives failures in place of [`wait`](super::Closer::wait).
 pub(super) type OnError = Box<dyn Fn(Error) + Send + Sync>;
@@ -32,7 +38,7 @@ pub(super) type OnError = Box<dyn Fn(Error) + Send + Sync>;
 pub(crate) struct Pool {
     switch: Switch,
     capacity: usize,
-    /// Whether it has handed over or kept anything, so that the process knows of it.
+    /// Whether the pool has handed over or kept anything, and is in the process's list.
     is_known: AtomicBool,
     queue: Mutex<Queue>,
     /// How many jobs wait or are being closed. To be read without the lock.
@@ -45,7 +51,7 @@ pub(crate) struct Pool {
     /// What runs the workers, if not threads of the pool's own.
     pub(super) executor: Option<Box<dyn Executor>>,
     pub(super) spawn: Box<dyn Spawn>,
-    /// How long a thread of the pool's own stays without work. A worker on an executor leaves at once: the thread has
+    /// How long a thread of the pool's own stays without work. A worker on an executor leaves at once: its thread has
     /// other things to do.
     pub(super) idle: Duration,
     /// How often the process had forked when this was made.
@@ -87,10 +93,11 @@ impl Pool {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the pool's threads are of no use any more, so that it closes on the spot, prints errors at once and touches nothing
-    /// else. This process was forked from the one that made the pool: its threads stayed there, and its lock may be held by one of them
-    /// for ever. Or the process ends, and has waited for what was pending: what is closed now nobody would wait for.
-    fn is_left_behind(&self) -> bool {
+    /// Whether the pool's threads are of no use any more, so that it closes on the spot, prints errors at once and
+    /// touches nothing else. Either this process was forked from the one that made the pool: the threads stayed there,
+    /// and the lock may be held by one of them for ever. Or the process ends, and has waited for what was pending: it
+    /// would not wait for a close that is handed over now.
+    pub(super) fn is_left_behind(&self) -> bool {
         self.forks != process::forks() || process::has_ended()
     }
 
@@ -110,14 +117,14 @@ impl Pool {
 
     // Errors.
 
-    /// Gives a failure to the callback, or keeps it for a wait.
+    /// Gives a failure to the callback, or keeps it for the next wait.
     #[cold]
     pub(super) fn report(self: &Arc<Pool>, error: Error) {
         self.meter.failed();
         #[cfg(feature = "tracing")]
         super::trace::failed(&error);
         if let Some(on_error) = &self.on_error
-            && handle::contain(|| on_error(error.clone()))
+            && panics::contain(|| on_error(error.clone()))
         {
             return;
         }
@@ -128,8 +135,8 @@ impl Pool {
         self.lock().keep(error);
     }
 
-    /// Prints those that nobody took.
-    pub(super) fn print_errors(&self) {
+    /// Prints the errors that no call has taken.
+    fn print_kept(&self) {
         if self.forks == process::forks() {
             self.lock().take_errors().print();
         }
@@ -137,10 +144,12 @@ impl Pool {
 
     // The process.
 
-    /// Makes the process's functions find this pool. When this returns they do, whichever thread has made it known.
+    /// Makes the functions of `process.rs` find this pool. When this returns they do, whichever thread has made the
+    /// pool known.
     fn make_known(self: &Arc<Pool>) {
         if !self.is_known.load(Ordering::Acquire) {
-            process::add(self, self.capacity);
+            let member: Arc<dyn Member> = Arc::<Pool>::clone(self);
+            process::add(&member, self.capacity);
             self.is_known.store(true, Ordering::Release);
         }
     }
@@ -153,6 +162,36 @@ impl Pool {
     fn count_out(&self) {
         self.unsettled.fetch_sub(1, Ordering::Relaxed);
         process::count_out();
+    }
+}
+
+impl Member for Pool {
+    fn settle(self: Arc<Pool>, affected: &Affected) -> bool {
+        Pool::settle(&self, affected)
+    }
+
+    fn settle_surely(self: Arc<Pool>, affected: &Affected) -> bool {
+        Pool::settle_surely(&self, affected)
+    }
+
+    fn is_in_the_way(self: Arc<Pool>, affected: &Affected) -> bool {
+        Pool::is_in_the_way(&self, affected)
+    }
+
+    fn close_one(self: Arc<Pool>) -> bool {
+        Pool::close_one(&self)
+    }
+
+    fn replace_late_workers(self: Arc<Pool>) {
+        Pool::replace_late_workers(&self);
+    }
+
+    fn end(self: Arc<Pool>, patience: Duration) {
+        Pool::end(&self, patience);
+    }
+
+    fn print_errors(&self) {
+        self.print_kept();
     }
 }
 

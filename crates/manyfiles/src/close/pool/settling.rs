@@ -1,46 +1,57 @@
-//! Waiting for the closes that are in the way of what the caller is about to do, and for no others.
+//! Waiting for the closes that are in the way of what the caller is about to do, and for no other closes.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{PATIENCE, Pool};
-use crate::close::spot::{Hinders, Target};
+use crate::close::spot::{Affected, Hinders};
 
 impl Pool {
-    /// Returns when the closes that were handed over before and concern `target` are made. Their errors are not taken:
-    /// the next `wait` returns them. `true` if there was such a close.
+    /// Returns when the closes that were handed over before and concern `affected` are made. Their errors are not
+    /// taken: the next `wait` returns them. `true` if there was such a close.
     ///
-    /// A close that no thread has begun is made on this thread. So it does not wait for the closes queued before it,
-    /// and a thread of the executor that comes here needs no other thread to go on.
-    pub(in crate::close) fn settle(self: &Arc<Pool>, target: &Target) -> bool {
+    /// A close that no thread has begun is made on this thread. So that close does not wait for the closes queued
+    /// before it, and a thread of the executor that comes here needs no other thread to go on.
+    pub(in crate::close) fn settle(self: &Arc<Pool>, affected: &Affected) -> bool {
         if self.is_left_behind() {
             return false;
         }
         let before = self.horizon(&self.lock());
-        self.settle_before(target, before, PATIENCE)
+        self.settle_before(affected, before, PATIENCE)
     }
 
-    /// The same, but closes that only may concern `target` are not waited for.
-    pub(in crate::close) fn settle_surely(self: &Arc<Pool>, target: &Target) -> bool {
+    /// Whether a close that was handed over before concerns `affected`, or may concern it and is worth waiting for.
+    pub(in crate::close) fn is_in_the_way(self: &Arc<Pool>, affected: &Affected) -> bool {
         if self.is_left_behind() {
             return false;
         }
-        let before = self.horizon(&self.lock());
-        self.settle_before(target, before, Duration::ZERO)
-    }
-
-    pub(super) fn settle_before(self: &Arc<Pool>, target: &Target, before: u64, patience: Duration) -> bool {
         let mut queue = self.lock();
-        queue.learn_names(target);
+        let before = self.horizon(&queue);
+        queue.learn_paths(affected);
+        queue.hinders(affected, before) != Hinders::No
+    }
+
+    /// As `settle`, but closes that only may concern `affected` are not waited for.
+    pub(in crate::close) fn settle_surely(self: &Arc<Pool>, affected: &Affected) -> bool {
+        if self.is_left_behind() {
+            return false;
+        }
+        let before = self.horizon(&self.lock());
+        self.settle_before(affected, before, Duration::ZERO)
+    }
+
+    pub(super) fn settle_before(self: &Arc<Pool>, affected: &Affected, before: u64, patience: Duration) -> bool {
+        let mut queue = self.lock();
+        queue.learn_paths(affected);
         let mut deadline = None;
         let mut was_pending = false;
         loop {
-            if let Some(job) = queue.pop_hindering(target, before) {
+            if let Some(job) = queue.pop_hindering(affected, before) {
                 queue = self.help(queue, job);
                 was_pending = true;
                 continue;
             }
-            let left = match queue.hinders(target, before) {
+            let left = match queue.hinders(affected, before) {
                 Hinders::No => return was_pending,
                 Hinders::Surely => None,
                 Hinders::Perhaps => {
@@ -50,7 +61,7 @@ impl Pool {
             };
             if left.is_some_and(|left| left.is_zero()) {
                 if !patience.is_zero() {
-                    queue.give_up_on(target, before);
+                    queue.give_up_on(affected, before);
                 }
                 return was_pending;
             }

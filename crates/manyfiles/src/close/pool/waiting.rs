@@ -21,8 +21,9 @@ impl Pool {
 
     /// Waits until all that was handed over before is closed.
     ///
-    /// Closes on this thread what waits for one, if that is a call of the system's. What runs code of a user's is left
-    /// to the pool's threads: this one may be in the middle of something that such code would wait for.
+    /// Makes on this thread the closes that wait for a thread, if they are calls of the system. Closes that run code of
+    /// a user are left to the pool's threads: this thread may be in the middle of something that such code would wait
+    /// for.
     fn drain(self: &Arc<Pool>) -> MutexGuard<'_, Queue> {
         let mut queue = self.lock();
         let until = self.horizon(&queue);
@@ -38,8 +39,8 @@ impl Pool {
         queue
     }
 
-    /// Whether jobs before this number run code of a user's and have no thread but the executor's, which may never
-    /// begin. Then a place for one of the pool's own is reserved.
+    /// Whether jobs before this number run code of a user and have no thread but the executor's, which may never begin.
+    /// Then a place for a thread of the pool's own is reserved.
     pub(super) fn is_left_to_executor(&self, queue: &mut Queue, until: u64) -> bool {
         self.executor.is_some() && queue.has_other(until) && queue.start_own()
     }
@@ -54,8 +55,8 @@ impl Pool {
         self.lock()
     }
 
-    /// The number before which this thread may wait for jobs: in a drop that the pool is making it is the number of
-    /// that.
+    /// This thread may wait for jobs before this number. Inside of a drop that the pool is making, it is the number of
+    /// that drop's job.
     pub(super) fn horizon(&self, queue: &Queue) -> u64 {
         inside::job_of(self).unwrap_or_else(|| queue.now())
     }
@@ -63,7 +64,7 @@ impl Pool {
     /// Closes a job in place of a thread.
     pub(super) fn help<'a>(self: &'a Arc<Pool>, queue: MutexGuard<'a, Queue>, job: Job) -> MutexGuard<'a, Queue> {
         let mut queue = self.run(Side::Caller, queue, job);
-        // Now another close of the same file may be ready, and no thread know of it.
+        // Another close of the same file may be ready now, and no thread may know of it.
         let need = queue.need();
         if need == Need::Nothing {
             return queue;

@@ -1,16 +1,18 @@
 //! The queue of pending closes as plain data: what to do next is decided here, under a lock that its owner holds, and
 //! done elsewhere, without the lock. What the jobs need of threads is in `threads.rs`.
 
+mod given;
 mod threads;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
 use super::handle::Handle;
-use super::spot::{Hinders, Spot, Target};
+use super::spot::{Affected, Hinders, Spot};
 use crate::errors::Collected;
 use crate::sys::Identity;
 
+use given::Given;
 pub(super) use threads::{Need, Source};
 
 /// A close that was handed over.
@@ -46,13 +48,13 @@ struct Volume {
 /// Every job has a number. A wait notes the number that the next job will have, and lasts until no job with a lower one
 /// is pending.
 ///
-/// - **Closes of one file are made in their order**: of the jobs of one file the first alone is ready.
+/// - **Closes of one file are made in their order**: only the first job of a file is ready.
 /// - **A volume whose closes hang holds up no other volume**: each volume may have as many threads as the closer is
 ///   allowed.
 ///
 /// A thread is starting, idle, woken (and not there yet) or closing. Starting and woken threads will look at the queue,
 /// and closing ones will when they are done; so if no more jobs wait than threads are starting or woken, each job has
-/// its thread.
+/// its thread. A worker that the executor does not begin for long counts as late, and no longer as starting.
 pub(super) struct Queue {
     waiting: VecDeque<Job>,
     closing: Vec<Closing>,
@@ -77,6 +79,8 @@ pub(super) struct Queue {
     /// Those of the threads that are the executor's.
     workers: usize,
     starting: usize,
+    /// Workers that the executor was given and has not begun.
+    given: Given,
     idle: usize,
     woken: usize,
     shut_down: bool,
@@ -101,6 +105,7 @@ impl Queue {
             threads: 0,
             workers: 0,
             starting: 0,
+            given: Given::default(),
             idle: 0,
             woken: 0,
             shut_down: false,
@@ -184,26 +189,27 @@ impl Queue {
         (self.waiting[index].number < before).then(|| self.take(index))?
     }
 
-    /// Learns the names of those that wait, if it depends on them whether they are in the way of `target`.
-    pub(super) fn learn_names(&mut self, target: &Target) {
-        if let Target::Folder(_) | Target::Entries(_) = target {
-            self.waiting.iter_mut().for_each(|job| job.spot.learn_name(&job.handle));
+    /// Asks for the paths of the files that wait, if `affected` is a folder: the paths tell whether these files are in
+    /// it.
+    pub(super) fn learn_paths(&mut self, affected: &Affected) {
+        if let Affected::Folder(_) | Affected::Entries(_) = affected {
+            self.waiting.iter_mut().for_each(|job| job.spot.learn_path(&job.handle));
         }
     }
 
-    /// The first of those in the way of `target` that a caller may close in place of a thread.
-    pub(super) fn pop_hindering(&mut self, target: &Target, before: u64) -> Option<Job> {
+    /// The first job in the way of `affected` that a caller may close in place of a thread.
+    pub(super) fn pop_hindering(&mut self, affected: &Affected, before: u64) -> Option<Job> {
         let index = self
             .waiting
             .iter()
-            .position(|job| job.is_ready && job.handle.is_plain() && job.spot.hinders(target) == Hinders::Surely)?;
+            .position(|job| job.is_ready && job.handle.is_plain() && job.spot.hinders(affected) == Hinders::Surely)?;
         (self.waiting[index].number < before).then(|| self.take(index))?
     }
 
     fn take(&mut self, index: usize) -> Option<Job> {
         let mut job = self.waiting.remove(index)?;
-        // While the handle is being closed the system cannot be asked for its name.
-        job.spot.learn_name(&job.handle);
+        // While the handle is being closed the system cannot be asked for its path.
+        job.spot.learn_path(&job.handle);
         let volume = self.volume(&job.spot);
         volume.ready -= 1;
         volume.closing += 1;
@@ -231,7 +237,7 @@ impl Queue {
             self.files.remove(&file);
             return;
         }
-        // One that is closed apart comes before those that wait.
+        // A file that is closed on a thread of its own comes before jobs that wait.
         if self.closing.iter().any(|closing| closing.spot.file() == Some(file)) {
             return;
         }
@@ -265,18 +271,18 @@ impl Queue {
             && self.closing.iter().all(|closing| closing.number >= until)
     }
 
-    /// Whether a job before this number waits for a thread that may run what a user wrote.
+    /// Whether a job before this number waits for a thread that may run code of a user.
     pub(super) fn has_other(&self, until: u64) -> bool {
         self.waiting.iter().take_while(|job| job.number < until).any(|job| job.is_ready && !job.handle.is_plain())
     }
 
-    /// How much the pending closes before this number are in the way of `target`.
-    pub(super) fn hinders(&self, target: &Target, before: u64) -> Hinders {
+    /// How much the pending closes before this number are in the way of `affected`.
+    pub(super) fn hinders(&self, affected: &Affected, before: u64) -> Hinders {
         let waiting = self.waiting.iter().map(|job| (job.number, &job.spot, job.is_given_up));
         let closing = self.closing.iter().map(|closing| (closing.number, &closing.spot, closing.is_given_up));
         let mut most = Hinders::No;
         for (_, spot, is_given_up) in waiting.chain(closing).filter(|(number, ..)| *number < before) {
-            match spot.hinders(target) {
+            match spot.hinders(affected) {
                 Hinders::Surely => return Hinders::Surely,
                 Hinders::Perhaps if !is_given_up => most = Hinders::Perhaps,
                 _ => {}
@@ -285,13 +291,13 @@ impl Queue {
         most
     }
 
-    /// Marks the pending closes that only may concern `target`: waiters skip them from now on.
-    pub(super) fn give_up_on(&mut self, target: &Target, before: u64) {
+    /// Marks the pending closes that only may concern `affected`: waiters skip them from now on.
+    pub(super) fn give_up_on(&mut self, affected: &Affected, before: u64) {
         for job in self.waiting.iter_mut().take_while(|job| job.number < before) {
-            job.is_given_up |= job.spot.hinders(target) == Hinders::Perhaps;
+            job.is_given_up |= job.spot.hinders(affected) == Hinders::Perhaps;
         }
         for closing in self.closing.iter_mut().filter(|closing| closing.number < before) {
-            closing.is_given_up |= closing.spot.hinders(target) == Hinders::Perhaps;
+            closing.is_given_up |= closing.spot.hinders(affected) == Hinders::Perhaps;
         }
     }
 

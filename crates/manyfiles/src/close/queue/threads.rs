@@ -1,4 +1,4 @@
-//! Which threads there are, and what the jobs that wait need of them.
+//! Which threads there are, and which more the waiting jobs need.
 
 use super::{Queue, Volume};
 
@@ -37,9 +37,9 @@ impl Queue {
             self.idle -= 1;
             self.woken += 1;
             Need::Wake
-        } else if self.workers < self.max_workers {
+        } else if self.workers < self.max_workers && self.given.late() == 0 {
             self.start(Source::Executor)
-        } else if self.max_workers == 0 || (coming == 0 && self.is_one_stuck()) {
+        } else if self.max_workers == 0 || self.given.late() > 0 || (coming == 0 && self.is_one_stuck()) {
             self.start(Source::Own)
         } else {
             Need::Nothing
@@ -49,15 +49,15 @@ impl Queue {
     /// How many more threads a volume's jobs could do with.
     fn wanted(&self, volume: &Volume) -> usize {
         // While many close, one of them is free again sooner than a sleeper is awake: letting a few jobs wait for that
-        // makes a hand-over three times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: those look at
-        // the queue by themselves when their time is up, and ask again what is needed when they take a job, so that no
+        // makes a hand-over three times cheaper (10 → 3 µs, closes of 2 ms). Not without an idle thread: an idle thread
+        // looks at the queue by itself when its time is up, and asks again what is needed when it takes a job. So no
         // job waits for closes that hang.
         let soon_free = if self.idle > 0 { volume.closing / 8 } else { 0 };
         volume.ready.min(self.max_threads.saturating_sub(volume.closing)).saturating_sub(soon_free)
     }
 
-    /// Whether a volume has waiting jobs and no thread. The executor's threads are all busy with other volumes then,
-    /// whose closes may hang.
+    /// Whether a volume has waiting jobs and no thread. Then all of the executor's threads are busy with closes of
+    /// other volumes, which may hang.
     fn is_one_stuck(&self) -> bool {
         self.volumes.iter().any(|volume| volume.closing == 0 && volume.ready > 0)
     }
@@ -65,7 +65,10 @@ impl Queue {
     fn start(&mut self, source: Source) -> Need {
         self.threads += 1;
         self.starting += 1;
-        self.workers += usize::from(source == Source::Executor);
+        if source == Source::Executor {
+            self.workers += 1;
+            self.given.one_more();
+        }
         Need::Start(source)
     }
 
@@ -78,16 +81,29 @@ impl Queue {
         has_none
     }
 
-    pub(in crate::close) fn started(&mut self) {
-        self.starting -= 1;
+    pub(in crate::close) fn started(&mut self, source: Source) {
+        match source {
+            Source::Own => self.starting -= 1,
+            Source::Executor => {
+                if !self.given.one_less() {
+                    self.starting -= 1;
+                }
+            }
+        }
+    }
+
+    /// Workers that the executor has not begun since the last look are late from now on. `true` if there are late ones.
+    pub(in crate::close) fn look_for_late_workers(&mut self) -> bool {
+        self.starting -= self.given.look();
+        self.given.late() > 0
     }
 
     /// A thread could not be started.
     ///
-    /// Others may have counted on it. If there is an idle thread, it must be woken; if there is no thread at all, the
-    /// caller has to close what waits.
+    /// Jobs may have counted on that thread. If there is an idle thread, it must be woken. If there is no thread at
+    /// all, the caller has to close what waits.
     pub(in crate::close) fn not_started(&mut self, source: Source) -> Need {
-        self.starting -= 1;
+        self.started(source);
         self.ended(source);
         if self.idle > 0 { self.need() } else { Need::Nothing }
     }
@@ -95,6 +111,9 @@ impl Queue {
     /// A worker that the executor dropped becomes a thread of the closer's own.
     pub(in crate::close) fn replace_worker(&mut self) {
         self.workers -= 1;
+        if self.given.one_less() {
+            self.starting += 1;
+        }
     }
 
     pub(in crate::close) fn threads(&self) -> usize {
@@ -105,8 +124,8 @@ impl Queue {
         self.idle += 1;
     }
 
-    /// An idle thread is back, for whatever reason. If a wake-up is on its way to any of them, this one takes it, so
-    /// that the counts stay right when a timeout and a wake-up cross.
+    /// An idle thread is back, for whatever reason. If a wake-up is on its way to any idle thread, this thread takes
+    /// it, so that the counts stay right when a timeout and a wake-up cross.
     pub(in crate::close) fn comes_back(&mut self) {
         if self.woken > 0 {
             self.woken -= 1;

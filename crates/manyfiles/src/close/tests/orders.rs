@@ -14,7 +14,7 @@ use loom::thread;
 use crate::close::Executor;
 use crate::close::policy::Policy;
 use crate::close::pool::Pool;
-use crate::close::threads::{Spawn, Threads};
+use crate::close::spawn::{Spawn, Threads};
 
 /// Threads leave as soon as there is nothing to do: each look at an empty queue is a timeout.
 const AT_ONCE: Duration = Duration::ZERO;
@@ -129,7 +129,7 @@ fn two_waits_at_once_both_return() {
 }
 
 #[test]
-fn who_finds_the_queue_full_closes_and_the_bound_holds() {
+fn a_thread_that_finds_the_queue_full_closes_and_the_bound_holds() {
     loom::model(|| {
         let scene = Scene::new(1, 1, AT_ONCE, Threads);
         for _ in 0..3 {
@@ -191,7 +191,7 @@ impl Spawn for AllBut {
 }
 
 #[test]
-fn who_counted_on_a_thread_that_did_not_start_is_served_all_the_same() {
+fn a_close_that_counted_on_a_thread_that_did_not_start_is_made_all_the_same() {
     for idle in [AT_ONCE, FOR_EVER] {
         loom::model(move || {
             let scene = Scene::new(4, 1, idle, AllBut(0, AtomicUsize::new(0)));
@@ -280,6 +280,28 @@ fn work_that_an_executor_runs_races_with_a_wait_that_helps() {
 }
 
 #[test]
+fn work_that_an_executor_begins_late_is_done_by_a_thread_of_the_pools_own() {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(2);
+    orders.check(|| {
+        let executor = Keeps::new();
+        let scene = Scene::on(executor.clone(), Threads);
+        scene.close();
+        scene.close();
+        let mut work = executor.take();
+        let begun = work.remove(0);
+        let runtime = thread::spawn(move || begun());
+        scene.pool.replace_late_workers();
+        scene.pool.replace_late_workers();
+        // What comes too late does no harm.
+        work.into_iter().for_each(|work| work());
+        runtime.join().unwrap();
+        assert!(scene.pool.wait().check().is_ok());
+        assert_eq!(scene.pool.pending(), 0);
+    });
+}
+
+#[test]
 fn work_that_a_runtime_drops_is_done_while_another_thread_hands_over() {
     // Fails to start the first thread, the second, or none.
     for refused in [0, 1, usize::MAX] {
@@ -303,7 +325,7 @@ fn work_that_a_runtime_drops_is_done_while_another_thread_hands_over() {
 }
 
 #[test]
-fn work_that_a_runtime_drops_is_done_though_nobody_waits() {
+fn work_that_a_runtime_drops_is_done_though_no_call_waits() {
     loom::model(|| {
         let executor = Keeps::new();
         // Loom fails a model in which the thread has not ended.

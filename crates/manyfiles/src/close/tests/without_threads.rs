@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::close::Executor;
 use crate::close::policy::Policy;
-use crate::close::pool::Pool;
-use crate::close::threads::{IDLE, Spawn, Threads};
+use crate::close::pool::{IDLE, Pool};
+use crate::close::spawn::{Spawn, Threads};
 
 /// Drops all work.
 struct Refuses;

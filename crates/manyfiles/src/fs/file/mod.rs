@@ -1,5 +1,6 @@
 //! An open file that knows its path.
 
+mod opening;
 #[cfg(any(unix, windows))]
 mod raw;
 mod read_write;
@@ -17,15 +18,15 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use super::OpenOptions;
+use super::open_options::OpenOptions;
 use super::owner::Owner;
-use crate::close::{self, Access, FastClose};
+use crate::close::{self, Access, FastClose, Wrapper};
 
 /// [`std::fs::File`], closed by the global [`Closer`](crate::close::Closer) when it is dropped, or by the one that
 /// opened it; what the system says then arrives at [`close::wait`](crate::close::wait), or at that closer's own, with
 /// the path that the file was opened by.
 ///
-/// It has all that std's has. What std has and this does not is reached through a reference to std's file inside
+/// It has all methods of std's. Methods that only std's file has are reached through a reference to the file inside
 /// ([`Deref`]).
 ///
 /// These are closed on the spot, and not handed over:
@@ -66,7 +67,7 @@ pub struct File {
     path: Option<Box<Path>>,
     owner: Owner,
     access: Option<Access>,
-    /// Whether others have had the file or its descriptor in their hands.
+    /// Whether code outside has had the file or its descriptor.
     is_lent: AtomicBool,
     close_here: bool,
 }
@@ -80,7 +81,7 @@ impl File {
         OpenOptions::new().read(true).open(path)
     }
 
-    /// [`std::fs::File::create`]: for writing; what was in it goes away.
+    /// [`std::fs::File::create`]: for writing; its old content goes away.
     ///
     /// # Errors
     /// As in std: when it cannot be made or opened for writing.
@@ -88,7 +89,7 @@ impl File {
         OpenOptions::new().write(true).create(true).truncate(true).open(path)
     }
 
-    /// [`std::fs::File::create_new`]: for reading and writing; there must be none yet.
+    /// [`std::fs::File::create_new`]: for reading and writing; there must be no such file yet.
     ///
     /// # Errors
     /// As in std: [`AlreadyExists`](io::ErrorKind::AlreadyExists), or when it cannot be made.
@@ -119,11 +120,6 @@ impl File {
         self.inner()
     }
 
-    /// The path that it was opened by.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
     pub(super) fn opened(
         file: std::fs::File,
         path: &Path,
@@ -131,6 +127,7 @@ impl File {
         access: Option<Access>,
         close_here: bool,
     ) -> File {
+        close::recognise_also(wrapper);
         let (file, path, is_lent) = (Some(file), Some(path.into()), AtomicBool::new(false));
         File { file, path, owner, access, is_lent, close_here }
     }
@@ -211,6 +208,15 @@ impl File {
     }
 }
 
+/// How closers recognise a file of this type.
+fn wrapper() -> Wrapper {
+    #[allow(clippy::useless_conversion, reason = "on some systems it is none")]
+    Wrapper {
+        path: |any| any.downcast_ref::<File>().and_then(|file| file.path.as_deref().map(Path::to_owned)),
+        take: |any| any.downcast_mut::<Option<File>>()?.take().map(|file| file.into_inner().into()),
+    }
+}
+
 const HELD: &str = "held until the drop";
 
 impl Drop for File {
@@ -219,7 +225,8 @@ impl Drop for File {
         let (path, access) = (self.path.take(), self.access);
         let owner = &self.owner;
         if let Some(pool) = close::pool_that_closes() {
-            // Part of a value that a closer is closing: its close is that closer's, too, if it is not another's.
+            // Part of a value that a closer is closing: its close is that closer's, too, unless another closer has
+            // opened the file.
             owner.or(&pool).close_here(file, path, access);
         } else if self.close_here {
             owner.close_here(file, path, access);
@@ -256,8 +263,9 @@ impl fmt::Debug for File {
 }
 
 impl From<std::fs::File> for File {
-    /// A file whose path is not known, and that may have been locked.
+    /// A file without a known path, which may have been locked.
     fn from(file: std::fs::File) -> File {
+        close::recognise_also(wrapper);
         let is_lent = AtomicBool::new(true);
         File { file: Some(file), path: None, owner: Owner::default(), access: None, is_lent, close_here: false }
     }

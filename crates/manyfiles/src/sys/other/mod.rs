@@ -7,24 +7,14 @@ use std::io;
 use std::path::Path;
 use std::thread::{Builder, JoinHandle};
 
-use super::{Identity, PathPlace, Place};
+use super::{AtPath, Identity, Location};
+
+mod system_path;
+
+pub(crate) use system_path::SystemPath;
 
 /// The handle of an open file.
 pub(crate) type Handle = File;
-
-/// No system's name of a file is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Name(());
-
-impl Name {
-    pub(crate) fn is_at_or_below(&self, _folder: &Name) -> bool {
-        false
-    }
-
-    pub(crate) fn is_entry_of(&self, _folder: &Name) -> bool {
-        false
-    }
-}
 
 /// std says nothing of a close.
 pub(crate) fn close(file: Handle) -> io::Result<()> {
@@ -32,17 +22,17 @@ pub(crate) fn close(file: Handle) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn place(_file: &Handle) -> Option<Place> {
+pub(crate) fn location(_file: &Handle) -> Option<Location> {
     None
 }
 
-pub(crate) const NAMES_ARE_QUICK: bool = false;
+pub(crate) const SYSTEM_PATHS_ARE_QUICK: bool = false;
 
-pub(crate) fn nameless_place(_file: &Handle) -> Option<Place> {
+pub(crate) fn location_without_path(_file: &Handle) -> Option<Location> {
     None
 }
 
-pub(crate) fn name_of(_file: &Handle) -> Option<Name> {
+pub(crate) fn system_path(_file: &Handle) -> Option<SystemPath> {
     None
 }
 
@@ -54,7 +44,7 @@ pub(crate) fn file_at(_path: &Path) -> Option<Identity> {
     None
 }
 
-pub(crate) fn place_at(_path: &Path, _follow: bool) -> Option<PathPlace> {
+pub(crate) fn at_path(_path: &Path, _follow: bool) -> Option<AtPath> {
     None
 }
 
@@ -64,11 +54,6 @@ pub(crate) fn is_read_only(_file: &Handle) -> bool {
 
 pub(crate) fn leaves_room(_file: &Handle) -> bool {
     false
-}
-
-/// Whether a name may be moved between what these are about. Not known here.
-pub(crate) fn may_be_on_one_volume(_a: &std::fs::Metadata, _b: &std::fs::Metadata) -> bool {
-    true
 }
 
 pub(crate) fn may_hold_lock(_file: &Handle) -> bool {
@@ -113,6 +98,22 @@ pub(crate) const COPIES_BY_PATH: bool = true;
 
 pub(crate) fn create_like(_source: &Metadata, _to: &Path, _must_be_new: bool) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn may_not_open(_path: &Path, _reads: bool, _writes: bool) -> bool {
+    false
+}
+
+pub(crate) fn may_not_change_entries(_folder: &Path) -> bool {
+    false
+}
+
+pub(crate) fn may_not_remove(_path: &Path, _folder: &Path) -> bool {
+    false
+}
+
+pub(crate) fn may_not_set_permissions(_path: &Path) -> bool {
+    false
 }
 
 pub(crate) fn may_be_for_an_open_file(_error: &io::Error, _paths: &[&Path]) -> bool {

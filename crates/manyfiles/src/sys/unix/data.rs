@@ -110,6 +110,8 @@ pub(crate) const COPIES_BY_PATH: bool = cfg!(target_vendor = "apple");
 ///
 /// As [`io::copy`] does it for files, but without asking of both what they are: those are two calls more for each file.
 pub(crate) fn copy_contents(mut source: &File, length: u64, mut target: &File) -> io::Result<u64> {
+    #[cfg(target_os = "linux")]
+    use std::io::{Read, Write};
     let mut copied = 0;
     // A file that is made when it is read says that it is empty.
     #[cfg(target_os = "linux")]
@@ -120,10 +122,24 @@ pub(crate) fn copy_contents(mut source: &File, length: u64, mut target: &File) -
             while let Some(more) = call(source, target, MOST)? {
                 copied += more as u64;
                 match more {
-                    0 if copied > 0 => return Ok(copied),
+                    0 if copied >= length => return Ok(copied),
+                    // Not the end: a mount that reads past the page cache and returns less than was asked for makes the
+                    // kernel stop early, without an error. What reads are given decides.
                     0 => break,
                     _ => {}
                 }
+            }
+        }
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            match source.read(&mut buffer) {
+                Ok(0) => return Ok(copied),
+                Ok(read) => {
+                    target.write_all(&buffer[..read])?;
+                    copied += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
     }

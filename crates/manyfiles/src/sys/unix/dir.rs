@@ -118,6 +118,11 @@ impl Dir {
         Ok(Stat::from(again(|| rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW))?))
     }
 
+    /// Of the folder itself.
+    pub(crate) fn identity(&self) -> io::Result<crate::sys::Identity> {
+        Ok(Stat::from(rustix::fs::fstat(&self.0)?).identity)
+    }
+
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(again(|| rustix::fs::unlinkat(&self.0, name, AtFlags::empty()))?)
     }
@@ -127,14 +132,19 @@ impl Dir {
         Ok(again(|| rustix::fs::renameat(&self.0, from, &self.0, to))?)
     }
 
-    /// Up to `most` of the names in it, in no order.
+    /// Up to `most` of the names in it, in no order; without `.` and `..`.
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
         use std::os::unix::ffi::OsStrExt;
         let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = again(|| rustix::fs::openat(&self.0, c".", how, Mode::empty()))?;
         let mut names = Vec::new();
-        for entry in rustix::fs::Dir::new(folder)?.take(most) {
-            names.push(OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned());
+        for entry in rustix::fs::Dir::new(folder)? {
+            let entry = entry?;
+            match entry.file_name().to_bytes() {
+                b"." | b".." => {}
+                _ if names.len() == most => break,
+                name => names.push(OsStr::from_bytes(name).to_owned()),
+            }
         }
         Ok(names)
     }

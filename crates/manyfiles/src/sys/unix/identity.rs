@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD};
 use rustix::io::retry_on_intr as again;
 
 use super::Handle;
-use crate::sys::{EntryKind, Identity, Place, Stat};
+use crate::sys::{EntryKind, Identity, Location, Stat};
 
 #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the fields' widths differ between systems")]
 impl From<rustix::fs::Stat> for Stat {
@@ -45,6 +45,14 @@ pub(crate) fn identity_of(file: &std::fs::File) -> io::Result<crate::sys::Identi
     Ok(Stat::from(again(|| rustix::fs::fstat(file))?).identity)
 }
 
+/// Which file it is, and when it was made, where the file system knows that: the time tells a file from an earlier one
+/// that had its number.
+pub(crate) fn identity_and_birth(file: &std::fs::File) -> io::Result<(Identity, Option<std::time::SystemTime>)> {
+    let metadata = file.metadata()?;
+    let identity = Identity { volume: metadata.dev(), file: metadata.ino().into() };
+    Ok((identity, metadata.created().ok()))
+}
+
 /// Of the file that the path leads to, through links.
 pub(crate) fn id_of_path(path: &Path) -> io::Result<Identity> {
     let metadata = fs::metadata(path)?;
@@ -56,34 +64,44 @@ pub(crate) fn names_at(path: &Path) -> io::Result<u64> {
     Ok(fs::metadata(path)?.nlink())
 }
 
-/// The same without its name.
-pub(crate) fn nameless_place(file: impl AsFd) -> Option<Place> {
+/// Where an open file is, without its path.
+pub(crate) fn location_without_path(file: impl AsFd) -> Option<Location> {
     match look(file.as_fd(), c"", true)? {
-        (EntryKind::File, place) => Some(place),
+        (EntryKind::File, location) => Some(location),
         _ => None,
     }
 }
 
 /// Which file it is. `None` for what is no regular file.
 pub(crate) fn regular_file(file: impl AsFd) -> Option<Identity> {
-    nameless_place(file).map(|place| place.identity)
+    location_without_path(file).map(|location| location.identity)
 }
 
 /// Which regular file `path` leads to, where that can be told without opening it.
 pub(crate) fn file_at(path: &Path) -> Option<Identity> {
-    let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())).ok()?;
-    match look(CWD, &path, true)? {
-        (EntryKind::File, place) => Some(place.identity),
+    match look_at(path, true)? {
+        (EntryKind::File, location) => Some(location.identity),
         _ => None,
     }
 }
 
-/// What is at `path`, all but its name. An empty `path` asks about `at` itself.
+/// What is at `path`, all but its path. Nothing is at an empty path.
+pub(super) fn look_at(path: &Path, follow: bool) -> Option<(EntryKind, Location)> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
+    let path = std::ffi::CString::new(path).ok().filter(|path| !path.is_empty())?;
+    look(CWD, &path, follow)
+}
+
+/// `AT_STATX_DONT_SYNC`: what the kernel knows by itself. NFS writes out a file's data before it answers anything else.
+/// rustix names the flag for glibc alone.
 #[cfg(target_os = "linux")]
-pub(super) fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
+pub(super) const DONT_SYNC: AtFlags = AtFlags::from_bits_retain(0x4000);
+
+/// What is at `path` from `at` on, all but its path. An empty `path` asks about `at` itself.
+#[cfg(target_os = "linux")]
+fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Location)> {
     use rustix::fs::{FileType, StatxFlags};
-    // What the kernel knows by itself: NFS writes out a file's data before it answers anything else.
-    let mut flags = AtFlags::STATX_DONT_SYNC;
+    let mut flags = DONT_SYNC;
     flags.set(AtFlags::EMPTY_PATH, path.is_empty());
     flags.set(AtFlags::SYMLINK_NOFOLLOW, !follow);
     let Ok(stat) = rustix::fs::statx(at, path, flags, StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID) else {
@@ -98,19 +116,19 @@ pub(super) fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> O
     let volume = rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor);
     // Linux before 5.8 does not say.
     let mount = if stat.stx_mask & StatxFlags::MNT_ID.bits() == 0 { 0 } else { stat.stx_mnt_id };
-    Some((kind, Place { identity: Identity { volume, file: stat.stx_ino.into() }, mount, name: None }))
+    Some((kind, Location { identity: Identity { volume, file: stat.stx_ino.into() }, mount, path: None }))
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
+fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Location)> {
     by_stat(at, path, follow)
 }
 
-fn by_stat(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Place)> {
+fn by_stat(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(EntryKind, Location)> {
     let links = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
     let stat = if path.is_empty() { rustix::fs::fstat(at) } else { rustix::fs::statat(at, path, links) };
     let stat = Stat::from(stat.ok()?);
-    Some((stat.kind, Place { identity: stat.identity, mount: 0, name: None }))
+    Some((stat.kind, Location { identity: stat.identity, mount: 0, path: None }))
 }
 
 /// How many names the open file has. 0: it was removed.

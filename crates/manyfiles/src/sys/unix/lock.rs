@@ -1,15 +1,18 @@
 //! Files that one process has for itself.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
-/// Opens a file to read and write, or makes it (then it must not be there), and takes the lock that other processes
-/// with this function respect. It goes with the handle. A file system without locks is left without one.
+use super::Dir;
+
+/// Opens a file to read and write, or makes it (then it must not be there), and takes the lock that other processes with this
+/// function respect. It goes with the handle. A file system without locks is left without one.
 pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File> {
     let file = File::options().read(true).write(true).create_new(create).open(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -19,6 +22,20 @@ pub(crate) fn open_for_one_writer(path: &Path, create: bool) -> io::Result<File>
         )),
         Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) | Ok(()) => Ok(file),
         Err(errno) => Err(errno.into()),
+    }
+}
+
+impl Dir {
+    /// Takes the lock of the folder `name`, which goes with the handle, for this process alone. `ResourceBusy` if
+    /// another handle has it. `Ok(None)`: the file system has no locks, or none of folders.
+    pub(crate) fn hold(&self, name: &OsStr) -> io::Result<Option<File>> {
+        let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = File::from(rustix::fs::openat(self, name, how, Mode::empty())?);
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(folder)),
+            Err(Errno::WOULDBLOCK) => Err(io::ErrorKind::ResourceBusy.into()),
+            Err(_) => Ok(None),
+        }
     }
 }
 

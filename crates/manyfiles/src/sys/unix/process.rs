@@ -11,8 +11,8 @@ pub(crate) fn at_exit(what: extern "C" fn()) -> io::Result<()> {
     }
 }
 
-/// Lets these run around each fork: on the thread that forks, before it and after it, and in the child. The last may do
-/// no more than a signal handler.
+/// Lets these run around each fork: on the thread that forks, before it and after it, and in the child. The last may do no more
+/// than a signal handler.
 pub(crate) fn around_forks(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) -> io::Result<()> {
     /// The C library's type for it is `unsafe`.
     type Handler = unsafe extern "C" fn();
@@ -28,8 +28,8 @@ pub(crate) fn around_forks(before: extern "C" fn(), parent: extern "C" fn(), chi
 pub(crate) struct Process {
     pub(crate) id: u32,
     pub(crate) started: u64,
-    /// Zero where the system does not say. Processes of one world see each other's numbers: one start of one machine,
-    /// one namespace of process numbers (a container has its own), one clock.
+    /// Zero where the system does not say. Processes of one world see each other's numbers: one start of one machine, one
+    /// namespace of process numbers (a container has its own), one clock. The upper half says which start of which machine.
     pub(crate) world: u64,
 }
 
@@ -55,15 +55,17 @@ fn world_and_start(own_id: u32) -> Option<(u64, u64)> {
         return None;
     }
     let started = start_of(&stat)?;
-    let mut world = std::fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+    let start_of_machine = std::fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+    let mut namespaces = Vec::new();
     for namespace in ["/proc/self/ns/pid", "/proc/self/ns/time"] {
         match std::fs::read_link(namespace) {
-            Ok(link) => world.extend_from_slice(link.as_os_str().as_encoded_bytes()),
+            Ok(link) => namespaces.extend_from_slice(link.as_os_str().as_encoded_bytes()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {} // a kernel without that kind
             Err(_) => return None,
         }
     }
-    Some((hash(&world).max(1), started))
+    let world = u64::from(half(&start_of_machine)) << 32 | u64::from(half(&namespaces));
+    Some((world, started))
 }
 
 /// Its 22nd field. The second, the program's name, may hold anything but ends with the last parenthesis.
@@ -78,13 +80,24 @@ fn has_ended(stat: &str) -> bool {
     fields.next() == Some("Z") && fields.nth(16).is_some_and(|threads| threads == "0" || threads == "1")
 }
 
+/// Half of a world. Never zero: a world of zero is none.
+fn half(bytes: &[u8]) -> u32 {
+    let hash = hash(bytes);
+    ((hash >> 32) as u32 ^ hash as u32).max(1)
+}
+
+/// Whether two worlds are of one start of one machine, so that one kernel has the locks of both.
+pub(crate) fn have_one_kernel(one: u64, other: u64) -> bool {
+    one != 0 && other != 0 && one >> 32 == other >> 32
+}
+
 /// FNV-1a: short, and the same in all versions of this crate.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Whether the process with this number, of this process's own world, that started then still runs. Where that cannot
-/// be found out, it does.
+/// Whether the process with this number, of this process's own world, that started then still runs. Where that cannot be found
+/// out, it does.
 pub(crate) fn is_running(id: u32, started: u64) -> bool {
     match std::fs::read_to_string(format!("/proc/{id}/stat")) {
         Ok(stat) => start_of(&stat).is_none_or(|start| start == started) && !has_ended(&stat),
@@ -108,6 +121,9 @@ mod tests {
             return eprintln!("skipped: this_process_runs_and_one_that_had_its_number_before_does_not: needs /proc");
         }
         assert_eq!(own, own_process());
+        assert!(have_one_kernel(own.world, own.world ^ 1), "another namespace");
+        assert!(!have_one_kernel(own.world, own.world ^ 1 << 32), "another machine");
+        assert!(!have_one_kernel(0, 0));
         assert!(is_running(own.id, own.started));
         assert!(!is_running(own.id, own.started + 1));
         let mut child = std::process::Command::new("true").spawn().unwrap();

@@ -82,25 +82,24 @@ impl Dir {
         self.hard_link(self, from, to)?;
         self.remove(from)
     }
-}
 
-/// Exchanges what two names of one file system stand for, at one moment. `Ok(false)`, and nothing happens, where the
-/// system cannot.
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
-pub(crate) fn exchange(one: &std::path::Path, other: &std::path::Path) -> io::Result<bool> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
-    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
-        Ok(()) => Ok(true),
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
-        Err(errno) => Err(errno.into()),
+    /// Exchanges what two names in this folder stand for, at one moment. `Ok(false)`, and nothing happens, where the
+    /// system cannot.
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<bool> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(self.as_fd(), one, self.as_fd(), other, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
     }
-}
 
-/// Needs Linux or macOS.
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-pub(crate) fn exchange(_one: &std::path::Path, _other: &std::path::Path) -> io::Result<bool> {
-    Ok(false)
+    /// Needs Linux or macOS.
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    pub(crate) fn exchange(&self, _one: &OsStr, _other: &OsStr) -> io::Result<bool> {
+        Ok(false)
+    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
 //! Permissions: modes, owners, access control lists.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
 #[cfg(target_os = "linux")]
-use lists::list_of;
-use rustix::fs::{Gid, Mode, Uid};
+use lists::{give_default_list, list_of};
+use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::retry_on_intr as again;
 
-use super::Handle;
+use super::{Dir, Handle};
 
 /// Owner, group, permission bits, and the access control list where there is one.
 #[derive(Debug)]
@@ -38,10 +39,41 @@ impl Access {
         Ok(Access { mode, user, group, list: list_of(path) })
     }
 
-    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: no user gets a
-    /// right to the new file that the user did not have to the old one. The exception is the user that makes the file.
+    /// Gives a new file the same. What this process may not set makes the rights fewer, and never more: no user gets a right to
+    /// the new file that the user did not have to the old one. The exception is the user that makes the file.
     pub(crate) fn give_to(&self, file: &File) -> io::Result<()> {
-        let has = file.metadata()?;
+        let owner = self.give_owner_to(file, &file.metadata()?);
+        // As where a user writes over a set-id file.
+        let special = if owner.0 && super::is_privileged() { 0o7777 } else { 0o1777 };
+        let mode = self.mode_for(owner, self.mode & special, self.give_list_to(file)?);
+        Ok(again(|| rustix::fs::fchmod(file, bits(mode)))?)
+    }
+
+    /// The same for the folder `name` in `parent`, which takes the place of the one that this is of, at `old`. What was
+    /// given for it stays: its owner with `keeps_owner`, its permissions with `keeps_mode`.
+    pub(crate) fn give_to_folder(
+        &self,
+        (parent, name): (&Dir, &OsStr),
+        old: &Path,
+        (keeps_owner, keeps_mode): (bool, bool),
+    ) -> io::Result<()> {
+        let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = File::from(again(|| rustix::fs::openat(parent, name, how, Mode::empty()))?);
+        let metadata = folder.metadata()?;
+        let owner = match keeps_owner {
+            true => (true, true),
+            false => self.give_owner_to(&folder, &metadata),
+        };
+        if keeps_mode {
+            return Ok(());
+        }
+        let mode = self.mode_for(owner, self.mode & if owner.1 { 0o7777 } else { 0o1777 }, self.give_list_to(&folder)?);
+        give_default_list(old, &folder);
+        Ok(again(|| rustix::fs::fchmod(&folder, bits(mode)))?)
+    }
+
+    /// Whether it has the same owner then, and the same group.
+    fn give_owner_to(&self, file: &File, has: &fs::Metadata) -> (bool, bool) {
         let mut same_group = has.gid() == self.group;
         let mut same_owner = same_group && has.uid() == self.user;
         if !same_owner {
@@ -49,20 +81,17 @@ impl Access {
             same_owner = again(|| rustix::fs::fchown(file, Some(user), Some(group))).is_ok();
             same_group = same_owner || same_group || again(|| rustix::fs::fchown(file, None, Some(group))).is_ok();
         }
-        let mut mode = self.mode;
-        if !(same_owner && super::is_privileged()) {
-            mode &= 0o1777; // as the kernel does when a set-id file is written
-        }
+        (same_owner, same_group)
+    }
+
+    /// `mode`, less what the new owner or a missing list makes too much.
+    fn mode_for(&self, (_, same_group): (bool, bool), mut mode: u32, has_list: bool) -> u32 {
         if !same_group {
-            // The group changed: its old members count as others now, and the reverse. Both get only the rights that
-            // both had.
+            // Users of the old group are others now, and the other way round.
             let both = mode >> 3 & mode & 0o7;
             mode = mode & !0o77 | both << 3 | both;
         }
-        if !self.give_list_to(file)? {
-            mode &= !0o77; // a list may forbid as well as allow
-        }
-        Ok(again(|| rustix::fs::fchmod(file, bits(mode)))?)
+        if has_list { mode } else { mode & !0o77 } // A list may forbid as well as allow.
     }
 }
 
@@ -74,6 +103,7 @@ mod lists {
     use super::*;
 
     const NAME: &std::ffi::CStr = c"system.posix_acl_access";
+    const DEFAULT: &std::ffi::CStr = c"system.posix_acl_default";
 
     /// No list is longer: what the kernel allows any attribute.
     const LONGEST: usize = 64 << 10;
@@ -88,6 +118,18 @@ mod lists {
             Err(Errno::NODATA | Errno::OPNOTSUPP) => List::None,
             Err(_) => List::Unknown,
         }
+    }
+
+    /// Gives a folder the list that its new files get, as the one at `old` has it. Where that cannot be read or set,
+    /// the folder keeps what it got from the one above: files that are made later are not this process's.
+    pub(super) fn give_default_list(old: &Path, folder: &File) {
+        let mut list = vec![0; LONGEST];
+        let given = match again(|| rustix::fs::getxattr(old, DEFAULT, &mut list)) {
+            Ok(len) => again(|| rustix::fs::fsetxattr(folder, DEFAULT, &list[..len], XattrFlags::empty())),
+            Err(Errno::NODATA) => again(|| rustix::fs::fremovexattr(folder, DEFAULT)),
+            Err(_) => Ok(()),
+        };
+        given.unwrap_or(());
     }
 
     impl Access {
@@ -110,6 +152,9 @@ mod lists {
 fn list_of(_path: &Path) -> List {
     List::None
 }
+
+#[cfg(not(target_os = "linux"))]
+fn give_default_list(_old: &Path, _folder: &File) {}
 
 #[cfg(not(target_os = "linux"))]
 impl Access {

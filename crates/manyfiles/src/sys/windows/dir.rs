@@ -158,6 +158,11 @@ impl Dir {
         existing(access, 0).at(&self.0, &wide(name))
     }
 
+    /// Of the folder itself.
+    pub(crate) fn identity(&self) -> io::Result<crate::sys::Identity> {
+        super::identity::identity(&self.0)
+    }
+
     /// Removes what is no folder.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         let file = while_in_use(|| self.open_any(name, DELETE | FILE_READ_ATTRIBUTES))?;

@@ -127,6 +127,11 @@ pub(crate) fn identity_of(file: &std::fs::File) -> io::Result<Identity> {
     identity(&file.try_clone()?.into())
 }
 
+/// Which file it is, and when it was made: the time tells a file from an earlier one that had its number.
+pub(crate) fn identity_and_birth(file: &std::fs::File) -> io::Result<(Identity, Option<std::time::SystemTime>)> {
+    Ok((identity_of(file)?, file.metadata()?.created().ok()))
+}
+
 /// Of 128 bits where the file system has them; the older call cuts them to 64.
 pub(super) fn identity(file: &OwnedHandle) -> io::Result<Identity> {
     if let Ok(FILE_ID_INFO { VolumeSerialNumber: volume, FileId: id }) = get(file) {

@@ -1,10 +1,13 @@
 //! Names are moved.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::windows::ffi::OsStrExt;
 use std::path::Path;
 
 use windows_sys::Win32::Storage::FileSystem::MoveFileExW;
+
+use super::Dir;
 
 /// Gives a file another name; `AlreadyExists` if anything has that.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
@@ -25,7 +28,9 @@ fn null_terminated(path: &Path) -> Vec<u16> {
     prefix.encode_utf16().chain(wide).chain([0]).collect()
 }
 
-/// Windows has no such call.
-pub(crate) fn exchange(_one: &Path, _other: &Path) -> io::Result<bool> {
-    Ok(false)
+impl Dir {
+    /// Windows has no such call.
+    pub(crate) fn exchange(&self, _one: &OsStr, _other: &OsStr) -> io::Result<bool> {
+        Ok(false)
+    }
 }

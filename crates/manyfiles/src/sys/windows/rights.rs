@@ -1,5 +1,6 @@
 //! Permissions: modes, owners, access control lists.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::path::Path;
 use windows_sys::Win32::Storage::FileSystem::{FILE_ATTRIBUTE_NORMAL, FILE_ATTRIBUTE_READONLY, FILE_BASIC_INFO};
 
 use super::information::{get, set};
-use super::{Handle, no_owner};
+use super::{Dir, Handle, no_owner};
 
 #[derive(Debug)]
 pub(crate) struct Access;
@@ -20,6 +21,10 @@ impl Access {
     pub(crate) fn give_to(&self, _file: &File) -> io::Result<()> {
         Ok(())
     }
+
+    pub(crate) fn give_to_folder(&self, _folder: (&Dir, &OsStr), _old: &Path, _keeps: (bool, bool)) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Permission bits, of which only those for writing mean something here.
@@ -29,8 +34,8 @@ pub(super) fn forbids_writing(mode: Permissions) -> bool {
     mode & 0o222 == 0
 }
 
-/// A mode without any right to write means a read-only file. There is no more to Unix permissions here: what users may
-/// do with a file is what its folder hands down.
+/// A mode without any right to write means a read-only file. There is no more to Unix permissions here: what users may do with a file is what
+/// its folder hands down.
 pub(crate) fn set_permissions(file: &Handle, mode: Permissions) -> io::Result<()> {
     set_read_only(file, forbids_writing(mode)).map(drop)
 }

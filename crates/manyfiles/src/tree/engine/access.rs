@@ -12,7 +12,8 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::folders::Folder;
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
+use super::lane::Lane;
 use super::placement::{Placement, Target};
 use crate::sys::{self, Dir, Handle, Stat};
 use crate::tree::Metadata;
@@ -51,12 +52,12 @@ impl Folder {
 }
 
 impl Lane {
-    /// What a given mode comes to, where the kernel does not apply the umask.
+    /// The mode to set for a given one, where the kernel does not apply the umask.
     fn wanted(&self, mode: u32) -> u32 {
         mode & 0o7777 & !self.shared.masked()
     }
 
-    /// What has to be done before the first byte is written.
+    /// Sets owner and rights that have to be set before the first byte is written.
     pub(super) fn prepare(&self, at: &OpenFolder, target: &mut Target, metadata: &Metadata) -> io::Result<()> {
         target.mode_at_the_end = match &target.placement {
             Placement::New | Placement::Beside { old: None, .. } => self.prepare_new(at, &target.file, metadata)?,
@@ -91,7 +92,7 @@ impl Lane {
         if let Some(owner) = metadata.owner.filter(|owner| *owner != old.owner) {
             sys::set_owner(file, owner)?;
         }
-        // It keeps its own; set-id bits are not handed on to another owner.
+        // The file keeps its own mode. Set-id bits are not handed on to another owner.
         let Some(mode) = metadata.mode else { return Ok(None) };
         let wanted = self.wanted(mode);
         let mut has = old.mode;
@@ -125,7 +126,7 @@ impl Lane {
             Some(mode) => {
                 let opened_with = mode_to_open(metadata, Some(old));
                 if opened_with == mode & 0o7777 && !self.shared.options.exact_permissions {
-                    return Ok(None); // The kernel has applied what it applies.
+                    return Ok(None); // The kernel has applied the umask or the list.
                 }
                 self.wanted(mode)
             }
@@ -134,14 +135,14 @@ impl Lane {
                 if metadata.owner.is_none() && owner.1 != old.owner.1 {
                     mode = mode & 0o7000 | narrowed(mode & 0o777); // Another group gets no more than all others.
                 }
-                // As where it is written over in place.
+                // As where the file is written over in place.
                 if sys::is_privileged() && owner == old.owner { mode } else { mode & 0o1777 }
             }
         };
         Ok((has.mode != wanted).then_some(wanted))
     }
 
-    /// What comes when the content is there.
+    /// Sets what has to be set after the last byte is written.
     pub(super) fn set_metadata(&self, target: &Target, metadata: &Metadata) -> io::Result<()> {
         if let Some(mode) = target.mode_at_the_end {
             sys::set_permissions(&target.file, mode)?;
@@ -157,7 +158,7 @@ impl Lane {
     pub(super) fn settle(&self, at: &OpenFolder, file: &Handle, old: &Stat, metadata: &Metadata) -> io::Result<bool> {
         let exact = self.shared.options.exact_permissions;
         let owner = metadata.owner.filter(|owner| *owner != old.owner);
-        // Where the folder decided about its permissions when it was made, it would again.
+        // If a list of the folder decided about the file's permissions before, it would decide the same again.
         let mode = metadata.mode.map(|mode| self.wanted(mode)).filter(|mode| {
             let lost = owner.is_some() && mode & 0o6000 != 0;
             lost || *mode != old.mode && (exact || !at.folder.has_default_permissions(&at.dir))

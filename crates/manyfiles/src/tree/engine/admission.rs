@@ -54,7 +54,7 @@ impl Shared {
         }
         let id = state.queue.folder(folder);
         if let Work::Symlink { .. } = job.work
-            && !state.queue.folders.add_link(id, &job.name)
+            && state.queue.folders.has_folder(id, &job.name)
         {
             drop(state);
             let why = io::Error::new(io::ErrorKind::AlreadyExists, "a folder of this tree has the name");

@@ -2,8 +2,9 @@
 
 use std::io;
 
-use super::copy::BUFFER;
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
+use super::lane::Lane;
+use super::piece::BUFFER;
 use super::placement::{Opened, Placement};
 use crate::error::Cancelled;
 use crate::sys::{self, EntryKind, Handle, Stat};
@@ -121,7 +122,7 @@ impl Other<'_> {
     fn read(&mut self, at: u64, to: &mut [u8]) -> io::Result<bool> {
         match self {
             Other::File(file, _) => Ok(read_full(file, to)? == to.len()),
-            Other::Bytes(bytes) => Ok(usize::try_from(at).is_ok_and(|at| bytes.copy_to(at, to))),
+            Other::Bytes(bytes) => Ok(usize::try_from(at).is_ok_and(|at| bytes.copy_to(at, to).is_ok())),
             Other::Sparse(len, pieces) => {
                 let end = at + to.len() as u64;
                 if end > *len {
@@ -133,7 +134,7 @@ impl Other<'_> {
                     let (from, until) = (at.max(*offset), end.min(piece_end));
                     if from < until {
                         let to = &mut to[(from - at) as usize..(until - at) as usize];
-                        if !bytes.copy_to((from - offset) as usize, to) {
+                        if bytes.copy_to((from - offset) as usize, to).is_err() {
                             return Ok(false);
                         }
                     }

@@ -40,7 +40,7 @@ pub(super) enum Choice {
     Ask,
 }
 
-/// Why what is there stays.
+/// Why the file that has the name stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
     Taken,
@@ -105,7 +105,7 @@ pub(super) fn choose(
     }
 }
 
-/// What an answer comes to.
+/// What to do after an answer.
 pub(super) fn answered(answer: Answer, there: EntryKind) -> Choice {
     match answer {
         Answer::Error => Choice::Fail(Obstacle::Taken),
@@ -116,7 +116,7 @@ pub(super) fn answered(answer: Answer, there: EntryKind) -> Choice {
     }
 }
 
-/// That a file is to be a copy of itself: of what has the same identity under two paths.
+/// The error of a file that is to be a copy of itself, by whatever path.
 pub(super) fn same_file(source: &Path) -> io::Error {
     let why = format!("it is the same file as {}, which it is to be a copy of", source.display());
     io::Error::new(io::ErrorKind::AlreadyExists, why)

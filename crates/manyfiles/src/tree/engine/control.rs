@@ -1,5 +1,5 @@
-//! What the threads, the callers and the observers of a tree share, and none of its handles: an observer that outlives
-//! the tree keeps no folder open.
+//! What the threads, the callers and the observers of a tree share, without its handles: an observer that outlives the
+//! tree keeps no folder open.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
@@ -8,7 +8,7 @@ use super::counts::Totals;
 use super::lock::lock;
 use super::outcome::Outcome;
 use super::queue::Queue;
-use super::threads::Threads;
+use super::thread_counts::Threads;
 use crate::Error;
 use crate::tree::{Progress, Report};
 
@@ -20,6 +20,8 @@ pub(in crate::tree) struct Control {
     /// Where callers wait for room, or for the end.
     pub(super) room: Condvar,
     cancelled: AtomicBool,
+    /// Whether the streams that were open at the end of the tree were ended.
+    streams_ended: AtomicBool,
     /// Whether the file system makes its callers wait, so that closes are worth showing.
     pub(super) slow: AtomicBool,
     /// Whether nothing is left but to wait for the disk.
@@ -34,7 +36,7 @@ pub(super) struct State {
     pub(super) threads: Threads,
     /// Callers that wait in `room`. Every folder that can be worked on is then worth a thread.
     pub(super) waiting_callers: usize,
-    /// Of these, those that wait for room. The others wait for the end of all work.
+    /// Callers among these that wait for room. The other callers wait for the end of all work.
     pub(super) waiting_for_room: usize,
 }
 
@@ -46,6 +48,7 @@ impl Control {
             work: Condvar::new(),
             room: Condvar::new(),
             cancelled: AtomicBool::new(false),
+            streams_ended: AtomicBool::new(false),
             slow: AtomicBool::new(false),
             syncing: AtomicBool::new(false),
             totals: Totals::default(),
@@ -61,8 +64,8 @@ impl Control {
         self.totals.wrote(bytes);
     }
 
-    /// Wakes every caller and every thread that waits. Under the lock, which a thread holds from its look at the flag
-    /// until it sleeps: so none misses this.
+    /// Wakes every caller and every thread that waits. A thread holds the lock from its look at the flag until it
+    /// sleeps, and this call takes the lock: so no thread misses the cancellation.
     pub(in crate::tree) fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
         let mut state = lock(&self.state);
@@ -73,6 +76,15 @@ impl Control {
 
     pub(in crate::tree) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Relaxed)
+    }
+
+    pub(super) fn end_all_streams(&self) {
+        self.streams_ended.store(true, Relaxed);
+    }
+
+    /// Whether a stream takes nothing any more: the tree is cancelled or finished.
+    pub(in crate::tree) fn takes_no_more(&self) -> bool {
+        self.is_cancelled() || self.streams_ended.load(Relaxed)
     }
 
     pub(in crate::tree) fn fail(&self, error: Error) {
@@ -91,7 +103,7 @@ impl Control {
         progress
     }
 
-    /// Throws away what waits, if the writing was cancelled.
+    /// Throws away the waiting entries, if the writing was cancelled.
     pub(super) fn drop_if_cancelled(&self, state: &mut State) {
         if self.is_cancelled() {
             let dropped = state.queue.drop_waiting();
@@ -103,7 +115,7 @@ impl Control {
         }
     }
 
-    /// Threads that wait for work end when there is none any more.
+    /// Lets threads that wait for work end when all work is done.
     pub(super) fn tell_that_all_is_done(&self, state: &State) {
         if state.threads.closing && state.queue.unfinished == 0 {
             self.work.notify_all();

@@ -7,13 +7,9 @@
 use std::io;
 
 use super::lane::Lane;
+use super::piece::{BUFFER, PIECE, Stop};
 use super::placement::{Placement, Target};
-use super::write::{PIECE, Stop};
 use crate::sys::{self, Handle, Stat};
-
-/// The buffer for copying through memory: from 256 KiB on, larger ones gain nothing (docs/measurements.md,
-/// "Records into one file").
-pub(in crate::tree) const BUFFER: usize = 256 << 10;
 
 /// Up to this size a copy is one read and one write, cheaper than asking for anything better.
 const SMALL: u64 = 64 << 10;

@@ -2,15 +2,12 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::folders::Folder;
-use super::job::{Job, Work};
-use super::lock::lock;
-use super::shared::Shared;
 use crate::sys::{Dir, WholeFileSystem};
 use crate::tree::Durability;
+use crate::tree::above::parents_of_missing;
 use crate::{Error, Operation, Result};
 
 /// What is synced, and when.
@@ -18,14 +15,14 @@ use crate::{Error, Operation, Result};
 pub(super) struct Durable {
     /// Synced at the end, with all but files that replace others and those on other file systems. `None`: each file is
     /// synced.
-    whole: Option<WholeFileSystem>,
+    pub(super) whole: Option<WholeFileSystem>,
     /// Folders above the root that got a new name in them: their handles, since their paths may lead elsewhere by then.
-    above: Vec<(PathBuf, Dir)>,
+    pub(super) above: Vec<(PathBuf, Dir)>,
 }
 
 impl Durable {
-    /// Makes the root, if it isn't there, and opens it. Before the first byte is written: a loss is told only to
-    /// handles that were open then. Says whether it made it.
+    /// Opens the root; makes it if it is missing, and returns whether it did. This comes before the first byte is
+    /// written, because the kernel tells a lost write only to handles that were open before.
     pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, bool, Option<Durable>)> {
         let above = if durability == Durability::None { Vec::new() } else { parents_of_missing(root) };
         // If the look fails, the folder counts as one that was there before.
@@ -51,62 +48,8 @@ impl Durable {
         self.whole.is_none() || replaces || folder.elsewhere.load(Relaxed)
     }
 
-    /// Whether the sync of all leaves this folder out: something else is mounted there.
+    /// Whether the sync of the whole file system leaves this folder out, because another one is mounted there.
     pub(super) fn is_elsewhere(&self, dir: &Dir) -> std::io::Result<bool> {
         self.whole.as_ref().map_or(Ok(false), |whole| whole.has(dir).map(|has| !has))
-    }
-}
-
-impl Shared {
-    /// When everything else is done. What fails is reported.
-    pub(super) fn sync_at_the_end(self: &Arc<Shared>) {
-        let durable = lock(&self.durable).clone();
-        let Some(Durable { whole, above }) = durable.as_deref() else { return };
-        if self.is_cancelled() {
-            return;
-        }
-        self.syncing.store(true, Relaxed);
-        let folders: Vec<_> = {
-            let state = lock(&self.state);
-            let left_out = |folder: &&Arc<Folder>| whole.is_none() || folder.elsewhere.load(Relaxed);
-            state.queue.folders.made().filter(left_out).cloned().collect()
-        };
-        for folder in folders {
-            // Its only error is a cancellation.
-            drop(self.submit(folder.path().as_os_str(), Job::new("".as_ref(), Work::SyncFolder)));
-        }
-        self.wait_until_written();
-        if let Some(Err(cause)) = whole.as_ref().map(WholeFileSystem::sync) {
-            self.fail(Error::new(Operation::Sync, ".", cause));
-        }
-        for (path, folder) in above {
-            if let Err(cause) = folder.sync() {
-                self.fail(Error::new(Operation::Sync, &**path, cause));
-            }
-        }
-    }
-}
-
-/// Folders that making `path` will add a name to.
-fn parents_of_missing(path: &Path) -> Vec<PathBuf> {
-    let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
-    missing
-        .filter_map(Path::parent)
-        .map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent }.to_path_buf())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_folders_that_get_a_name_are_those_of_what_is_missing() {
-        let temp = tempfile::tempdir().unwrap();
-        let root = temp.path();
-        assert_eq!(parents_of_missing(root), Vec::<PathBuf>::new());
-        assert_eq!(parents_of_missing(&root.join("a")), [root]);
-        assert_eq!(parents_of_missing(&root.join("a/b")), [root.join("a"), root.to_path_buf()]);
-        assert_eq!(parents_of_missing(Path::new("not-here/b")), [Path::new("not-here"), Path::new(".")]);
     }
 }

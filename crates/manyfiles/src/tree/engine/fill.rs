@@ -1,13 +1,14 @@
-//! The second half of a file: content, metadata, close, final name. What fails on the way is taken away again.
+//! The second half of a file: content, metadata, close, final name. A file that fails on the way is removed again.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::counts::TELLING_SIZE;
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
+use super::lane::Lane;
+use super::piece::Stop;
 use super::placement::{Opened, Placement};
 use super::stopwatch::Stopwatch;
-use super::write::Stop;
 use crate::error::explained;
 use crate::sys::{self, Handle};
 use crate::tree::content::Kind;
@@ -25,7 +26,7 @@ pub(in crate::tree) enum Unfilled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tree) enum Filled {
     Written,
-    /// What was there is the same, and stays.
+    /// The file that was there is the same, and stays.
     Skipped,
 }
 
@@ -81,7 +82,7 @@ impl Lane {
         let telling = matches!(opened.content.0, Kind::Bytes(_)) && opened.content.weight() as u64 <= TELLING_SIZE;
         let OpenFolder { folder, dir } = at;
         let Opened { name, target, .. } = opened;
-        let failed = |operation, cause| Unfilled::Failed(Error::new(operation, Lane::path_of(folder, &name), cause));
+        let failed = |operation, cause| Unfilled::Failed(Error::new(operation, folder.join(&name), cause));
         let closed = self.close(target.file, !telling || !self.in_place || self.shared.is_slow());
         self.counts.times.close += watch.lap();
         match (closed, &target.placement) {
@@ -108,7 +109,7 @@ impl Lane {
         Ok(Filled::Written)
     }
 
-    /// `None` if it is not to be synced by itself.
+    /// `None` if the file is not to be synced by itself.
     fn sync(&self, at: &OpenFolder, opened: &Opened) -> Option<io::Result<()>> {
         let durable = self.durable.as_ref()?;
         let by_itself = match &opened.target.placement {
@@ -123,7 +124,7 @@ impl Lane {
         durable.asks_for(&at.folder, by_itself).then(|| sys::sync_handle(&opened.target.file))
     }
 
-    /// Closes, and lets observers see that it does where it may take long.
+    /// Closes the file. With `visibly`, for a close that may take long, observers see that a close is running.
     fn close(&self, file: Handle, visibly: bool) -> io::Result<()> {
         if !visibly {
             return sys::close(file);
@@ -153,7 +154,7 @@ impl Lane {
         self.take_away(at, opened, error).into()
     }
 
-    /// Closes and removes what is incomplete, and returns the error that led here. What was there before is not
+    /// Closes and removes the incomplete file, and returns the error that led here. A file that was there before is not
     /// removed.
     pub(in crate::tree) fn take_away(&mut self, at: &OpenFolder, opened: Opened, error: Error) -> Error {
         self.take_back(at, opened);

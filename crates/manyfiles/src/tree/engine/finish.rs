@@ -1,15 +1,17 @@
-//! What comes last: the streams that were not closed, and folders' times and permissions, when nothing changes them any
+//! What comes last: streams that were not closed, and the times and permissions of folders, which nothing changes any
 //! more.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::durable::Durable;
 use super::folders::Folder;
 use super::job::{Job, Work};
 use super::lane::Lane;
 use super::lock::lock;
 use super::shared::Shared;
+use crate::sys::WholeFileSystem;
 use crate::tree::{Metadata, Outcome, Report};
 use crate::{Error, Operation, Result};
 
@@ -17,11 +19,16 @@ use crate::{Error, Operation, Result};
 const SPECIAL: u32 = 0o7000;
 
 impl Shared {
-    /// Does all that is left, ends the threads, and reports.
+    /// What entries for the root itself asked for. Asked before the end, which uses it up.
+    pub(in crate::tree) fn given_to_root(&self) -> Metadata {
+        lock(&self.state).queue.folders.given_to_root()
+    }
+
+    /// Writes all that is left, ends the threads, and returns the report.
     pub(in crate::tree) fn finish(self: &Arc<Shared>) -> Report {
         self.end_streams();
-        // Threads end when they have written all that there is: where nothing comes after that, waiting for their end
-        // is enough, and waking up once.
+        // Threads end when they have written all entries. Where no other work comes after that, one wait for their end
+        // is enough.
         let has_more = lock(&self.state).queue.folders.have_metadata() || lock(&self.durable).is_some();
         if has_more {
             self.wait_until_written();
@@ -35,6 +42,34 @@ impl Shared {
         }
         self.let_go();
         self.report()
+    }
+
+    /// When everything else is done. What fails is reported.
+    fn sync_at_the_end(self: &Arc<Shared>) {
+        let durable = lock(&self.durable).clone();
+        let Some(Durable { whole, above }) = durable.as_deref() else { return };
+        if self.is_cancelled() {
+            return;
+        }
+        self.syncing.store(true, Relaxed);
+        let folders: Vec<_> = {
+            let state = lock(&self.state);
+            let left_out = |folder: &&Arc<Folder>| whole.is_none() || folder.elsewhere.load(Relaxed);
+            state.queue.folders.made().filter(left_out).cloned().collect()
+        };
+        for folder in folders {
+            // Its only error is a cancellation.
+            drop(self.submit(folder.path().as_os_str(), Job::new("".as_ref(), Work::SyncFolder)));
+        }
+        self.wait_until_written();
+        if let Some(Err(cause)) = whole.as_ref().map(WholeFileSystem::sync) {
+            self.fail(Error::new(Operation::Sync, ".", cause));
+        }
+        for (path, folder) in above {
+            if let Err(cause) = folder.sync() {
+                self.fail(Error::new(Operation::Sync, &**path, cause));
+            }
+        }
     }
 
     fn finish_folders(self: &Arc<Shared>) {
@@ -69,7 +104,7 @@ impl Shared {
         let Ok(has) = root.stat(own) else { return };
         let narrow = has.mode & (mode | 0o700);
         if narrow != has.mode {
-            // The end tries again, and tells.
+            // The end of the tree tries again, and reports a failure.
             root.set_folder_permissions(own, narrow).unwrap_or(());
         }
     }

@@ -1,7 +1,6 @@
 //! The folders of a tree. Each is a parent and a name: a path is put together only where one is needed, so that a tree
 //! of deep folders takes memory for each name once.
 
-use std::collections::HashSet;
 use std::collections::hash_map::HashMap;
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -11,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use super::name::Keys;
-use crate::tree::{Metadata, Refusal};
+use crate::sys::Dir;
+use crate::tree::Metadata;
 
 /// Number of a folder, in the order in which they were first named.
 pub(in crate::tree) type FolderId = u32;
@@ -44,8 +44,6 @@ pub(in crate::tree) struct Folder {
     pub(super) default_permissions: OnceLock<bool>,
     /// Whether no other user may change names in it, once that is asked.
     pub(super) private: OnceLock<bool>,
-    /// Why nothing may be written in the folder.
-    pub(super) refused: OnceLock<Refusal>,
 }
 
 impl Folder {
@@ -88,16 +86,19 @@ impl Folder {
     }
 }
 
+/// A folder and a handle of it.
+pub(in crate::tree) struct OpenFolder {
+    pub(super) folder: Arc<Folder>,
+    pub(super) dir: Arc<Dir>,
+}
+
 /// All folders that were named so far.
 #[derive(Debug)]
 pub(super) struct Folders {
     all: Vec<Arc<Folder>>,
     /// By the key of the path. A path whose key is another's takes the next number.
     by_key: HashMap<u64, FolderId, BuildHasherDefault<Identity>>,
-    /// Keys of the paths at which this run makes symbolic links: nothing may be written below them. Two paths share a
-    /// key once in 2^64 pairs; then the second is refused, and the report says so.
-    links: HashSet<u64, BuildHasherDefault<Identity>>,
-    /// What entries for folders asked for.
+    /// The metadata that entries for folders asked for.
     metadata: HashMap<FolderId, Metadata>,
     /// The folder that was asked for last, and its path: files come folder by folder.
     last: (OsString, FolderId),
@@ -109,7 +110,6 @@ impl Folders {
         let mut folders = Folders {
             all: Vec::new(),
             by_key: HashMap::default(),
-            links: HashSet::default(),
             metadata: HashMap::new(),
             last: (OsString::new(), 0),
             keys,
@@ -179,11 +179,6 @@ impl Folders {
         let id = FolderId::try_from(self.all.len()).expect("fewer than 2^32 folders fit in memory");
         let parent = parent.map(|parent| self.get(parent).clone());
         let key = parent.as_ref().map_or(0, |parent| self.keys.below(parent.key, name));
-        let refused = match parent.as_ref().and_then(|parent| parent.refused.get()) {
-            Some(&refusal) => OnceLock::from(refusal),
-            None if self.links.contains(&key) => OnceLock::from(Refusal::ThroughSymlink),
-            None => OnceLock::new(),
-        };
         // A new folder is made as the one above it is.
         let folds = parent.as_ref().is_some_and(|parent| parent.folds.load(Relaxed));
         self.all.push(Arc::new(Folder {
@@ -200,27 +195,24 @@ impl Folders {
             folds: AtomicBool::new(folds),
             default_permissions: OnceLock::new(),
             private: OnceLock::new(),
-            refused,
         }));
         self.by_key.insert(slot, id);
         id
     }
 
-    /// Notes that the run makes a symbolic link of this name. False if the run has a folder there already.
-    pub(super) fn add_link(&mut self, folder: FolderId, name: &OsStr) -> bool {
-        let key = self.keys.below(self.get(folder).key, name);
-        let mut slot = key;
-        while let Some(&id) = self.by_key.get(&slot) {
+    /// Whether an entry has named the folder of this name in `folder`, or one below it.
+    pub(super) fn has_folder(&self, folder: FolderId, name: &OsStr) -> bool {
+        let mut key = self.keys.below(self.get(folder).key, name);
+        while let Some(&id) = self.by_key.get(&key) {
             if self.is(id, folder, name) {
-                return false;
+                return true;
             }
-            slot = slot.wrapping_add(1);
+            key = key.wrapping_add(1);
         }
-        self.links.insert(key);
-        true
+        false
     }
 
-    /// Remembers what the folder is to have at the end, and the permissions to make it with.
+    /// Keeps the metadata that the folder is to get at the end, and the permissions to make it with.
     pub(super) fn set_metadata(&mut self, id: FolderId, metadata: Metadata) {
         let all = self.metadata.entry(id).or_default();
         // What an entry does not give stays as the one before left it.
@@ -231,12 +223,17 @@ impl Folders {
         self.get(id).mode.store(mode, Relaxed);
     }
 
-    /// Whether any folder is to have something at the end.
+    /// The metadata that entries asked for the root.
+    pub(super) fn given_to_root(&self) -> Metadata {
+        self.metadata.get(&0).copied().unwrap_or_default()
+    }
+
+    /// Whether any folder is to get metadata at the end.
     pub(super) fn have_metadata(&self) -> bool {
         !self.metadata.is_empty()
     }
 
-    /// Takes what folders are to have at the end, deepest first.
+    /// Takes the metadata that folders are to get at the end, deepest first.
     pub(super) fn take_metadata(&mut self) -> Vec<(Arc<Folder>, Metadata)> {
         let taken = std::mem::take(&mut self.metadata);
         let mut all: Vec<_> = taken.into_iter().map(|(id, metadata)| (self.get(id).clone(), metadata)).collect();
@@ -319,12 +316,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_link_of_this_run_is_refused_whichever_comes_first() {
+    fn a_folder_is_known_by_its_name_from_when_it_is_named() {
         let mut folders = folders();
         let a = folders.of(OsStr::new("a"));
-        assert!(folders.add_link(a, OsStr::new("link")));
-        let below = folders.of(OsStr::new("a/link/b/c"));
-        assert_eq!(folders.get(below).refused.get(), Some(&Refusal::ThroughSymlink));
-        assert!(!folders.add_link(0, OsStr::new("a")), "a folder of the run has that name");
+        assert!(folders.has_folder(0, OsStr::new("a")));
+        assert!(!folders.has_folder(a, OsStr::new("b")));
+        folders.of(OsStr::new("a/b/c"));
+        assert!(folders.has_folder(a, OsStr::new("b")));
+        assert!(!folders.has_folder(0, OsStr::new("b")));
     }
 }

@@ -6,8 +6,9 @@ use std::io;
 
 use super::access::mode_to_open;
 use super::conflict::{Choice, Entry};
+use super::folders::OpenFolder;
 use super::job::Unnamed;
-use super::lane::{Lane, OpenFolder};
+use super::lane::Lane;
 use super::name::Name;
 use super::placement::{Opened, Placement, Target};
 use crate::sys::{self, EntryKind};
@@ -65,7 +66,7 @@ impl Lane {
             named => return named.map(|()| true),
         };
         let there = match dir.stat(name) {
-            // It is gone again; another that comes now is as one that came before.
+            // The file that had the name is gone. One that comes now is replaced as the old one would be.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return dir.rename(temporary, name).map(|()| true),
             there => there?,
         };

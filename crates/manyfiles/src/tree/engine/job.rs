@@ -14,7 +14,7 @@ use crate::tree::{Metadata, Node};
 /// One entry of one folder.
 #[derive(Debug)]
 pub(in crate::tree) struct Job {
-    /// Its name in the folder. Empty: the folder itself.
+    /// The entry's name in the folder. Empty: the folder itself.
     pub(super) name: Name,
     /// Key of the name; the queue sets it.
     pub(super) key: u64,
@@ -35,7 +35,7 @@ pub(in crate::tree) enum Work {
     },
     /// One half of a hard link, which stands in the order of two names. See [`Link`].
     Link(Arc<Link>),
-    /// A hard link whose both names are this job's.
+    /// A hard link of which this job has both names.
     HardLink {
         folder: Arc<Folder>,
         existing: OsString,
@@ -48,7 +48,7 @@ pub(in crate::tree) enum Work {
     },
     /// The folder itself has to be there.
     MakeFolder,
-    /// This folder in it has to be there, or not, before what comes after under its name.
+    /// The outcome for this folder, made or failed, has to be known before later entries of its name begin.
     Reach(Arc<Folder>),
     /// The last thing that happens to a folder: `name` is a folder in this one.
     FinishFolder {
@@ -111,7 +111,7 @@ impl Job {
         Job { name: name.into(), key: 0, holds: false, work }
     }
 
-    /// Whether what it takes depends on its content more than on anything else, or may.
+    /// Whether the time that the job takes depends, or may depend, on its content more than on anything else.
     pub(super) fn is_large(&self) -> bool {
         match &self.work {
             Work::File { content, .. } => {
@@ -121,7 +121,7 @@ impl Job {
         }
     }
 
-    /// Whether a caller handed it over, so that it counts when it is done.
+    /// Whether a caller handed the job over, so that it counts as an entry.
     pub(super) fn is_entry(&self) -> bool {
         !matches!(self.work, Work::Reach(_) | Work::FinishFolder { .. } | Work::SyncFolder)
     }
@@ -134,7 +134,7 @@ impl Job {
         }
     }
 
-    /// What it counts for in the bound on bytes in flight: its content, and itself.
+    /// What the job counts for in the bound on bytes in flight: its content, and its own size.
     pub(super) fn weight(&self) -> usize {
         const OWN: usize = 160;
         let name = if let Name::Long(name) = &self.name { name.len() } else { 0 };

@@ -1,27 +1,21 @@
-//! What a thread that writes has for itself: handles of folders, counts, a buffer.
+//! [`Lane`]: what a thread that writes has for itself. Handles of folders, counts, a buffer.
 
-use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::counts::Counts;
 use super::durable::Durable;
-use super::folders::{Folder, FolderId};
+use super::folders::{Folder, FolderId, OpenFolder};
 use super::lock::lock;
 use super::shared::Shared;
 use crate::sys::{self, Dir, EntryKind};
-use crate::tree::{Digest, EntryStat, Refusal};
+use crate::tree::digest::RunningDigest;
+use crate::tree::{EntryStat, Refusal};
 use crate::{Error, Operation, Result};
 
-/// Handles of folders that are kept open, if the limit of the process allows.
+/// Handles of folders that a lane keeps open, if the limit of the process allows that many.
 const KEPT_FOLDERS: usize = 16;
-
-/// A folder and a handle of it.
-pub(in crate::tree) struct OpenFolder {
-    pub(super) folder: Arc<Folder>,
-    pub(super) dir: Arc<Dir>,
-}
 
 pub(in crate::tree) struct Lane {
     pub(in crate::tree) shared: Arc<Shared>,
@@ -34,9 +28,9 @@ pub(in crate::tree) struct Lane {
     pub(in crate::tree) counts: Counts,
     /// Whether a file may be written over in place: its whole content is known before.
     pub(super) in_place: bool,
-    /// Whether the program's callback was asked: that takes time which says nothing about the file system.
+    /// Whether the program's callback was asked: its time says nothing about the file system.
     pub(super) asked: bool,
-    /// Whether the last name of these was taken: what to try first for the next.
+    /// Whether the last name was taken: this decides what is tried first for the next name.
     pub(super) expect_taken: bool,
     /// Whether cloning and copying in the kernel are worth trying.
     pub(super) can_clone: bool,
@@ -46,7 +40,7 @@ pub(in crate::tree) struct Lane {
     /// What the program's `on_entry` is told of the entry that was completed last. `None` without `on_entry`.
     pub(super) stat: Option<EntryStat>,
     /// The digest of the content that is being written, and what came of it.
-    pub(super) digest: Option<Box<dyn Digest>>,
+    pub(super) digest: Option<RunningDigest>,
     pub(super) digested: Option<Vec<u8>>,
 }
 
@@ -107,9 +101,6 @@ impl Lane {
     /// The nearest folder at or above this one that is known to be there, and those below it that are not, the deepest
     /// first. Not by recursion, because a hostile path may be a thousand deep.
     fn nearest<'a>(&mut self, folder: &'a Arc<Folder>) -> Result<(Arc<Dir>, Vec<&'a Arc<Folder>>)> {
-        if let Some(&refusal) = folder.refused.get() {
-            return Err(Error::refused(Operation::CreateFolder, folder.path(), refusal));
-        }
         let (mut nearest, mut missing) = (folder, Vec::new());
         loop {
             if let Some(dir) = self.open_folder(nearest)? {
@@ -162,7 +153,7 @@ impl Lane {
         };
         let opened = self.open_child(parent, folder, Operation::CreateFolder)?;
         folder.was_there.store(was_there, Relaxed);
-        // What this run makes is as the folder above.
+        // A folder that this run makes folds names as the folder above does.
         if was_there && opened.folds() != folder.folds.load(Relaxed) {
             lock(&self.shared.state).queue.fold_names(folder);
         }
@@ -200,7 +191,7 @@ impl Lane {
         }
     }
 
-    /// Closes what is open and not in use.
+    /// Closes the handles of folders that are kept.
     pub(super) fn forget_folders(&mut self) {
         self.kept.clear();
     }
@@ -214,10 +205,5 @@ impl Lane {
     /// Adds the counts of this thread to those of all.
     pub(in crate::tree) fn flush_counts(&mut self) {
         self.shared.totals.add(&mut self.counts);
-    }
-
-    /// The full name of an entry, for messages: relative to the root, as it was handed over.
-    pub(super) fn path_of(folder: &Folder, name: &OsStr) -> std::path::PathBuf {
-        folder.join(name)
     }
 }

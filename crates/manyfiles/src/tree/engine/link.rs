@@ -2,8 +2,9 @@
 
 use std::io;
 
+use super::folders::OpenFolder;
 use super::job::{Job, Link, Work};
-use super::lane::{Lane, OpenFolder};
+use super::lane::Lane;
 use super::lock::lock;
 use super::outcome::Astray;
 use super::placement::Opened;
@@ -17,7 +18,7 @@ impl Lane {
             Err(error) => error,
         };
         let Some((content, metadata)) = lock(&link.otherwise).take() else { return Err(failed) };
-        // What has the name already stays an answer of the policy.
+        // What becomes of a taken name is the policy's choice, not this one's.
         if failed.kind() == io::ErrorKind::AlreadyExists {
             return Err(failed);
         }
@@ -42,7 +43,7 @@ impl Lane {
         self.is_there(from).map_err(failed)?;
         let at = self.folder(to).map_err(failed)?;
         if to.id == from.id && *name == existing && at.dir.stat(name).is_ok() {
-            self.counts.skipped += 1; // It is that already, whatever the policy.
+            self.counts.skipped += 1; // Both names are one, whatever the policy.
             return Ok(());
         }
         let renamed = self.shared.outcome.renamed_before(to, name);
@@ -50,7 +51,7 @@ impl Lane {
         let work = Work::HardLink { folder: from.clone(), existing };
         let made = self.begin(&at, Job::new(name, work)).map(|_| ());
         made.map_err(|error| match error.raw_os_error() {
-            // What is missing is the other name: the folder of this one is open.
+            // The other name is missing: the folder of this name is open.
             Some(number) if error.kind() == io::ErrorKind::NotFound => {
                 failed(Error::new(Operation::Open, from.join(&link.existing), io::Error::from_raw_os_error(number)))
             }

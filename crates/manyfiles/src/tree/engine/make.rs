@@ -8,12 +8,13 @@ use std::time::SystemTime;
 
 use super::access::FILE_MODE;
 use super::conflict::{Choice, Entry, Obstacle};
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
+use super::lane::Lane;
 use crate::sys::{Dir, EntryKind, Stat};
 use crate::tree::{Metadata, Node};
 use crate::{Error, Operation, Result};
 
-/// How one kind of them is made.
+/// How one kind of entry without bytes is made.
 struct Making<'a> {
     operation: Operation,
     /// What it is, as far as a conflict goes by it: a second name of a file is as a file.
@@ -98,10 +99,10 @@ impl Lane {
     /// False if it was skipped.
     fn make_named(&mut self, at: &OpenFolder, name: &OsStr, making: &Making<'_>) -> Result<bool> {
         let failed = |operation| {
-            let path = Lane::path_of(&at.folder, name);
+            let path = at.folder.join(name);
             move |cause| Error::new(operation, path, cause)
         };
-        // Again, if what was in the way is gone when it is looked at.
+        // Again, if the file in the way is gone when it is looked at.
         for _ in 0..8 {
             match (making.make)(&at.dir, name) {
                 Ok(()) => {
@@ -135,7 +136,7 @@ impl Lane {
             Choice::Compare | Choice::Overwrite | Choice::Replace | Choice::Ask => {
                 let ((), temporary) = self.make_temporary(at, |dir, name| (making.make)(dir, name))?;
                 let renamed = (making.dress)(&at.dir, &temporary).and_then(|()| at.dir.rename(&temporary, name));
-                // It is still there if the rename failed, or if both names were links to one file already.
+                // The temporary is still there if the rename failed, or if both names were links to one file already.
                 match at.dir.remove(&temporary) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => renamed.and(Err(error)),
                     _ => renamed.map(|()| true),
@@ -150,7 +151,7 @@ impl Lane {
     }
 }
 
-/// What cannot be given its metadata is removed again.
+/// Sets the metadata of what was made. If that fails, it is removed again.
 fn dress(dir: &Dir, name: &OsStr, making: &Making<'_>) -> io::Result<()> {
     (making.dress)(dir, name).inspect_err(|_| drop(dir.remove(name))) // The error to report is the first.
 }

@@ -1,15 +1,19 @@
 //! The machinery below [`TreeWriter`](super::TreeWriter): threads that take entries of one folder at a time and write
 //! them.
 //!
-//! An entry comes in through [`admission`] and waits in the [`queue`] of its folder ([`folders`]). [`threads`] starts
-//! or wakes a thread for it; [`pace`] says how many there should be. A thread runs [`worker`], with what it has for
-//! itself in a [`lane`]: [`place`] is the first half of an entry (its name; [`conflict`] if that is taken,
-//! [`placement`] is what came of it), [`fill`] the second (its bytes: [`write`], [`copy`], [`compare`]). [`make`] makes
-//! what has no bytes, [`link`] hard links in their order; [`access`] has the rules of owners and permissions.
-//! [`pipeline`] gives the halves to two threads where one folder is all there is. [`streams`] are files that callers
-//! write on their own threads. [`finish`] does what comes last, and [`durable`] waits for the disk if asked to.
-//! [`outcome`] and [`counts`] are what came of it all. [`shared`] is the tree itself, and [`control`] the part of it
-//! that has no handles.
+//! - **Coming in**: an entry is checked and counted in [`admission`] and waits in the [`queue`] of its folder
+//!   ([`folders`]), in the order of its name ([`name`]).
+//! - **Threads**: [`threads`] starts or wakes one, [`pace`] says how many there should be ([`thread_counts`]). A thread
+//!   runs [`worker`], has a [`lane`] for itself, and learns from each batch ([`lesson`]). [`pipeline`] gives the halves
+//!   of an entry to two threads where one folder is all there is.
+//! - **One entry** is a [`step`], or two: [`place`] is the first half (its name; [`conflict`] if that is taken,
+//!   [`placement`] is what came of it), [`fill`] the second (its bytes, by the [`piece`]: [`write`], [`copy`],
+//!   [`compare`]). [`make`] makes what has no bytes, [`link`] hard links in their order. [`access`] has the rules of
+//!   owners and permissions, [`temporary`] the names of what is not complete yet, [`give_name`] the end of those.
+//! - **Streams**: [`streams`] are files that callers write on their own threads.
+//! - **The end**: [`finish`] does what comes last, and [`durable`] says what is synced.
+//! - **What came of it**: [`outcome`] and [`counts`] keep it, [`telling`] tells the program.
+//! - **The tree itself** is [`shared`]; [`control`] is the part of it that has no handles.
 
 mod access;
 mod admission;
@@ -25,30 +29,35 @@ mod folders;
 mod give_name;
 mod job;
 mod lane;
+mod lesson;
 mod link;
 mod lock;
+mod look_away;
 mod make;
 mod name;
 mod outcome;
 mod own_thread;
 mod pace;
+mod piece;
 mod pipeline;
 mod place;
 mod placement;
 mod questions;
 mod queue;
 mod shared;
+mod step;
 mod stopwatch;
 mod streams;
+mod telling;
 mod temporary;
+mod thread_counts;
 mod threads;
 mod worker;
 mod write;
 
 pub(super) use self::control::Control;
-pub(super) use self::copy::BUFFER;
 pub(super) use self::job::{Job, Work};
 pub(super) use self::own_thread::works_for_a_tree;
+pub(super) use self::piece::BUFFER;
 pub(super) use self::shared::Shared;
 pub(super) use self::streams::Stream;
-pub(super) use self::temporary::Temporaries;

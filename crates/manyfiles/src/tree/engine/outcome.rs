@@ -1,20 +1,16 @@
-//! What came of the entries: failures, names that were changed, and what each entry's caller is told.
+//! What came of the entries: failures, names that were changed, and paths that this run has written.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::hash::BuildHasherDefault;
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::folders::{Folder, FolderId, Identity};
 use super::lock::lock;
 use super::name::Keys;
-use super::own_thread::in_a_callback;
-use crate::tree::outcome::{self as entry, Digest, Entry, NewDigest, OnEntry};
-use crate::{Error, Operation};
+use crate::Error;
 
 #[derive(Debug)]
 pub(super) struct Outcome {
@@ -62,39 +58,8 @@ struct Told {
 #[derive(Clone, Debug)]
 pub(super) enum Astray {
     Failed,
-    /// It has this name in the same folder.
+    /// The entry has this name in the same folder.
     Renamed(OsString),
-}
-
-impl super::Shared {
-    /// An entry failed: it is reported, and no link gets what has its name.
-    pub(super) fn fail_entry(&self, folder: &Folder, name: &OsStr, error: Error) {
-        // What an earlier entry of this run brought is there still.
-        if !self.outcome.is_written(folder, name) {
-            self.outcome.is_astray(folder, name, Astray::Failed);
-        }
-        self.fail(error.clone());
-        self.tell(&folder.join(name), entry::Outcome::Failed(&error));
-    }
-
-    /// Tells the program's `on_entry`, if there is one, what became of an entry.
-    pub(super) fn tell(&self, path: &Path, outcome: entry::Outcome<'_>) {
-        let Some(OnEntry(told)) = &self.options.on_entry else { return };
-        let told = in_a_callback(|| catch_unwind(AssertUnwindSafe(|| told(&Entry { path, outcome }))));
-        if told.is_err() {
-            let why = io::Error::other("the program's `on_entry` panicked when it was told of this entry");
-            self.fail(Error::new(Operation::Write, path, why));
-        }
-    }
-
-    /// Whether the program has an `on_entry`.
-    pub(super) fn tells(&self) -> bool {
-        self.options.on_entry.is_some()
-    }
-
-    pub(super) fn new_digest(&self) -> Option<Box<dyn Digest>> {
-        self.options.digest.as_ref().map(|NewDigest(new)| new())
-    }
 }
 
 impl Outcome {
@@ -108,7 +73,7 @@ impl Outcome {
         }
     }
 
-    /// Whether what has the name is of this run, so that a later entry takes its place.
+    /// Whether this run wrote the file of this name, so that a later entry takes its place.
     pub(super) fn is_written(&self, folder: &Folder, name: &OsStr) -> bool {
         self.written.as_ref().is_some_and(|written| lock(written).has(folder.key_of(&self.keys, name)))
     }
@@ -151,7 +116,7 @@ impl Outcome {
         self.any_astray.store(true, Relaxed);
     }
 
-    /// Where the entry of this name is, if it is not there.
+    /// Where the entry of this name is, if it is not under its name.
     pub(super) fn astray(&self, folder: &Folder, name: &OsStr) -> Option<Astray> {
         if !self.any_astray.load(Relaxed) {
             return None;

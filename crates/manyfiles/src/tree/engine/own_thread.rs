@@ -1,4 +1,4 @@
-//! Whether the calling thread works for a tree. Such a thread must not wait for a tree: that may wait for this very
+//! Whether the calling thread works for a tree. Such a thread must not wait for a tree, which may wait for this very
 //! thread.
 
 use std::cell::Cell;
@@ -7,7 +7,7 @@ thread_local! {
     static WORKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread is one of a tree's, or runs a tree's callback. Then it is the program's code that asks.
+/// Whether the calling thread is one of a tree's, or runs a tree's callback. In both cases the program's own code asks.
 pub(in crate::tree) fn works_for_a_tree() -> bool {
     WORKS.get()
 }
@@ -17,7 +17,7 @@ pub(super) fn belongs_to_a_tree() {
     WORKS.set(true);
 }
 
-/// Runs a callback of the program's, which may be on one of its own threads. `callback` does not panic.
+/// Runs a callback of the program's. The calling thread may be one of the program's own. `callback` does not panic.
 pub(super) fn in_a_callback<T>(callback: impl FnOnce() -> T) -> T {
     let before = WORKS.replace(true);
     let result = callback();

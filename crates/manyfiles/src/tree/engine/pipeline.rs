@@ -11,16 +11,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::counts::TELLING_SIZE;
+use super::folders::OpenFolder;
 use super::folders::{Folder, FolderId};
 use super::job::Job;
-use super::lane::{Lane, OpenFolder};
+use super::lane::Lane;
+use super::lesson::{Ended, Lesson};
 use super::lock::lock;
+use super::look_away::look_away;
 use super::own_thread::belongs_to_a_tree;
 use super::pace::SLOW;
 use super::placement::Opened;
 use super::queue::{Batch, Done};
+use super::step::{OpenOnce, SPLIT_EVERY, fill_job, open_job};
 use super::stopwatch::Stopwatch;
-use super::worker::{Ended, Lesson, OpenOnce, SPLIT_EVERY, fill_job, look_away, open_job};
 use crate::sys::{self, Sleeps};
 
 /// Files that are open at a time in each of the four places of a pipeline: being opened, handed over (two), being
@@ -45,7 +48,7 @@ struct Chunk {
 /// The writing half: a thread that shares the descriptors of the one that opens. Dropping it waits until it has written
 /// all.
 pub(super) struct Writer {
-    /// `None` if no thread could be had: then the opening half writes too.
+    /// `None` if no thread could be started: then the opening half writes too.
     chunks: Option<SyncSender<Chunk>>,
     thread: Option<JoinHandle<()>>,
     chunk: usize,
@@ -92,7 +95,7 @@ impl Writer {
         let chunk = match &self.chunks {
             Some(chunks) => match chunks.try_send(chunk) {
                 Ok(()) => return slow,
-                // The other half has enough to do: this one writes as well.
+                // The writing half has enough to do: this half writes as well.
                 Err(TrySendError::Full(chunk) | TrySendError::Disconnected(chunk)) => chunk,
             },
             None => chunk,
@@ -169,7 +172,7 @@ fn write_chunks(lane: &mut Lane, chunks: Receiver<Chunk>) {
     }
 }
 
-/// The writing half has nothing to write: it opens some files itself. False if there are none to be had.
+/// The writing half has nothing to write, and opens some files itself. False if no entries are waiting.
 fn help(lane: &mut Lane, at: &OpenFolder) -> bool {
     let shared = lane.shared.clone();
     let folder = at.folder.clone();

@@ -8,8 +8,9 @@ use std::path::Path;
 use super::access::mode_to_open;
 use super::conflict::{Choice, Entry, Obstacle, answered, choose, is_same_file, numbered, same_file};
 use super::folders::Folder;
+use super::folders::OpenFolder;
 use super::job::{Job, Work};
-use super::lane::{Lane, OpenFolder};
+use super::lane::Lane;
 use super::name::Name;
 use super::placement::{Opened, Placement, Target};
 use crate::sys::{self, Dir, EntryKind, Handle, Stat};
@@ -17,7 +18,7 @@ use crate::tree::content::{Content, Kind};
 use crate::tree::{Metadata, OnConflict};
 use crate::{Error, Operation, Result};
 
-/// So often a name is looked at anew that others change meanwhile.
+/// So often a name is looked at again if other programs change it meanwhile.
 const MOST_ATTEMPTS: u32 = 8;
 
 /// A file that is to get a name.
@@ -27,21 +28,22 @@ struct Wanted<'a> {
     source: Option<&'a (Handle, Stat)>,
 }
 
-/// What became of a conflict.
+/// How a conflict was settled.
 enum Settled {
     Placed(Target),
     /// Under this name.
     Renamed(Target, Name),
     Skipped,
-    /// What was in the way is gone, or another thing.
+    /// The file that was in the way is gone, or is another one now.
     Changed,
 }
 
 impl Lane {
-    /// Does the first half of `job`. `None` if that was all.
+    /// Does the first half of `job`. `None` if the job has no second half.
     pub(super) fn begin(&mut self, at: &OpenFolder, job: Job) -> Result<Option<Opened>> {
         let Job { name, work, .. } = job;
         let OpenFolder { folder, dir } = at;
+        self.shared.temporaries.note_entry(folder.id, &name);
         match work {
             Work::File { content, metadata } => return self.open(at, name, content, metadata),
             Work::MakeFolder => self.counts.folders += 1,
@@ -62,7 +64,7 @@ impl Lane {
                     ..metadata
                 };
                 set_folder_metadata(dir, &name, &metadata)
-                    .map_err(|cause| Error::new(Operation::SetMetadata, Lane::path_of(folder, &name), cause))?;
+                    .map_err(|cause| Error::new(Operation::SetMetadata, folder.join(&name), cause))?;
             }
             Work::SyncFolder => {
                 dir.sync().map_err(|cause| Error::new(Operation::Sync, folder.shown(), cause))?;
@@ -78,7 +80,7 @@ impl Lane {
         content: Content,
         mut metadata: Metadata,
     ) -> Result<Option<Opened>> {
-        let path = |name: &Name| Lane::path_of(&at.folder, name);
+        let path = |name: &Name| at.folder.join(name);
         let source = match &content.0 {
             Kind::CopyOf(source) => {
                 let (file, stat) = self
@@ -125,9 +127,9 @@ impl Lane {
 
     /// Opens `name`, or what is to become it; with another name if that is how the conflict was settled.
     fn take_name(&mut self, at: &OpenFolder, name: &Name, wanted: &Wanted<'_>) -> io::Result<Settled> {
-        // More than once, because what was in the way may be gone again, or another thing, when it is looked at.
+        // More than once, because the file in the way may be gone, or another one, when it is looked at.
         for _ in 0..MOST_ATTEMPTS {
-            // Trees are mostly new or mostly there: what the last name was, this one will be.
+            // Most trees are either new or already there: this name is probably taken if the last one was.
             if !std::mem::take(&mut self.expect_taken) {
                 let mode = mode_to_open(wanted.metadata, None);
                 match self.retry_without_kept(|_| at.dir.create_new(name, mode)) {
@@ -152,7 +154,7 @@ impl Lane {
         if matches!(policy, OnConflict::Skip) && !self.shared.outcome.is_written(&at.folder, name) {
             return self.skip();
         }
-        // The others say what to do of a name that is taken without looking at what has it: it has to be surely taken.
+        // The other policies decide without a look at the file: for them a name has to be taken for sure.
         self.expect_taken = policy.looks_at_what_is_there();
         let there = match at.dir.stat(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -182,7 +184,7 @@ impl Lane {
         }
     }
 
-    /// What to do about what is there, after the callback has answered if the policy is to ask.
+    /// What to do about the file that has the name. If the policy is to ask, the callback is asked here.
     pub(super) fn choice(
         &mut self,
         folder: &Folder,
@@ -195,7 +197,7 @@ impl Lane {
         let policy = &self.shared.options.on_conflict;
         match choose(policy, there.kind, there.modified, entry, modified, written_by_this_run) {
             Choice::Ask => {
-                let answer = self.shared.ask(Lane::path_of(folder, name));
+                let answer = self.shared.ask(folder.join(name));
                 self.asked = true;
                 answer.map_or(Choice::Fail(Obstacle::Unanswered), |answer| answered(answer, there.kind))
             }
@@ -210,13 +212,13 @@ impl Lane {
 
     /// Whether what is there needs nothing: it has the bytes already, and has or was given the metadata.
     fn is_identical(&mut self, at: &OpenFolder, name: &Name, wanted: &Wanted<'_>, there: &Stat) -> io::Result<bool> {
-        // What comes as a stream is compared when it is there.
+        // A stream is compared when it is complete.
         if there.kind != EntryKind::File || !self.in_place || !wanted.may_equal(there) {
             return Ok(false);
         }
         let file = match self.retry_without_kept(|_| at.dir.open_to_read(name)) {
             Ok(file) => file,
-            Err(_) => return Ok(false), // It may be written and not read: write it, and hear then what is wrong.
+            Err(_) => return Ok(false), // It may be writable and not readable: the write tells then what is wrong.
         };
         let old = sys::stat(&file)?;
         Ok(old.kind == EntryKind::File

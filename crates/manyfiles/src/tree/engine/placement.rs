@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use super::lane::{Lane, OpenFolder};
+use super::folders::OpenFolder;
 use super::name::Name;
 use crate::sys::{Handle, Stat};
 use crate::tree::Metadata;
@@ -79,6 +79,6 @@ impl Placement {
 
 impl Opened {
     pub(super) fn error(&self, at: &OpenFolder, operation: Operation, cause: io::Error) -> Error {
-        Error::new(operation, Lane::path_of(&at.folder, &self.name), cause)
+        Error::new(operation, at.folder.join(&self.name), cause)
     }
 }

@@ -37,8 +37,8 @@ type Held = HashMap<u64, VecDeque<Job>, BuildHasherDefault<Identity>>;
 struct Pending {
     jobs: VecDeque<Job>,
     weight: usize,
-    /// Whether one thread has taken entries and no other may. It writes them in their order, so that their names need
-    /// not be held.
+    /// Whether one thread has taken entries, and no other thread may take any. That thread writes the entries in their
+    /// order, so that their names need not be held.
     exclusive: bool,
     /// The keys of the names that this thread has.
     taken: Vec<u64>,
@@ -47,7 +47,7 @@ struct Pending {
     threads: u32,
     /// Whether the folder stands in `ready`.
     listed: bool,
-    /// Whether what has to be done before under the folder's own name is not done yet.
+    /// Whether earlier entries of the folder's own name are not done yet.
     blocked: bool,
     /// Folders in it that may not be made yet, by the keys of their names.
     unmade: HashMap<u64, FolderId, BuildHasherDefault<Identity>>,
@@ -72,7 +72,7 @@ pub(super) struct Queue {
     waiting_weight: usize,
     /// Entries that are parked behind a name, or whose folder waits for its own.
     parked: usize,
-    /// Those that wait, those that are parked, and what threads are at work on.
+    /// Entries that wait, entries that are parked, and entries that threads are at work on.
     pub(super) unfinished: usize,
     pub(super) unfinished_weight: usize,
     pub(super) pace: Pace,
@@ -118,7 +118,7 @@ impl Queue {
         self.unfinished == 0 || (self.unfinished <= MOST_JOBS / 2 && self.unfinished_weight <= limit / 2)
     }
 
-    /// Whether nothing goes on before a stream is closed: all there is, is parked, and what holds names is streams.
+    /// Whether nothing goes on before a stream is closed: all entries are parked, and only streams hold names.
     pub(super) fn waits_for_streams(&self) -> bool {
         self.unfinished == self.parked
     }
@@ -166,7 +166,7 @@ impl Queue {
         self.target > self.cores
     }
 
-    /// Throws away what waits, after a cancellation, and says how many entries that was.
+    /// Throws away all waiting entries, after a cancellation, and returns their number.
     pub(super) fn drop_waiting(&mut self) -> usize {
         let (mut jobs, mut entries) = (0, 0);
         for (id, pending) in self.pending.iter_mut().enumerate() {
@@ -191,7 +191,8 @@ impl Queue {
         entries
     }
 
-    /// Learns from the files of one batch: what a file took, and what it waited for the file system, if that is known.
+    /// Learns from the files of one batch: the time of a file, and how long a file waited for the file system, if
+    /// known.
     pub(super) fn learn(&mut self, per_file: Duration, waited: Option<Duration>) {
         let known = self.pace.is_known();
         self.per_file = if known { (self.per_file * 3 + per_file) / 4 } else { per_file };

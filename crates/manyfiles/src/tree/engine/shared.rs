@@ -17,23 +17,23 @@ use crate::sys::{self, Dir};
 use crate::tree::options::{Answer, OnConflict, Options};
 use crate::{Error, Operation, Result};
 
-/// All that a tree is made of. What has no handles is in [`Control`].
+/// All that a tree is made of. The parts without handles are in [`Control`].
 #[derive(Debug)]
 pub(in crate::tree) struct Shared {
     pub(in crate::tree) root: PathBuf,
-    /// Whether this run made the root, so that nobody else has anything in it.
+    /// Whether this run made the root, so that no other program has anything in it.
     pub(super) root_is_new: bool,
-    /// `None` once the tree is finished: nothing keeps its file system busy then.
+    /// `None` once the tree is finished: no handle keeps the file system busy then.
     pub(super) root_dir: Mutex<Option<Arc<Dir>>>,
     pub(super) options: Options,
-    /// The process's umask, once it is needed. `None` in it where the system doesn't say.
+    /// The process's umask, once a call needs it. `None` in it where the system does not tell the umask.
     pub(super) umask: OnceLock<Option<u32>>,
     /// What has to be on the disk at the end, if anything has.
     pub(super) durable: Mutex<Option<Arc<Durable>>>,
-    /// The process that opened the tree. A child that was forked has copies of all this, and must not touch the files.
+    /// The process that opened the tree. A forked child has copies of all fields, and must not touch the files.
     pub(super) process: u32,
     pub(super) questions: Questions,
-    /// For names that were taken: which number the next file gets.
+    /// For names that were taken: the number that the next file gets.
     pub(super) numbers: Numbers,
     pub(super) temporaries: Temporaries,
     pub(super) streams: Streams,
@@ -56,7 +56,7 @@ fn cores() -> usize {
 }
 
 impl Shared {
-    /// `is_new`: the root was made for this run. Where it is not there, it is made here.
+    /// `is_new`: the root was made for this run. A root that is missing is made here.
     pub(in crate::tree) fn open(root: &Path, is_new: bool, options: Options) -> Result<Arc<Shared>> {
         let (root_dir, made, durable) = Durable::open(root, options.durability)?;
         let questions = match &options.on_conflict {
@@ -85,7 +85,7 @@ impl Shared {
         }))
     }
 
-    /// Whether this is a forked child of the process that has the tree.
+    /// Whether the calling process is a forked child of the process that has the tree.
     pub(in crate::tree) fn is_a_child_s(&self) -> bool {
         self.process != std::process::id()
     }
@@ -111,7 +111,7 @@ impl Shared {
         if self.options.exact_permissions { 0 } else { self.umask().unwrap_or(0o022) }
     }
 
-    /// Closes all that the tree still has open, and ends the thread that answers questions.
+    /// Closes all handles that the tree still has open, and ends the thread that answers questions.
     pub(super) fn let_go(&self) {
         self.questions.end();
         self.streams.let_go();

@@ -26,8 +26,6 @@ use crate::tree::Metadata;
 use crate::{Error, Operation, Result};
 use open::Open;
 
-pub(super) use open::zeros;
-
 /// Streams that are not closed: those left at the end are failures of the report.
 #[derive(Default)]
 pub(super) struct Streams {
@@ -71,7 +69,7 @@ impl Stream {
         Error::new(operation, self.path(), cause)
     }
 
-    /// What a call on a stream says that the end of the tree has ended.
+    /// The error of a call on a stream that the end of the tree has ended.
     fn ended(&self) -> Error {
         self.error(Operation::Write, io::Error::other("the tree was finished before this file was closed"))
     }
@@ -80,7 +78,7 @@ impl Stream {
 impl Streams {
     fn lane(&self, shared: &Arc<Shared>) -> Lane {
         let mut lane = lock(&self.lanes).pop().unwrap_or_else(|| Lane::new(shared.clone()));
-        // Its whole content is not known before.
+        // The whole content of a stream is not known before.
         lane.in_place = false;
         lane
     }
@@ -107,7 +105,7 @@ impl Streams {
             match open.park() {
                 Ok(parked) => parked,
                 Err(cause) => {
-                    // What the close says is the stream's own: its next call is told.
+                    // The error of this close belongs to that stream: its next call returns it.
                     open.failed = Some(stream.error(Operation::Close, cause));
                     true
                 }
@@ -121,7 +119,15 @@ impl Streams {
 }
 
 impl Shared {
-    pub(in crate::tree) fn begin_stream(&self, folder: &OsStr, name: &OsStr, metadata: Metadata) -> Arc<Stream> {
+    pub(in crate::tree) fn begin_stream(
+        &self,
+        folder: &OsStr,
+        name: &OsStr,
+        metadata: Metadata,
+    ) -> Result<Arc<Stream>> {
+        if self.is_cancelled() {
+            return Err(self.cancelled(&Path::new(folder).join(name)));
+        }
         let number = self.streams.count.fetch_add(1, Relaxed);
         let stream = Arc::new(Stream {
             number,
@@ -132,7 +138,7 @@ impl Shared {
             state: Mutex::new(State::Begun),
         });
         lock(&self.streams.all).insert(number, stream.clone());
-        stream
+        Ok(stream)
     }
 
     /// Writes `bytes` after leaving `gap` bytes out; the file is opened if it isn't yet. `Ok(false)` if it is skipped,

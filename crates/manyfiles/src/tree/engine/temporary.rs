@@ -9,29 +9,36 @@ use super::lock::lock;
 use crate::sys::Dir;
 use crate::temporary;
 
-/// Those of one tree.
+/// The temporary names of one tree.
 #[derive(Debug, Default)]
-pub(in crate::tree) struct Temporaries {
+pub(super) struct Temporaries {
     /// Folders that were looked through, and whether the time was known then.
     swept: Mutex<HashSet<(FolderId, bool)>>,
+    /// Entries of the run that are named as temporaries are, in lower case: a copy of a folder that a killed run left
+    /// something in. The lock is held while a file is looked at and removed.
+    entries: Mutex<HashSet<(FolderId, OsString)>>,
 }
 
 impl Temporaries {
     /// A name that nothing has, but for chance.
-    pub(in crate::tree) fn name(&self) -> OsString {
+    pub(super) fn name(&self) -> OsString {
         temporary::name()
     }
 
-    /// Whether a name is a temporary one of a process that is surely gone.
-    pub(in crate::tree) fn is_of_the_dead(&self, name: &OsStr) -> bool {
-        temporary::is_of_the_dead(name)
+    /// Notes an entry, before anything has its name: from then on the run removes no file of this name as one that a
+    /// dead process left.
+    pub(super) fn note_entry(&self, folder: FolderId, name: &OsStr) {
+        if temporary::looks_temporary(name) {
+            lock(&self.entries).insert((folder, name.to_ascii_lowercase()));
+        }
     }
 
     /// Removes what dead processes left in a folder, the first time that this run comes there, and again the first time
     /// that it makes a temporary there, `own`, which tells the file system's time.
     pub(super) fn sweep(&self, folder: FolderId, dir: &Dir, own: Option<&OsStr>) {
         if lock(&self.swept).insert((folder, own.is_some())) {
-            temporary::tidy(dir, own);
+            let entries = lock(&self.entries);
+            temporary::tidy(dir, own, |name| entries.contains(&(folder, name.to_ascii_lowercase())));
         }
     }
 }

@@ -7,33 +7,13 @@ use std::thread::JoinHandle;
 use super::control::State;
 use super::folders::FolderId;
 use super::lane::Lane;
+use super::lesson::Ended;
 use super::lock::lock;
 use super::queue::Done;
 use super::shared::Shared;
-use super::worker::{self, Ended};
+use super::thread_counts::Threads;
+use super::worker;
 use crate::sys;
-
-/// Counts of threads. A thread is beginning, busy or idle.
-#[derive(Debug, Default)]
-pub(super) struct Threads {
-    /// Threads that exist.
-    pub(super) count: usize,
-    /// Threads that were started and have not looked for work yet.
-    pub(super) beginning: usize,
-    /// Threads that have a batch.
-    pub(super) busy: usize,
-    /// Threads that wait for work.
-    pub(super) idle: usize,
-    /// Of the idle threads, those that look again soon by themselves.
-    pub(super) lingering: usize,
-    /// Of the idle threads, those that were woken and have not looked yet.
-    pub(super) told: usize,
-    /// The most threads that were busy at the same time.
-    pub(super) peak: usize,
-    /// Nothing more comes: threads that find nothing to do end.
-    pub(super) closing: bool,
-    handles: Vec<JoinHandle<()>>,
-}
 
 impl Shared {
     /// Waits once, for room or for the end of all work; every thread that could help is told first.
@@ -57,7 +37,7 @@ impl Shared {
         let State { queue, threads, .. } = state;
         let looking = threads.told + threads.beginning;
         if looking >= queue.free_folders() {
-            return false; // Each of these will have a thread as it is.
+            return false; // Each free folder will have a thread without this call.
         }
         // One that looks by itself within a millisecond counts as busy until there is more than enough for it.
         let busy = threads.busy + looking;
@@ -125,8 +105,8 @@ impl Shared {
         }
     }
 
-    /// The same for a thread that does not look for work itself afterwards. Entries that waited for its names may go on
-    /// now, and all threads that could write them may have gone to sleep meanwhile.
+    /// As [`done`](Shared::done), for a thread that does not look for work itself afterwards. Entries that waited for
+    /// the names of these jobs may go on now, and all threads that could write them may sleep.
     pub(super) fn done_aside(self: &Arc<Shared>, state: &mut State, folder: FolderId, done: &Done) {
         self.done(state, folder, done);
         if state.threads.busy == 0 {
@@ -155,10 +135,10 @@ impl Shared {
         self.drop_if_cancelled(&mut state);
         while self.tell_a_thread(&mut state) {}
         while state.threads.count == 0 && state.queue.unfinished > 0 {
-            state = self.wait_in_room(state); // No thread could be started: it is done here.
+            state = self.wait_in_room(state); // No thread could be started: the caller does the work.
         }
         self.work.notify_all();
-        // Those that end may have started others.
+        // Threads that end may have started others.
         while !state.threads.handles.is_empty() {
             let handles = std::mem::take(&mut state.threads.handles);
             drop(state);

@@ -2,37 +2,13 @@
 
 use std::io;
 
-use super::copy::BUFFER;
 use super::lane::Lane;
+use super::piece::{BUFFER, PIECE, Stop};
 use super::placement::{Opened, Target};
-use super::streams::zeros;
 use crate::sys;
 use crate::tree::content::{Bytes, Kind};
-use crate::tree::outcome::finish_digest;
+use crate::tree::digest::RunningDigest;
 use crate::{Error, Operation};
-
-/// Large content is written in pieces of this size, so that a cancellation and the progress don't wait for the end.
-pub(super) const PIECE: usize = 1 << 20;
-
-/// What stopped a write.
-pub(super) enum Stop {
-    /// The bytes to be written could not be read.
-    Read(io::Error),
-    /// The file that it is a copy of could not be read, or changed meanwhile.
-    Source(Error),
-    Write(io::Error),
-    Cancelled,
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        if sys::is_unreadable(&error) {
-            let why = "the file that it is written from was cut short, or cannot be read there";
-            return Stop::Read(io::Error::new(io::ErrorKind::UnexpectedEof, why));
-        }
-        Stop::Write(error)
-    }
-}
 
 impl Lane {
     /// Returns how many bytes were written.
@@ -51,7 +27,7 @@ impl Lane {
                 self.copy(&file, &stat, target, &blame)?
             }
         };
-        self.digested = self.digest.take().map(finish_digest).transpose().map_err(Stop::Read)?;
+        self.digested = self.digest.take().map(RunningDigest::finish).transpose().map_err(Stop::Read)?;
         if target.old_len().is_some_and(|old| old > len) {
             target.touched = true;
             sys::set_len(&target.file, len).map_err(Stop::Write)?;
@@ -60,7 +36,7 @@ impl Lane {
     }
 
     fn write_bytes(&mut self, target: &mut Target, bytes: &Bytes) -> Result<u64, Stop> {
-        let all = bytes.as_raw();
+        let all = bytes.as_raw().map_err(Stop::Read)?;
         let mut at = 0;
         self.digest_bytes(bytes)?;
         while at < all.len() {
@@ -115,10 +91,7 @@ impl Lane {
         let mut at = 0;
         while at < bytes.len() {
             let piece = (bytes.len() - at).min(BUFFER);
-            if !bytes.copy_to(at, &mut self.buffer[..piece]) {
-                let why = "the file that it is written from was cut short, or cannot be read there";
-                return Err(Stop::Read(io::Error::new(io::ErrorKind::UnexpectedEof, why)));
-            }
+            bytes.copy_to(at, &mut self.buffer[..piece]).map_err(Stop::Read)?;
             digest.update(&self.buffer[..piece]);
             at += piece;
         }
@@ -127,7 +100,7 @@ impl Lane {
 
     pub(super) fn digest_zeros(&mut self, len: u64) {
         if let Some(digest) = &mut self.digest {
-            zeros(&mut **digest, len);
+            digest.zeros(len);
         }
     }
 }

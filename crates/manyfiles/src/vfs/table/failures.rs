@@ -24,9 +24,8 @@ pub(in crate::vfs) enum Change {
 
 /// What is wrong with a file that is about to change.
 pub(in crate::vfs) struct Wrong {
-    failures: Vec<Arc<Failure>>,
-    /// The file is there afterwards, by another name, and so is what is wrong with it.
-    outlives: bool,
+    /// With each failure: whether its file is there afterwards, by another name. Then the failure stays.
+    failures: Vec<(Arc<Failure>, bool)>,
 }
 
 impl Table {
@@ -105,7 +104,7 @@ impl Table {
     /// Has to come before a call that changes what a name leads to: what is wrong with the file that it leads to now.
     pub(in crate::vfs) fn wrong_with(&self, key: &FileKey, change: Change) -> Wrong {
         if !self.read().has_failures() {
-            return Wrong { failures: Vec::new(), outlives: false };
+            return Wrong { failures: Vec::new() };
         }
         let backend = self.backend(key);
         let is_link = change == Change::Unnamed && backend.is_link(&key.path);
@@ -116,29 +115,29 @@ impl Table {
         let by_name = self.read().failure(key).filter(|failure| !failure.is_of_another(found));
         let mut failures: Vec<_> = by_name.into_iter().collect();
         failures.extend(found.and_then(|found| self.failure_of(found)));
-        Wrong { failures, outlives }
+        // A file that another program has moved away is not the one that changes.
+        let is_elsewhere = |failure: &Failure| failure.identity.is_some() && failure.identity != found;
+        let failures = failures.into_iter().map(|failure| {
+            let stays = outlives || is_elsewhere(&failure);
+            (failure, stays)
+        });
+        Wrong { failures: failures.collect() }
     }
 
-    /// Forgets the failures of files that are gone: no file is incomplete for them any more. `wrong`: the failure of
-    /// the file that had this name.
+    /// Forgets the failures of the file that had this name, if it is gone: no file is incomplete for them any more.
+    ///
+    /// Failures of names below `gone` stay. A folder that is removed or replaced was empty, so their files are gone by
+    /// other ways, or live where another program has moved them: no call has returned what happened to them.
     pub(in crate::vfs) fn forget_failures(&self, gone: &FileKey, wrong: &Wrong) {
-        for failure in &wrong.failures {
-            let mut index = self.write_index();
-            if wrong.outlives {
+        let mut index = self.write_index();
+        for (failure, stays) in &wrong.failures {
+            if *stays {
                 index.lose_name(failure, gone);
             } else {
                 index.take(failure);
             }
         }
-        self.write_index().forget_failure(gone);
-        let failed = self.read().failed_names();
-        if failed.is_empty() {
-            return;
-        }
-        let mut within = Within::new(self.backend(gone), gone);
-        for (name, _) in failed.iter().filter(|(name, _)| within.has(name)) {
-            self.write_index().forget_failure(name);
-        }
+        index.forget_failure(gone);
     }
 
     /// Keeps an error that there is no call to return it, or that shall stay.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::super::Stamp;
+use super::super::record::Stamp;
 use crate::number::SECOND;
 
 /// Turns the stamps of lines into nanoseconds since the first.
@@ -14,7 +14,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub fn read(&self, stamp: Stamp) -> Option<u64> {
+    pub(super) fn read(&self, stamp: Stamp) -> Option<u64> {
         const DAY: u64 = 86_400 * SECOND;
         let now = match stamp {
             Stamp::None => return None,
@@ -32,7 +32,7 @@ impl Clock {
         self.last.set(now);
         let first = match (self.first.get(), stamp) {
             (Some(first), _) => first,
-            // The first line's time is since nothing.
+            // Before the first line there is no line to count from.
             (None, Stamp::SinceLast(_)) => 0,
             (None, _) => now,
         };

@@ -3,15 +3,16 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::super::Spelling;
 use super::super::args::{Args, Fd, unescaped};
+use super::super::spelling::Spelling;
 
-use super::{Descriptor, Done, MOST_DESCRIPTORS, Process, Subject, System};
+use super::done::{Done, Subject};
+use super::{Descriptor, MOST_DESCRIPTORS, Process, System};
 use crate::call::Effect;
 use crate::open_file::OpenFile;
 
 impl System {
-    /// What a call on a descriptor was about.
+    /// The file that a call on a descriptor was about.
     pub(super) fn on(&mut self, process: &Rc<Process>, fd: Option<Fd<'_>>, effect: Effect) -> Done {
         Done { effect, file: fd.and_then(|fd| self.file(process, fd)), path: Subject::None }
     }
@@ -19,7 +20,7 @@ impl System {
     /// The open file behind a descriptor: as it was opened, or as the line itself says.
     pub(super) fn file(&mut self, process: &Rc<Process>, fd: Fd<'_>) -> Option<Rc<OpenFile>> {
         let number = fd.number?;
-        // What perf says is what it found later, when the number may have stood for another file.
+        // perf looks the path up later, when the number may stand for another file already.
         let said = fd.annotation.map(unescaped);
         let said = said.as_deref();
         let trusted = self.spelling == Spelling::Strace;
@@ -34,7 +35,7 @@ impl System {
             }
         }
         let path = said.filter(|said| said.starts_with(b"/"));
-        // Opened before the trace began, so to all we know for writing.
+        // Opened before the trace began, so perhaps for writing.
         let mut file = OpenFile::new(path, process.id);
         file.is_channel = said.is_some() && path.is_none();
         file.regular &= trusted;
@@ -56,7 +57,7 @@ impl System {
         }
     }
 
-    /// The open file, whose descriptor is closed.
+    /// The open file. Its descriptor is closed.
     pub(super) fn take(&mut self, process: &Rc<Process>, fd: Fd<'_>) -> Option<Rc<OpenFile>> {
         let file = self.file(process, fd);
         if process.descriptors.borrow_mut().remove(&fd.number?).is_some() {

@@ -2,6 +2,8 @@
 
 mod clock;
 mod descriptors;
+mod done;
+mod effect;
 mod threads;
 
 use std::cell::RefCell;
@@ -9,21 +11,25 @@ use std::rc::Rc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
 
-use super::args::{Args, Fd, unescaped};
+use super::args::Args;
+use super::record::{End, Event, Record};
+use super::spelling::Spelling;
+use super::strace;
 use super::syscall::{Shape, Syscall, Syscalls};
-use super::{End, Event, Record, Spelling, strace};
 use crate::analysis::Analysis;
-use crate::call::{Call, Effect, Kind, ThreadId};
+use crate::call::{Call, Kind, ThreadId};
 use crate::number::Decimal;
 use crate::open_file::OpenFile;
 
 use clock::Clock;
+use done::{Done, Subject};
 
 type Map<K, V> = HashMap<K, V, DefaultHashBuilder>;
 
-/// The number of the one thread whose lines have none.
+/// The number that stands for the one thread without a number in its lines.
 const UNNAMED: u32 = 0;
-/// So many threads and descriptors are followed at once; a trace that seems to have more is damaged, or of a whole day.
+/// The most threads and descriptors that are followed at once. A trace that seems to have more is damaged, or of a
+/// whole day.
 const MOST_THREADS: usize = 1 << 16;
 const MOST_DESCRIPTORS: usize = 1 << 18;
 /// Arguments of interrupted calls are kept up to this length: two paths of the greatest length, each byte escaped.
@@ -43,7 +49,8 @@ pub(super) struct System {
     clock: Clock,
     processes: u32,
     descriptors: usize,
-    /// Arguments of a call whose two halves are joined, and a path that is being put together. Reused.
+    /// Buffers that are used again: the arguments of a call, joined from two halves; and a path, put together from
+    /// parts.
     joined: Vec<u8>,
     path: Vec<u8>,
     summary: bool,
@@ -55,7 +62,7 @@ struct Thread {
     pending: Option<Pending>,
 }
 
-/// What threads that share their descriptors share.
+/// The state of threads that share their descriptors.
 struct Process {
     id: u32,
     descriptors: RefCell<Map<i32, Descriptor>>,
@@ -73,12 +80,12 @@ struct Pending {
     syscall: Syscall,
     args: Box<[u8]>,
     start: Option<u64>,
-    /// What is being closed: its number may be taken again before the call returns.
+    /// The file that is being closed: its descriptor's number may be taken again before the call returns.
     closing: Option<Rc<OpenFile>>,
 }
 
 impl System {
-    pub fn new(spelling: Spelling) -> System {
+    pub(super) fn new(spelling: Spelling) -> System {
         System {
             spelling,
             syscalls: Syscalls::default(),
@@ -96,7 +103,7 @@ impl System {
     }
 
     /// Takes a line. Says whether it was understood.
-    pub fn line(&mut self, line: &[u8], analysis: &mut Analysis) -> bool {
+    pub(super) fn line(&mut self, line: &[u8], analysis: &mut Analysis) -> bool {
         if self.summary {
             return true;
         }
@@ -112,7 +119,7 @@ impl System {
             Event::Note => {}
             Event::Summary => self.summary = true,
             Event::Attached { pid } => drop(self.announced.insert(pid)),
-            // A thread that was not seen, or that said itself that it ends, is gone already.
+            // A thread without calls, or one that has called `exit`, is forgotten already.
             Event::Exited => match pid {
                 Some(pid) => self.forget(pid, analysis),
                 None if self.threads.len() == 1 => {
@@ -143,7 +150,7 @@ impl System {
     }
 
     /// After the last line.
-    pub fn finish(&mut self, analysis: &mut Analysis) {
+    pub(super) fn finish(&mut self, analysis: &mut Analysis) {
         let pids: Vec<u32> = self.threads.keys().copied().collect();
         for pid in pids {
             self.forget(pid, analysis);
@@ -215,13 +222,13 @@ impl System {
             // perf counts milliseconds.
             analysis.seen_digits(digits + if self.spelling == Spelling::Perf { 3 } else { 0 });
         }
-        // A new program's first call is the one that made it so.
+        // The call that starts a new program counts as the new program's first call.
         let program = if syscall.shape == Shape::Exec { self.thread(pid, b"").program.clone() } else { before };
         let path = match path {
             Subject::None => file.as_deref().and_then(OpenFile::path),
             Subject::Assembled => Some(&self.path[..]),
         };
-        // Reading from a pipe is waiting for who writes to it.
+        // Reading from a pipe is waiting for the program that writes to it.
         let channel = file.as_deref().is_some_and(|file| file.is_channel);
         let kind = if channel && syscall.kind.is_file() { Kind::Wait } else { syscall.kind };
         analysis.call(&Call {
@@ -240,166 +247,6 @@ impl System {
             Shape::Fork => self.forked(pid, args, end),
             Shape::Exit => self.forget(pid, analysis),
             _ => {}
-        }
-    }
-
-    /// Follows what the call did to descriptors and folders, and says what it was about.
-    fn effect(
-        &mut self,
-        pid: u32,
-        process: &Rc<Process>,
-        shape: Shape,
-        args: Args<'_>,
-        end: End<'_>,
-        closing: Option<Rc<OpenFile>>,
-    ) -> Done {
-        let (value, failed) = (end.value(), end.failed());
-        let bytes = value.filter(|_| !failed).map_or(0, |value| value.max(0) as u64);
-        match shape {
-            Shape::None | Shape::Fork | Shape::Exit => Done::NOTHING,
-            Shape::Open | Shape::OpenAt | Shape::Create => {
-                let annotation = end.annotation().map(unescaped).filter(|name| name.starts_with(b"/"));
-                let known = match annotation {
-                    Some(name) => self.assemble(name),
-                    None => self.assemble_path(process, args, shape == Shape::OpenAt),
-                };
-                if failed || value.is_none() {
-                    return Done { effect: Effect::None, file: None, path: known };
-                }
-                let (flags, create) = (args.flags(), shape == Shape::Create);
-                let mut file = OpenFile::new(known.of(&self.path), process.id);
-                file.opened = true;
-                file.for_writing = create || flags.writes;
-                file.appends = flags.appends;
-                file.was_empty = create || flags.truncates || (flags.creates && flags.exclusive);
-                file.regular &= !flags.folder;
-                let file = Rc::new(file);
-                self.put(process, value, file.clone(), flags.close_on_exec);
-                Done { effect: Effect::Opened, file: Some(file), path: Subject::None }
-            }
-            Shape::Close => {
-                let file = closing.or_else(|| args.fd().filter(|_| !failed).and_then(|fd| self.take(process, fd)));
-                Done { effect: if failed { Effect::None } else { Effect::Closed }, file, path: Subject::None }
-            }
-            Shape::CloseRange => {
-                if let (false, Some(first), Some(last)) = (failed, args.number(0, &["fd"]), args.number(1, &["max_fd"]))
-                    && !args.mention("CLOEXEC")
-                {
-                    process.descriptors.borrow_mut().retain(|&fd, _| !(first..=last).contains(&(fd as u64)));
-                }
-                Done::NOTHING
-            }
-            Shape::Read => self.on(process, args.fd(), Effect::Read(bytes)),
-            Shape::Write => self.on(process, args.fd(), Effect::Wrote { bytes, at: None }),
-            Shape::WriteAt => self.on(process, args.fd(), Effect::Wrote { bytes, at: args.last_number() }),
-            Shape::Into(place, name) => self.on(process, args.fd_at(place, &[name]), Effect::Wrote { bytes, at: None }),
-            Shape::Sync => self.on(process, args.fd(), if failed { Effect::None } else { Effect::Synced }),
-            Shape::Seek => self.on(process, args.fd(), Effect::Moved),
-            Shape::Fd | Shape::Length => self.on(process, args.fd(), Effect::None),
-            Shape::Path | Shape::MakeFolder => {
-                let path = self.assemble_path(process, args, false);
-                let there = shape == Shape::MakeFolder && end.result.starts_with(b"-1 EEXIST");
-                Done { effect: if there { Effect::FolderWasThere } else { Effect::None }, file: None, path }
-            }
-            Shape::PathAt | Shape::MakeFolderAt => {
-                let path = self.assemble_path(process, args, true);
-                if let Subject::None = path {
-                    // fstat is newfstatat with an empty path.
-                    return self.on(process, args.folder(), Effect::None);
-                }
-                let there = shape == Shape::MakeFolderAt && end.result.starts_with(b"-1 EEXIST");
-                Done { effect: if there { Effect::FolderWasThere } else { Effect::None }, file: None, path }
-            }
-            Shape::Channel => {
-                if !failed {
-                    self.put(process, value, Rc::new(OpenFile::channel(process.id)), args.mention("CLOEXEC"));
-                }
-                Done::NOTHING
-            }
-            Shape::Channels => {
-                if !failed {
-                    for fd in args.pair().into_iter().flatten() {
-                        self.put(
-                            process,
-                            Some(i64::from(fd)),
-                            Rc::new(OpenFile::channel(process.id)),
-                            args.mention("CLOEXEC"),
-                        );
-                    }
-                }
-                Done::NOTHING
-            }
-            Shape::Duplicate | Shape::DuplicateTo => {
-                let done = self.on(process, args.fd(), Effect::None);
-                if let (false, Some(file)) = (failed, &done.file) {
-                    self.put(process, value, file.clone(), args.mention("CLOEXEC"));
-                }
-                done
-            }
-            Shape::Fcntl => {
-                let done = self.on(process, args.fd(), Effect::None);
-                if let (false, Some(file)) = (failed, &done.file) {
-                    if args.mention("DUPFD") {
-                        self.put(process, value, file.clone(), args.mention("DUPFD_CLOEXEC"));
-                    } else if args.mention("SETFD")
-                        && let Some(Fd { number: Some(fd), .. }) = args.fd()
-                        && let Some(descriptor) = process.descriptors.borrow_mut().get_mut(&fd)
-                    {
-                        descriptor.close_on_exec = args.mention("FD_CLOEXEC");
-                    }
-                }
-                done
-            }
-            Shape::ChangeFolder => {
-                let path = self.assemble_path(process, args, false);
-                if let (false, Some(folder)) = (failed, path.of(&self.path)) {
-                    *process.folder.borrow_mut() = Some(folder.into());
-                }
-                Done { effect: Effect::None, file: None, path }
-            }
-            Shape::ChangeFolderFd => {
-                let done = self.on(process, args.fd(), Effect::None);
-                if let (false, Some(folder)) = (failed, done.file.as_deref().and_then(OpenFile::path)) {
-                    *process.folder.borrow_mut() = Some(folder.into());
-                }
-                done
-            }
-            Shape::Exec => {
-                let path = self.assemble_path(process, args, false);
-                if !failed {
-                    self.execute(pid);
-                }
-                Done { effect: Effect::None, file: None, path }
-            }
-        }
-    }
-}
-
-/// What a call was about, and did.
-struct Done {
-    effect: Effect,
-    file: Option<Rc<OpenFile>>,
-    path: Subject,
-}
-
-impl Done {
-    const NOTHING: Done = Done { effect: Effect::None, file: None, path: Subject::None };
-}
-
-/// Where its path is.
-#[derive(Clone, Copy)]
-enum Subject {
-    /// With the open file, if there is one.
-    None,
-    /// In `System::path`.
-    Assembled,
-}
-
-impl Subject {
-    fn of(self, path: &[u8]) -> Option<&[u8]> {
-        match self {
-            Subject::None => None,
-            Subject::Assembled => Some(path),
         }
     }
 }

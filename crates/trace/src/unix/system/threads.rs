@@ -1,10 +1,10 @@
-//! Threads: which one a line is about, what it shares with whom, and when it is gone.
+//! Threads: which one a line is about, which threads share descriptors and a folder, and when a thread ends.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::super::End;
 use super::super::args::Args;
+use super::super::record::End;
 use super::super::syscall::Shape;
 use super::{Descriptor, MOST_THREADS, Map, Process, System, Thread, UNNAMED};
 use crate::analysis::Analysis;
@@ -72,11 +72,11 @@ impl System {
             && self.threads.contains_key(&UNNAMED)
             && (resumes || parent != Some(UNNAMED) || self.threads.len() > 1)
         {
-            // Now that there are two, the one that had no number has one.
+            // A second thread is there now, so lines have numbers: `pid` is the number of the thread that had none.
             let thread = self.threads.remove(&UNNAMED).expect("it is there");
             self.forking.iter_mut().filter(|other| **other == UNNAMED).for_each(|other| *other = pid);
             self.insert(pid, thread);
-            analysis.is_thread(ThreadId::default(), ThreadId { process: 0, thread: pid });
+            analysis.name_thread(ThreadId::default(), ThreadId { process: 0, thread: pid });
             return pid;
         }
         match parent {
@@ -104,7 +104,7 @@ impl System {
         self.threads.insert(pid, thread);
     }
 
-    /// The thread ended, and with it what it was in.
+    /// The thread ended, and with it its unfinished call.
     pub(super) fn forget(&mut self, pid: u32, analysis: &mut Analysis) {
         self.forking.retain(|&other| other != pid);
         let Some(thread) = self.threads.remove(&pid) else { return };
@@ -115,7 +115,7 @@ impl System {
             let descriptors = process.descriptors.into_inner();
             self.descriptors = self.descriptors.saturating_sub(descriptors.len());
             for descriptor in descriptors.into_values() {
-                // What is still open at the end has no close, but its writes count.
+                // A file that is still open at the end has no close, but its writes count.
                 if let Some(file) = Rc::into_inner(descriptor.file) {
                     analysis.left_open(&file);
                 }

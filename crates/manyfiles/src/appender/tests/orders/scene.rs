@@ -105,7 +105,7 @@ impl Storage for Scene {
         Ok(Vec::new())
     }
 
-    /// Stands still: nobody is waited for by the clock.
+    /// Stands still: no wait ends by the clock.
     fn now(&self) -> Duration {
         Duration::ZERO
     }
@@ -120,15 +120,15 @@ impl ReadAt for Scene {
         let inner = self.0.lock().unwrap();
         Ok((inner.written.len() - inner.base) as u64)
     }
+
+    fn is_at(&self, _: &Path) -> io::Result<bool> {
+        Ok(true)
+    }
 }
 
 impl StoredFile for Scene {
     fn serial(&self) -> io::Result<u64> {
         Ok(1)
-    }
-
-    fn is_at(&self, _: &Path) -> io::Result<bool> {
-        Ok(true)
     }
 
     fn age(&self) -> io::Result<Duration> {
@@ -186,6 +186,10 @@ impl ReadAt for Note {
     fn len(&self) -> io::Result<u64> {
         Ok(0)
     }
+
+    fn is_at(&self, _: &Path) -> io::Result<bool> {
+        Ok(true)
+    }
 }
 
 impl StoredFile for Note {
@@ -203,10 +207,6 @@ impl StoredFile for Note {
 
     fn set_len(&self, _: u64) -> io::Result<()> {
         Ok(())
-    }
-
-    fn is_at(&self, _: &Path) -> io::Result<bool> {
-        Ok(true)
     }
 
     fn sync(&self) -> io::Result<()> {

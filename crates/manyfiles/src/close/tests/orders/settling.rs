@@ -1,10 +1,10 @@
-//! Closes of one file in their order, closes that somebody waits for alone, and volumes that hang.
+//! Closes of one file in their order, closes that a call waits for alone, and volumes that hang.
 
 use super::*;
-use crate::close::handle::Handle;
 use crate::close::policy::Access;
-use crate::close::spot::{Spot, Target};
-use crate::sys::{Identity, Place};
+use crate::close::recognise;
+use crate::close::spot::{Affected, Spot};
+use crate::sys::{Identity, Location};
 
 fn file(volume: u64, file: u128) -> Identity {
     Identity { volume, file }
@@ -12,16 +12,16 @@ fn file(volume: u64, file: u128) -> Identity {
 
 /// Hands over what is known to be this file.
 fn close_file(scene: &Scene, identity: Identity, handle: impl Send + 'static) {
-    let spot = Spot::At(Place { identity, mount: 0, name: None });
-    scene.pool.hand_over_at(spot, Handle::new(handle), None, Access::Write);
+    let spot = Spot::At(Location { identity, mount: 0, path: None });
+    scene.pool.hand_over_at(spot, recognise::handle_of(handle), None, Access::Write);
 }
 
 fn settle(scene: &Scene, identity: Identity) {
-    scene.pool.settle(&Target::File(identity));
+    scene.pool.settle(&Affected::File(identity));
 }
 
 #[test]
-fn what_was_settled_is_closed_whoever_closes_it() {
+fn what_was_settled_is_closed_whichever_thread_closes_it() {
     loom::model(|| {
         let scene = Scene::new(4, 1, FOR_EVER, Threads);
         let known = Arc::new(AtomicUsize::new(0));
@@ -102,7 +102,7 @@ fn the_next_close_of_a_file_finds_a_thread_though_all_had_gone_to_sleep() {
 }
 
 #[test]
-fn who_helps_with_a_close_finds_a_thread_for_the_next_of_that_file() {
+fn a_thread_that_helps_with_a_close_finds_another_for_the_next_of_that_file() {
     for idle in [AT_ONCE, FOR_EVER] {
         let mut orders = loom::model::Builder::new();
         orders.preemption_bound = Some(3);

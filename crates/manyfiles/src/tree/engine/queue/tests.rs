@@ -50,7 +50,7 @@ fn more_of_a_folder_is_for_those_who_hold_its_names() {
 #[test]
 fn what_waits_for_a_stream_holds_up_no_other_name_and_comes_after_it() {
     let (mut queue, id) = queue();
-    let key = queue.claim(id, OsStr::new("видео")).expect("nobody has the name");
+    let key = queue.claim(id, OsStr::new("видео")).expect("the name is free");
     assert!(queue.claim(id, OsStr::new("видео")).is_none(), "a stream has it now");
     for name in ["видео", "музыка", "видео", "x"] {
         queue.push(id, job(name));
@@ -221,7 +221,7 @@ fn what_is_below_the_name_of_a_stream_waits_for_that_stream() {
     let below = queue.folder(OsStr::new("a/b"));
     queue.push(below, job("c"));
     assert!(queue.take(0).is_none());
-    assert!(queue.waits_for_streams(), "nobody is to wait for room");
+    assert!(queue.waits_for_streams(), "no caller has to wait for room");
     queue.release(root, key);
     assert_eq!(drain(&mut queue), ["a", "a/b", "a/b/c"]);
 }

@@ -5,10 +5,11 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::open::{File, Open, zeros};
+use super::open::{File, Open};
 use super::{State, Stream};
 use crate::sys;
 use crate::tree::Outcome;
+use crate::tree::digest::RunningDigest;
 use crate::tree::engine::fill::{Filled, Unfilled};
 use crate::tree::engine::folders::Folder;
 use crate::tree::engine::job::{Job, Unnamed, Work};
@@ -19,7 +20,6 @@ use crate::tree::engine::placement::Opened;
 use crate::tree::engine::queue::Done;
 use crate::tree::engine::shared::Shared;
 use crate::tree::engine::stopwatch::Stopwatch;
-use crate::tree::outcome::finish_digest;
 use crate::{Error, Operation, Result};
 
 impl Shared {
@@ -47,7 +47,7 @@ impl Shared {
                     None => open.file(&mut lane).map(|_| ()),
                 };
                 let digested = ready.and_then(|()| extend(stream, &mut open, len)).and_then(|()| {
-                    let digested = open.digest.take().map(finish_digest).transpose();
+                    let digested = open.digest.take().map(RunningDigest::finish).transpose();
                     digested.map_err(|cause| stream.error(Operation::Read, cause))
                 });
                 let digest = match digested {
@@ -197,6 +197,7 @@ impl Shared {
             let why = "it was not closed before the tree was finished";
             self.end_unfinished(&stream, &mut state, stream.error(Operation::Write, io::Error::other(why)));
         }
+        self.end_all_streams();
     }
 }
 
@@ -205,7 +206,7 @@ fn extend(stream: &Stream, open: &mut Open, len: u64) -> Result<()> {
     let File::Here(opened) = &open.file else { return Ok(()) };
     if len > open.position {
         if let Some(digest) = &mut open.digest {
-            zeros(&mut **digest, len - open.position);
+            digest.zeros(len - open.position);
         }
         sys::set_len(&opened.target.file, len).map_err(|cause| stream.error(Operation::Write, cause))?;
     }

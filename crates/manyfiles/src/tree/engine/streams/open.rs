@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Stream;
 use crate::sys::{self, Identity};
+use crate::tree::digest::RunningDigest;
 use crate::tree::engine::folders::Folder;
 use crate::tree::engine::job::{Job, Work};
 use crate::tree::engine::lane::Lane;
@@ -15,7 +16,7 @@ use crate::tree::engine::own_thread::works_for_a_tree;
 use crate::tree::engine::placement::{Opened, Placement, Target};
 use crate::tree::engine::shared::Shared;
 use crate::tree::engine::stopwatch::Stopwatch;
-use crate::tree::{Content, Digest, Metadata, Outcome};
+use crate::tree::{Content, Metadata, Outcome};
 use crate::{Error, Operation, Result};
 
 pub(super) struct Open {
@@ -30,7 +31,7 @@ pub(super) struct Open {
     pub(super) failed: Option<Error>,
     /// The name it was handed over with, if it got another.
     pub(super) asked: Option<Name>,
-    pub(super) digest: Option<Box<dyn Digest>>,
+    pub(super) digest: Option<RunningDigest>,
 }
 
 pub(super) enum File {
@@ -193,7 +194,7 @@ impl Shared {
         let file = &opened.target.file;
         let failed = |cause| Error::without_path(Operation::Write, cause);
         if let Some(digest) = &mut open.digest {
-            zeros(&mut **digest, gap);
+            digest.zeros(gap);
             digest.update(bytes);
         }
         if gap > 0 {
@@ -212,15 +213,5 @@ impl Shared {
             }
         }
         Ok(())
-    }
-}
-
-/// What is left out reads as zeros.
-pub(in crate::tree::engine) fn zeros(digest: &mut dyn Digest, mut len: u64) {
-    const ZEROS: [u8; 4096] = [0; 4096];
-    while len > 0 {
-        let some = len.min(ZEROS.len() as u64);
-        digest.update(&ZEROS[..some as usize]);
-        len -= some;
     }
 }

@@ -1,0 +1,307 @@
+//! Whole folders are removed, and never what is mounted in them.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr as again};
+
+use super::Dir;
+use crate::sys::Stat;
+
+const READABLE: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// Each level takes a handle. What is deeper is moved up first.
+const MOST_LEVELS: usize = 64;
+
+/// So often a folder is looked through.
+const MOST_LOOKS: u32 = 1000;
+
+impl Dir {
+    /// Removes the folder `name` with all that is in it. A mount point in it stays, with what is mounted there; the
+    /// rest is removed, and the error is the first. Links are removed and not followed.
+    pub(crate) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
+        let name = c_string(name)?;
+        let top = enter(self.as_fd(), &name)?;
+        let mut removal = Removal { top: top.as_fd(), moved: 0 };
+        removal.empty(top.try_clone()?, MOST_LEVELS)?;
+        Ok(again(|| rustix::fs::unlinkat(self.as_fd(), &*name, AtFlags::REMOVEDIR))?)
+    }
+
+    /// Whether the folder `name`, or anything in it, was changed at `time` or later.
+    pub(crate) fn tree_changed_since(&self, name: &OsStr, time: SystemTime) -> io::Result<bool> {
+        changed_since(self.as_fd(), &c_string(name)?, time)
+    }
+
+    /// A path at or below the folder `name` where something is mounted. `None` where the system does not say.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn mounted_in(&self, name: &OsStr) -> Option<PathBuf> {
+        use std::os::fd::AsRawFd;
+        let folder = std::fs::read_link(format!("/proc/self/fd/{}", self.as_fd().as_raw_fd())).ok()?.join(name);
+        let mounts = std::fs::read("/proc/self/mountinfo").ok()?;
+        mounts.split(|&byte| byte == b'\n').find_map(|line| {
+            let path = unescaped(line.split(|&byte| byte == b' ').nth(4)?);
+            let path = PathBuf::from(OsStr::from_bytes(&path));
+            path.starts_with(&folder).then_some(path)
+        })
+    }
+
+    /// Not asked: the removal finds it.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn mounted_in(&self, _name: &OsStr) -> Option<PathBuf> {
+        None
+    }
+}
+
+fn c_string(name: &OsStr) -> io::Result<CString> {
+    CString::new(name.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+/// The kernel writes a space, tab, line feed and backslash as a backslash and three octal digits.
+#[cfg(target_os = "linux")]
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, behind)) = rest.split_first() {
+        let octal =
+            behind.get(..3).filter(|digits| first == b'\\' && digits.iter().all(|it| matches!(it, b'0'..=b'7')));
+        match octal {
+            Some(digits) => {
+                plain.push(digits.iter().fold(0_u8, |byte, digit| byte.wrapping_mul(8) + (digit - b'0')));
+                rest = &behind[3..];
+            }
+            None => {
+                plain.push(first);
+                rest = behind;
+            }
+        }
+    }
+    plain
+}
+
+struct Removal<'a> {
+    top: BorrowedFd<'a>,
+    /// How many folders were moved up to `top`.
+    moved: u64,
+}
+
+impl Removal<'_> {
+    /// Removes all that is in the folder. Looks again as long as it finds something: a listing may leave names out when
+    /// others are removed meanwhile.
+    fn empty(&mut self, folder: OwnedFd, levels: usize) -> io::Result<()> {
+        let mut folder = rustix::fs::Dir::new(folder)?;
+        for _ in 0..MOST_LOOKS {
+            let mut found = false;
+            let mut failed = None;
+            folder.rewind();
+            while let Some(entry) = folder.read() {
+                let entry = entry?;
+                let name = entry.file_name();
+                if name == c"." || name == c".." {
+                    continue;
+                }
+                found = true;
+                let removed = self.remove(folder.fd()?, name, entry.file_type(), levels);
+                failed = failed.or(removed.err());
+            }
+            match failed {
+                Some(error) => return Err(error),
+                None if !found => return Ok(()),
+                None => {}
+            }
+        }
+        Ok(()) // Another program fills it all the time: the removal of the folder itself fails, and tells.
+    }
+
+    fn remove(&mut self, at: BorrowedFd<'_>, name: &CStr, kind: FileType, levels: usize) -> io::Result<()> {
+        let is_folder = match kind {
+            FileType::Directory => true,
+            FileType::Unknown => {
+                let stat = again(|| rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW))?;
+                FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+            }
+            _ => false,
+        };
+        if !is_folder {
+            return gone(with_rights(at, || again(|| rustix::fs::unlinkat(at, name, AtFlags::empty()))));
+        }
+        if levels == 0 {
+            return self.move_up(at, name);
+        }
+        self.empty(enter(at, name)?, levels - 1)?;
+        gone(with_rights(at, || again(|| rustix::fs::unlinkat(at, name, AtFlags::REMOVEDIR))))
+    }
+
+    /// The look at `top` that comes next finds it.
+    fn move_up(&mut self, at: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+        loop {
+            self.moved += 1;
+            let higher = format!(".manyfiles-deep-{}", self.moved);
+            match with_rights(at, || again(|| rustix::fs::renameat(at, name, self.top, &*higher))) {
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
+                moved => return gone(moved),
+            }
+        }
+    }
+}
+
+/// That another process removed it first is no error.
+fn gone(removed: Result<(), Errno>) -> io::Result<()> {
+    match removed {
+        Err(Errno::NOENT) => Ok(()),
+        removed => Ok(removed?),
+    }
+}
+
+/// Makes the call again with the rights that it needs, if this user may take them: a tree may have folders that forbid
+/// changes even to their owner.
+fn with_rights(folder: BorrowedFd<'_>, call: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
+    match call() {
+        Err(Errno::ACCESS) if again(|| rustix::fs::fchmod(folder, Mode::RWXU)).is_ok() => call(),
+        done => done,
+    }
+}
+
+fn changed_since(at: BorrowedFd<'_>, name: &CStr, time: SystemTime) -> io::Result<bool> {
+    let stat = again(|| rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW))?;
+    let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    if Stat::from(stat).changed >= time {
+        return Ok(true);
+    }
+    if is_folder {
+        let mut folder = rustix::fs::Dir::new(open_on_this_mount(at, name)?)?;
+        while let Some(entry) = folder.read() {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name != c"." && name != c".." && changed_since(folder.fd()?, name, time)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Opens a folder to list it and to remove what is in it.
+fn enter(at: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+    match open_on_this_mount(at, name) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && allow_to_list(at, name).is_ok() => {
+            open_on_this_mount(at, name)
+        }
+        opened => opened,
+    }
+}
+
+/// Gives this user the rights to a folder of its own that cannot be listed.
+#[cfg(target_os = "linux")]
+fn allow_to_list(at: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = again(|| rustix::fs::openat(at, name, how, Mode::empty()))?;
+    // The folder itself, whatever has its name by now.
+    Ok(again(|| rustix::fs::chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), Mode::RWXU))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allow_to_list(at: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    Ok(again(|| rustix::fs::chmodat(at, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW))?)
+}
+
+fn mounted() -> io::Error {
+    io::Error::new(io::ErrorKind::CrossesDevices, "something is mounted in it, which is not removed: unmount it first")
+}
+
+/// Opens a folder to be listed, unless something is mounted there.
+fn open_on_this_mount(at: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let here = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        for _ in 0..64 {
+            match again(|| rustix::fs::openat2(at, name, READABLE, Mode::empty(), here)) {
+                Ok(folder) => return Ok(folder),
+                Err(Errno::AGAIN) => {} // Something was renamed meanwhile: the kernel asks to try again.
+                Err(Errno::XDEV) => return Err(mounted()),
+                Err(Errno::NOSYS | Errno::PERM) => break, // A kernel before 5.6, or a sandbox.
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+    let folder = again(|| rustix::fs::openat(at, name, READABLE, Mode::empty()))?;
+    if mount_of(at)? == mount_of(folder.as_fd())? { Ok(folder) } else { Err(mounted()) }
+}
+
+/// The device of a folder; and on Linux the number of its mount, since a folder of one device may be mounted in
+/// another. Without `/proc` there is no such number.
+fn mount_of(folder: BorrowedFd<'_>) -> io::Result<(u64, Option<String>)> {
+    let device: u64 = rustix::fs::fstat(folder)?.st_dev as _;
+    #[cfg(target_os = "linux")]
+    let mount = {
+        use std::os::fd::AsRawFd;
+        let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", folder.as_raw_fd())).unwrap_or_default();
+        info.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(|number| number.trim().to_owned())
+    };
+    #[cfg(not(target_os = "linux"))]
+    let mount = None;
+    Ok((device, mount))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_is_removed_however_deep_and_whatever_its_folders_forbid() {
+        use std::os::unix::fs::PermissionsExt;
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("tree");
+        std::fs::create_dir_all(root.join("shut/in")).unwrap();
+        std::fs::write(root.join("shut/in/f"), "").unwrap();
+        std::os::unix::fs::symlink("/", root.join("link")).unwrap();
+        for path in ["shut/in", "shut"] {
+            std::fs::set_permissions(root.join(path), PermissionsExt::from_mode(0o000)).unwrap();
+        }
+        // Deeper than a path can be, and than there are handles.
+        let mut at = Dir::open_root(&root).unwrap();
+        for _ in 0..1500 {
+            at.make_folder(OsStr::new("deeper"), 0o755).unwrap();
+            at = at.child(OsStr::new("deeper")).unwrap();
+        }
+        drop(at.create_new(OsStr::new("file"), 0o644).unwrap());
+        let dir = Dir::open_root(temp.path()).unwrap();
+        dir.remove_tree(OsStr::new("tree")).unwrap();
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_latest_change_anywhere_in_a_tree_tells() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(temp.path().join("tree/a/b")).unwrap();
+        std::fs::write(temp.path().join("tree/a/b/f"), "x").unwrap();
+        let dir = Dir::open_root(temp.path()).unwrap();
+        let at = dir.folder(std::path::Path::new("tree/a/b")).unwrap();
+        let latest = at.stat(OsStr::new("f")).unwrap().changed;
+        let since = |time| dir.tree_changed_since(OsStr::new("tree"), time).unwrap();
+        assert!(since(latest));
+        assert!(!since(latest + std::time::Duration::from_nanos(1)));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn names_in_the_list_of_mounts_are_read_as_they_are() {
+        assert_eq!(unescaped(br"/a\040b\134c\x"), br"/a b\c\x");
+    }
+
+    #[test]
+    fn the_folder_and_one_in_it_are_of_one_mount() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("in")).unwrap();
+        let dir = Dir::open_root(temp.path()).unwrap();
+        let inside = dir.child(OsStr::new("in")).unwrap();
+        assert_eq!(mount_of(dir.as_fd()).unwrap(), mount_of(inside.as_fd()).unwrap());
+    }
+}
