@@ -44,7 +44,7 @@ pub enum Hostile {
 pub enum Mount {
     /// Reads and writes move 1,000 bytes at most.
     Short,
-    /// Every file says that it is empty.
+    /// Every file below `src` says that it is empty.
     Lies,
     /// The nth operation of this kind fails with this error, and no other: a run for each.
     Once(Op, i32),

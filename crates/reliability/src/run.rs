@@ -206,8 +206,10 @@ fn world(row: &Row, scene: &Scene, fault: &Fault, n: u64) -> io::Result<Option<W
             world.preload = Some(Preload::new().rule(Rule::fail(Call::Thread, libc::EAGAIN).after(n)));
         }
         Fault::Hostile(hostile) => {
-            // What a program does about signals is set by its own first instructions; the others are threads of the child.
-            if is_program && matches!(hostile, Hostile::Signals | Hostile::Chdir | Hostile::Forks) {
+            // What a program does about signals is set by its own first instructions; the others are threads of the child. And a
+            // Rust program that begins without standard output has one that takes everything.
+            let is_untold = hostile == Hostile::ClosedStreams && scene.prints.is_some();
+            if is_program && (is_untold || matches!(hostile, Hostile::Signals | Hostile::Chdir | Hostile::Forks)) {
                 return Ok(None);
             }
             let Some(hostility) = hostile.nth(n) else {
@@ -233,7 +235,7 @@ fn world(row: &Row, scene: &Scene, fault: &Fault, n: u64) -> io::Result<Option<W
             let options = SlowMount::options();
             let (options, errno) = match mount {
                 Mount::Short => (options.short(1000), None),
-                Mount::Lies => (options.lie_about_length(), None),
+                Mount::Lies => (options.lie_about_length("/src"), None),
                 Mount::Once(op, errno) => (options.write_back().fail_nth(op, errno, "/dst", n + 1).log(), Some(errno)),
                 Mount::Space(bytes) => (options.write_back().space(bytes), Some(libc::ENOSPC)),
                 Mount::Jitter => (options.write_back().jitter(Duration::from_millis(2), 1), None),

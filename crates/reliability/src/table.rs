@@ -24,10 +24,6 @@ impl Table {
         self.0.get(&(row.to_owned(), fault.to_owned()))
     }
 
-    pub fn faults(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(|(_, fault)| &**fault)
-    }
-
     /// `operation;fault;verdict=runs verdict=runs`: no name has a semicolon.
     pub fn to_csv(&self) -> String {
         let mut text = String::from("operation;fault;verdicts\n");

@@ -21,9 +21,9 @@ mod corpus;
 mod device;
 #[cfg(target_os = "linux")]
 mod disk;
-mod kind;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod kind;
 #[cfg(target_os = "linux")]
 mod limit;
 pub mod model;
@@ -46,9 +46,9 @@ pub use corpus::Corpus;
 pub use device::Device;
 #[cfg(target_os = "linux")]
 pub use disk::{Disk, DiskOptions};
-pub use kind::Kind;
 #[cfg(target_os = "linux")]
 pub use hostile::Hostility;
+pub use kind::Kind;
 #[cfg(target_os = "linux")]
 pub use limit::nofile_limit;
 #[cfg(target_os = "linux")]

@@ -66,6 +66,7 @@ pub struct SlowOptions {
     onces: Vec<String>,
     space: Option<u64>,
     at_most: Option<usize>,
+    lie: Option<String>,
     jitter: Option<(Duration, u64)>,
     like: Vec<&'static str>,
     logs: bool,
@@ -112,10 +113,10 @@ impl SlowOptions {
         self
     }
 
-    /// Every file says that its length is 0, as those of `/proc` do.
+    /// Files whose paths contain `text` say that their length is 0, as those of `/proc` do.
     #[must_use]
-    pub fn lie_about_length(mut self) -> Self {
-        self.like.push("lie");
+    pub fn lie_about_length(mut self, text: &str) -> Self {
+        self.lie = Some(text.to_owned());
         self
     }
 
@@ -209,6 +210,7 @@ impl SlowOptions {
             .env("SLOWFS_HOLD", list(holds, "\n"))
             .env("SLOWFS_ONCE", list(self.onces, "\n"))
             .envs(self.space.map(|bytes| ("SLOWFS_SPACE", bytes.to_string())))
+            .envs(self.lie.map(|text| ("SLOWFS_LIE", text)))
             .envs(self.at_most.map(|bytes| ("SLOWFS_SHORT", bytes.to_string())))
             .envs(self.jitter.map(|(most, seed)| ("SLOWFS_JITTER", format!("{} {seed}", most.as_micros()))))
             .env("SLOWFS_FREE", temp.path().join("free"))

@@ -15,8 +15,8 @@
  *   SLOWFS_LIKE     words: "writeback": the kernel keeps what is written until it must send it, at the latest at a close;
  *                   "fold": names that differ in the case of ASCII letters are one, and stay as they were first written;
  *                   "plain": paths are built for every call, and a removed file that is open lives on as .fuse_hidden…, as with
- *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone;
- *                   "lie": every file says that its length is 0, as those of /proc do
+ *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone
+ *   SLOWFS_LIE      files whose paths have this text say that their length is 0, as those of /proc do
  *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, for each cut to nothing, for each
  *                   operation that is held, and for each that fails once
  *
@@ -83,7 +83,8 @@ static _Atomic uint64_t jitter_state;
 static const char *free_path;
 static volatile bool leaving; /* the parent has gone */
 static struct fuse *instance;
-static bool writeback, plain, publish, fold, lie;
+static bool writeback, plain, publish, fold;
+static const char *lie; /* a part of the paths that it concerns */
 static int log_fd = -1;
 
 /* FUSE's paths start with a slash; ours are relative to the backing folder. */
@@ -182,9 +183,12 @@ static int begin_on(enum op op, const struct fuse_file_info *fi) {
 }
 
 static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *fi) {
-    int returned = fi && handle_of(fi)->published == -1 ? fstat(handle_of(fi)->fd, st)
-                                                         : fstatat(backing, rel(path), st, AT_SYMLINK_NOFOLLOW);
-    if (!returned && lie && S_ISREG(st->st_mode)) st->st_size = st->st_blocks = 0;
+    bool own = fi && handle_of(fi)->published != -1;
+    int returned = fi && !own ? fstat(handle_of(fi)->fd, st) : fstatat(backing, rel(path), st, AT_SYMLINK_NOFOLLOW);
+    /* A handle sees what was written by it. */
+    struct stat unpublished;
+    if (!returned && own && !fstat(handle_of(fi)->fd, &unpublished)) st->st_size = unpublished.st_size;
+    if (!returned && lie && path && strstr(path, lie) && S_ISREG(st->st_mode)) st->st_size = st->st_blocks = 0;
     return result(returned);
 }
 
@@ -405,7 +409,7 @@ static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *conf
     struct fuse_context *context = fuse_get_context();
     instance = context->fuse;
     config->use_ino = 1;
-    config->nullpath_ok = !plain && !publish; /* what has an open handle needs no path: libfuse need not build it */
+    config->nullpath_ok = !plain && !publish && !lie; /* what has an open handle needs no path: libfuse need not build it */
     config->hard_remove = !plain; /* an open file that is removed needs no stand-in either */
     config->attr_timeout = config->entry_timeout = publish || fold || lie ? 0 : 60;
     config->direct_io = publish || fold || lie || most_at_once != SIZE_MAX;
@@ -496,7 +500,7 @@ int main(int argc, char **argv) {
     if (!(free_path = getenv("SLOWFS_FREE")) && holds) die("SLOWFS_HOLD needs SLOWFS_FREE");
     const char *like = getenv("SLOWFS_LIKE") ?: "", *log = getenv("SLOWFS_LOG");
     writeback = strstr(like, "writeback"), plain = strstr(like, "plain"), publish = strstr(like, "publish"), fold = strstr(like, "fold");
-    lie = strstr(like, "lie");
+    lie = getenv("SLOWFS_LIE");
     if (log && (log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) == -1) die("SLOWFS_LOG cannot be opened");
     umask(0);
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* threads inherit it: a delay of 2 ms takes 2.0 ms */
