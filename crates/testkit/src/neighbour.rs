@@ -8,8 +8,12 @@ use std::time::Duration;
 
 use crate::Random;
 
-/// Until `is_over`: renames, cuts and removes what is below `folder`, puts links to `outside` and folders in its place, holds locks
-/// and leases. The order follows from `seed`. Returns the number of things done; that something is gone already is no failure.
+/// Linux's `fcntl` number for the signal of a lease, which crate libc does not name.
+const F_SETSIG: libc::c_int = 10;
+
+/// Until `is_over`: renames, cuts and removes what is below `folder`, puts links to `outside` and folders in its place,
+/// holds locks and leases. The order follows from `seed`. Returns the number of things done; that something is gone
+/// already is no failure.
 pub fn make_trouble(folder: &Path, outside: &Path, seed: u64, mut is_over: impl FnMut() -> bool) -> u64 {
     let mut random = Random::new(seed);
     let mut held: Vec<File> = Vec::new();
@@ -39,17 +43,26 @@ pub fn make_trouble(folder: &Path, outside: &Path, seed: u64, mut is_over: impl 
         done += u64::from(succeeded);
         held.drain(..held.len().saturating_sub(8));
         std::thread::sleep(Duration::from_micros(random.below(300) as u64));
+        // Whoever opens the file waits for the end of the lease. So would this thread, and for the system's 45 s.
+        held.last().map(give_lease_back);
     }
     done
 }
 
-/// A lock that another process waits for, or a lease that its open has to break.
+/// A lock that another process waits for, and a lease that its open has to break. The signal that asks for the lease is
+/// one that ends nothing: the usual one, SIGIO, ends this process.
 fn lock(file: &File) -> bool {
-    // SAFETY: both calls take a descriptor that is open, and numbers.
+    // SAFETY: the calls take a descriptor that is open, and numbers.
     unsafe {
         libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0
+            && libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) == 0
             && libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_RDLCK) == 0
     }
+}
+
+fn give_lease_back(file: &File) {
+    // SAFETY: the call takes a descriptor that is open, and numbers. Without a lease it does nothing.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
 }
 
 fn aside(folder: &Path, random: &mut Random) -> PathBuf {

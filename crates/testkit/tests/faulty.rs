@@ -34,6 +34,7 @@ fn the_nth_call_of_any_kind_fails_and_is_recorded() {
     assert_eq!(fs::read_to_string(&record).unwrap(), format!("mkdir {} - {at}/mine-2\n", libc::EDQUOT));
     fs::remove_file(&record).unwrap();
     fs::remove_dir(folder.path().join("mine-1")).unwrap();
+    fs::remove_file(folder.path().join("mine-3")).unwrap();
     run(Rule::short(Call::Any, 2));
     assert_eq!(fs::read(folder.path().join("mine-3")).unwrap(), b"12");
     assert_eq!(fs::read_to_string(&record).unwrap(), format!("write 0 w {at}/mine-3\n"), "only writes fall short");

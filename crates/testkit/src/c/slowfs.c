@@ -230,19 +230,22 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
     struct handle *handle = calloc(1, sizeof *handle);
     if (!handle) return -ENOMEM;
     /* O_APPEND is the kernel's to carry out: it sends the offsets. (To the kernel two spellings are two files,
-       each with a length of its own: there it is ours.) Before it writes a part of a page back, it reads it. */
-    if (!fold) flags &= ~O_APPEND;
+       each with a length of its own: there it is ours. So it is for what has not been published, whose length the
+       kernel does not know.) Before it writes a part of a page back, it reads it. */
+    if (!fold && !publish) flags &= ~O_APPEND;
     if (writeback && (flags & O_ACCMODE) == O_WRONLY) flags = (flags & ~O_ACCMODE) | O_RDWR;
     handle->published = -1;
     handle->fd = -1;
     bool apart = publish && (flags & O_ACCMODE) != O_RDONLY;
-    int file = openat(backing, rel(path), (apart ? (flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR : flags) | O_CLOEXEC, mode);
+    int file = openat(backing, rel(path), (apart ? (flags & ~(O_TRUNC | O_APPEND | O_ACCMODE)) | O_RDWR : flags) | O_CLOEXEC, mode);
     if (apart && file != -1) {
         handle->published = file;
         handle->fd = memfd_create("unpublished", MFD_CLOEXEC);
         off_t from = 0;
         if (handle->fd != -1 && !(flags & O_TRUNC))
             while (sendfile(handle->fd, file, &from, 1 << 20) > 0) {}
+        /* Not before: sendfile refuses to append. */
+        if (handle->fd != -1 && flags & O_APPEND) fcntl(handle->fd, F_SETFL, O_APPEND);
     } else {
         handle->fd = file;
     }
