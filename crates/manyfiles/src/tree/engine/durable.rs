@@ -27,7 +27,7 @@ impl Durable {
         let above = if durability == Durability::None { Vec::new() } else { parents_of_missing(root) };
         // If the look fails, the folder counts as one that was there before.
         let is_new = matches!(std::fs::symlink_metadata(root), Err(error) if error.kind() == ErrorKind::NotFound);
-        std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
+        crate::folders::make_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
         let failed = |error| Error::new(Operation::Open, root, error);
         let dir = Dir::open_root(root).map_err(failed)?;
         let above = above.into_iter().map(|path| match Dir::open_root(&path) {
