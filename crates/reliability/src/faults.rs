@@ -56,7 +56,47 @@ pub enum Mount {
     PublishesAtClose,
 }
 
-/// All of them, by name. The name says what happens; its first word is how the column of the page begins.
+/// The faults of one column of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    None,
+    OneCall,
+    Short,
+    Onwards,
+    Program,
+    Full,
+    Mount,
+    Neighbour,
+}
+
+/// The columns of the page, with their heads.
+pub const FAMILIES: [(Family, &str); 8] = [
+    (Family::None, "no fault"),
+    (Family::OneCall, "one call fails"),
+    (Family::Short, "one is interrupted or short"),
+    (Family::Onwards, "all fail from one on"),
+    (Family::Program, "limits, signals"),
+    (Family::Full, "full disk"),
+    (Family::Mount, "mounts"),
+    (Family::Neighbour, "neighbour"),
+];
+
+impl Fault {
+    pub fn family(&self) -> Family {
+        match self {
+            Fault::None => Family::None,
+            Fault::Once(libc::EINTR) | Fault::Short => Family::Short,
+            Fault::Once(_) => Family::OneCall,
+            Fault::Onwards(_) => Family::Onwards,
+            Fault::Threads | Fault::Hostile(_) => Family::Program,
+            Fault::FullDisk(_) => Family::Full,
+            Fault::Mount(_) => Family::Mount,
+            Fault::Neighbour(_) => Family::Neighbour,
+        }
+    }
+}
+
+/// All of them, by name. The name says what happens.
 pub fn all() -> Vec<(&'static str, Fault)> {
     let mount = Fault::Mount;
     let hostile = Fault::Hostile;

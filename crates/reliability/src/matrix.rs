@@ -75,7 +75,11 @@ fn documents() -> PathBuf {
 }
 
 fn work(choice: &Choice) -> io::Result<bool> {
-    let rows: Vec<Row> = rows::all().into_iter().filter(|row| row.name.contains(&choice.row)).collect();
+    // A peer of another version may do other things: the page has them, the check does not.
+    let is_asked = |row: &Row| row.name.contains(&choice.row) && (row.is_ours || !choice.check);
+    let all_rows = rows::all();
+    let names: Vec<&str> = all_rows.iter().map(|row| row.name).collect();
+    let rows: Vec<&Row> = all_rows.iter().filter(|row| is_asked(row)).collect();
     let faults: Vec<_> = faults::all().into_iter().filter(|(name, _)| name.contains(&choice.fault)).collect();
     if choice.list {
         rows.iter().for_each(|row| println!("{}: {}", row.group, row.name));
@@ -90,6 +94,11 @@ fn work(choice: &Choice) -> io::Result<bool> {
     }
     if let Some(seed) = choice.sample {
         println!("sample {seed}: again with --sample {seed}");
+    }
+    let asked = faults.len();
+    let faults = possible(faults);
+    if choice.write && faults.len() < asked {
+        return Err(io::Error::other("this machine cannot make the whole page"));
     }
     let table = Mutex::new(Table::default());
     let next = AtomicUsize::new(0);
@@ -109,27 +118,46 @@ fn work(choice: &Choice) -> io::Result<bool> {
         return Err(io::Error::other(error));
     }
     let now = table.into_inner().expect("no holder panics");
+    let all_faults = faults::all();
+    let fault_names: Vec<&str> = all_faults.iter().map(|(name, _)| *name).collect();
     let csv = documents().join("reliability.csv");
+    let on_the_page = || Table::from_csv(&std::fs::read_to_string(&csv)?).map_err(io::Error::other);
     if choice.write {
         let mut all = now;
         if !choice.row.is_empty() {
-            let old = Table::from_csv(&std::fs::read_to_string(&csv)?).map_err(io::Error::other)?;
-            let is_other = |name: &str| rows.iter().all(|row| row.name != name);
-            all.0.extend(old.0.into_iter().filter(|((row, _), _)| is_other(row)));
+            // Of operations that did not run, what is known stays.
+            let mut known = on_the_page()?;
+            known.0.retain(|(row, _), _| !all.has_row(row) && names.contains(&row.as_str()));
+            all.0.extend(known.0);
         }
-        std::fs::write(csv, all.to_csv())?;
-        std::fs::write(documents().join("reliability.md"), page::page(&all))?;
+        std::fs::write(&csv, all.to_csv(&names, &fault_names))?;
+        std::fs::write(documents().join("reliability.md"), page::page(&all, &all_rows))?;
         return Ok(true);
     }
     if choice.check {
-        let was = Table::from_csv(&std::fs::read_to_string(&csv)?).map_err(io::Error::other)?;
-        let changed = was.changed(&now);
-        changed.iter().for_each(|line| println!("{line}"));
-        println!("{} cells, {} changed", now.0.len(), changed.len());
-        return Ok(changed.is_empty());
+        let worse = on_the_page()?.worse(&now);
+        worse.iter().for_each(|line| println!("{line}"));
+        println!("{} cells, {} worse than docs/reliability.csv says", now.0.len(), worse.len());
+        return Ok(worse.is_empty());
     }
-    print!("{}", now.to_csv());
+    print!("{}", now.to_csv(&names, &fault_names));
     Ok(true)
+}
+
+/// Those that this machine can make. Of the others it says why not.
+fn possible(mut faults: Vec<(&'static str, Fault)>) -> Vec<(&'static str, Fault)> {
+    let mut missing = std::collections::BTreeMap::<String, Vec<&str>>::new();
+    faults.retain(|(name, fault)| match can_be_made(fault) {
+        Ok(()) => true,
+        Err(why) => {
+            missing.entry(why).or_default().push(name);
+            false
+        }
+    });
+    for (why, names) in missing {
+        println!("skipped: {}: {why}", names.join("; "));
+    }
+    faults
 }
 
 /// What a fault needs of the machine.
@@ -153,10 +181,6 @@ fn one_row(row: &Row, faults: &[(&str, Fault)], choice: &Choice, table: &Mutex<T
         }
     }
     for (name, fault) in picked {
-        if let Err(why) = can_be_made(fault) {
-            println!("skipped: {} under {name}: {why}", row.name);
-            continue;
-        }
         if matches!((fault, &row.how), (Fault::Threads, How::Program(_))) {
             continue;
         }
@@ -181,13 +205,8 @@ fn one_row(row: &Row, faults: &[(&str, Fault)], choice: &Choice, table: &Mutex<T
                     println!("    {} {:?}", path.display(), path.metadata().map(|metadata| metadata.len()));
                 }
             }
-            // What fails once has a column for each call.
-            let column = match (name.strip_prefix("once: "), met) {
-                (Some(how), Some(met)) => format!("{}: {how}", met.call),
-                _ => (*name).to_owned(),
-            };
             let hangs = verdicts.contains(&Verdict::Hang);
-            table.lock().expect("no holder panics").add(row.name, &column, verdicts);
+            table.lock().expect("no holder panics").add(row.name, name, verdicts);
             if hangs {
                 break; // each costs the watchdog's time
             }

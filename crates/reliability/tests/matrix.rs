@@ -1,4 +1,5 @@
-//! A part of the matrix is as `docs/reliability.csv` says. The seed is the same each time: what fails here fails again.
+//! A part of the matrix is no worse than `docs/reliability.csv` says. The seed is the same each time: what fails here
+//! fails again.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -21,13 +22,13 @@ fn reliability(args: &[&str]) -> String {
 fn a_sample_of_the_matrix_is_as_the_page_says() {
     skip_unless!(Need::Preload);
     let said = reliability(&["--check", "--sample", "7"]);
-    assert!(said.contains(" cells, 0 changed"), "{said}");
+    assert!(said.contains(" cells, 0 worse"), "{said}");
 }
 
 #[test]
 fn without_a_fault_everything_is_kept() {
     skip_unless!(Need::Preload);
     let said = reliability(&["--fault", "no fault"]);
-    let cells: Vec<&str> = said.lines().filter(|line| line.contains(";no fault;")).collect();
-    assert!(cells.len() > 30 && cells.iter().all(|cell| cell.ends_with("kept=1")), "{said}");
+    let lines: Vec<&str> = said.lines().skip_while(|line| !line.starts_with("operation;")).skip(1).collect();
+    assert!(lines.len() > 30 && lines.iter().all(|line| line.trim_end_matches(';').ends_with(";kept=1")), "{said}");
 }
