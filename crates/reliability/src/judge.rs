@@ -102,8 +102,8 @@ pub fn judge(row: &Row, scene: &Scene, fault: &Fault, outcome: &Outcome) -> (BTr
             is_lost = true;
         }
     }
-    if outcome.went_outside && row.stays_inside {
-        say(Verdict::Outside, "what lies outside has changed".into());
+    if !outcome.came_outside.is_empty() && row.stays_inside {
+        say(Verdict::Outside, format!("{:?}", outcome.came_outside));
     }
     if !outcome.tale.left.is_empty() {
         say(Verdict::Leak, outcome.tale.left.join(", "));

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::child::{HOSTILITY, REPORT_FD};
 use crate::faults::{Fault, Hostile, Mount};
 use crate::rows::{How, Row};
-use crate::scene::{Scene, bytes};
+use crate::scene::{Scene, below, bytes};
 use crate::told::{Tale, Told};
 
 /// A child that is not done by then hangs. No run takes a hundredth of this.
@@ -51,8 +51,8 @@ pub struct Outcome {
     pub printed: Vec<u8>,
     /// Where the child's folder can be read, without faults.
     pub folder: PathBuf,
-    /// Something outside of the folder has changed.
-    pub went_outside: bool,
+    /// What has changed outside of the folder.
+    pub came_outside: Vec<PathBuf>,
     /// The error's number that this fault has, if it is one.
     pub errno: Option<i32>,
     _kept: Vec<Kept>,
@@ -136,7 +136,13 @@ pub fn run(row: &Row, scene: &Scene, fault: &Fault, n: u64) -> io::Result<Option
         (End::Told, None) => End::Crash(format!("{status}: {}", String::from_utf8_lossy(&said))),
         (end, _) => end,
     };
-    let went_outside = fs::read_dir(&outside)?.count() != 1 || fs::read(outside.join("mine"))? != bytes(9, 100);
+    // Folders too, which `below` leaves out.
+    let here = fs::read_dir(&outside)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    let mut came_outside: Vec<PathBuf> = here.into_iter().chain(below(&outside)).collect();
+    came_outside.retain(|path| *path != outside.join("mine") || fs::read(path).ok() != Some(bytes(9, 100)));
+    if !outside.join("mine").exists() {
+        came_outside.push(outside.join("mine"));
+    }
     let mut kept = world.kept;
     kept.push(Kept::Folder(record));
     Ok(Some(Outcome {
@@ -145,7 +151,7 @@ pub fn run(row: &Row, scene: &Scene, fault: &Fault, n: u64) -> io::Result<Option
         fired,
         printed,
         folder: world.behind,
-        went_outside,
+        came_outside,
         errno: world.errno,
         _kept: kept,
     }))

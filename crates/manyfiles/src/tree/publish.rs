@@ -89,6 +89,11 @@ impl Publish {
         &self.making_path
     }
 
+    /// That folder, opened by no path that another program can make lead elsewhere: a link in its place is an error.
+    pub(super) fn open_making(&self) -> Result<Dir> {
+        self.parent.child(&self.making).map_err(|error| Error::new(Operation::Open, &*self.making_path, error))
+    }
+
     /// The name that the tree is to have, as an absolute path.
     pub(super) fn target(&self) -> &Path {
         &self.target
@@ -236,5 +241,24 @@ fn clean_up(parent: &Dir, name: &OsStr, now: SystemTime) {
             _ => parent.remove_tree(&left),
         };
         cleaned.unwrap_or(()); // It stays, and is looked at again by the next run.
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_the_folder_in_the_making_leads_nothing_elsewhere() {
+        let (temp, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let publish = Publish::begin(&temp.path().join("site"), false).unwrap();
+        publish.open_making().unwrap();
+        fs::rename(publish.making(), temp.path().join("aside")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), publish.making()).unwrap();
+        let error = publish.open_making().unwrap_err();
+        assert_eq!((error.kind(), error.path()), (io::ErrorKind::NotADirectory, Some(publish.making())), "{error}");
+        fs::write(outside.path().join("mine"), "x").unwrap();
+        drop(publish.remove());
+        assert!(outside.path().join("mine").is_file(), "what the link leads to is not removed");
     }
 }
