@@ -85,8 +85,8 @@ fn read_links(folder: &str) -> Vec<String> {
     entries.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned())).collect()
 }
 
-/// What is open and was not. Threads of a pool end some time after their work, so they are waited for; those that stay by
-/// design, to serve the next close, are not counted.
+/// What is open and was not. Threads of a pool end some time after their work, so they are waited for; those that stay
+/// by design, to serve the next close, are not counted.
 fn left(before: &BTreeMap<String, usize>) -> Vec<String> {
     let begun = Instant::now();
     loop {

@@ -188,7 +188,8 @@ fn records_are_there(scene: &Scene, outcome: &Outcome) -> bool {
     read.len() >= acknowledged && read[..acknowledged] == scene.records[..acknowledged]
 }
 
-/// A close or a sync of what was written failed, and nobody was told. That the bytes are there is the test kit's kindness.
+/// A close or a sync of what was written failed, and nobody was told. That the bytes are there is the test kit's
+/// kindness.
 fn silent(scene: &Scene, outcome: &Outcome) -> Option<String> {
     let errno = outcome.errno?;
     let dst = outcome.folder.join("dst");

@@ -1,5 +1,5 @@
-//! The fault matrix: each operation of manyfiles, of its command and of their peers, under each fault, each run in a process
-//! of its own. `docs/reliability.md` is what `--write` makes of it.
+//! The fault matrix: each operation of manyfiles, of its command and of their peers, under each fault, each run in a
+//! process of its own. `docs/reliability.md` is what `--write` makes of it.
 #![allow(unreachable_pub, reason = "one program: what its files share is `pub`")]
 
 #[cfg(target_os = "linux")]

@@ -212,8 +212,8 @@ fn world(row: &Row, scene: &Scene, fault: &Fault, n: u64) -> io::Result<Option<W
             world.preload = Some(Preload::new().rule(Rule::fail(Call::Thread, libc::EAGAIN).after(n)));
         }
         Fault::Hostile(hostile) => {
-            // What a program does about signals is set by its own first instructions; the others are threads of the child. And a
-            // Rust program that begins without standard output has one that takes everything.
+            // What a program does about signals is set by its own first instructions; the others are threads of the
+            // child. And a Rust program that begins without standard output has one that takes everything.
             let is_untold = hostile == Hostile::ClosedStreams && scene.prints.is_some();
             if is_program && (is_untold || matches!(hostile, Hostile::Signals | Hostile::Chdir | Hostile::Forks)) {
                 return Ok(None);

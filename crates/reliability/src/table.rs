@@ -64,9 +64,9 @@ impl Table {
         Ok(table)
     }
 
-    /// The cells of `now` that are worse than here, or not here. A verdict is worse if it is a bad one that the cell has
-    /// not had, or an error where there was none. Which calls a sample meets is left to chance, so one that is missing
-    /// now is no change.
+    /// The cells of `now` that are worse than here, or not here. A verdict is worse if it is a bad one that the cell
+    /// has not had, or an error where there was none. Which calls a sample meets is left to chance, so one that is
+    /// missing now is no change.
     pub fn worse(&self, now: &Table) -> Vec<String> {
         let mut worse = Vec::new();
         for ((row, fault), cell) in &now.0 {

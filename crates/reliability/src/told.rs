@@ -67,7 +67,8 @@ impl Tale {
             .ok()
     }
 
-    /// What a later call repeats of an error that a former one has returned is one error, by the documentation of the type.
+    /// What a later call repeats of an error that a former one has returned is one error, by the documentation of the
+    /// type.
     pub fn without_repetition(&mut self, from: usize) {
         let (first, later) = self.told.split_at(from);
         let new = later.iter().filter(|told| !first.contains(told)).cloned().collect::<Vec<_>>();

@@ -5,7 +5,8 @@ use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// One habit of a hostile program. It begins in the process that asks for it and does not end: it is for child processes.
+/// One habit of a hostile program. It begins in the process that asks for it and does not end: it is for child
+/// processes.
 ///
 /// As text (`"signals 1000"`) it can be handed to a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -128,7 +128,8 @@ impl Rule {
         Rule { at_most, ..Rule::of(call) }
     }
 
-    /// Only for paths that contain `text`. A relative path is one below the current folder. A call on a descriptor goes by the descriptor's path at that moment.
+    /// Only for paths that contain `text`. A relative path is one below the current folder. A call on a descriptor goes
+    /// by the descriptor's path at that moment.
     #[must_use]
     pub fn path_contains(mut self, text: &str) -> Rule {
         assert!(!text.contains('\n'), "one rule is one line");
@@ -178,8 +179,8 @@ impl Preload {
         self
     }
 
-    /// Appends a line to the file `path` for each call that a rule meets: the kind of call, the error's number (or 0), what
-    /// is open (`d` a folder, `r` for reading alone, `w` for writing, `-` nothing), the path.
+    /// Appends a line to the file `path` for each call that a rule meets: the kind of call, the error's number (or 0),
+    /// what is open (`d` a folder, `r` for reading alone, `w` for writing, `-` nothing), the path.
     #[must_use]
     pub fn record(mut self, path: impl Into<PathBuf>) -> Preload {
         self.record = Some(path.into());

@@ -89,8 +89,8 @@ impl SlowOptions {
         self
     }
 
-    /// The `n`th `op`, counted from 1, on paths that contain `text` (as for [`fail`](SlowOptions::fail)) fails with `errno`, and no
-    /// other: so NFS tells what became of a write, at the next close or sync, once.
+    /// The `n`th `op`, counted from 1, on paths that contain `text` (as for [`fail`](SlowOptions::fail)) fails with
+    /// `errno`, and no other: so NFS tells what became of a write, at the next close or sync, once.
     #[must_use]
     pub fn fail_nth(mut self, op: Op, errno: i32, text: &str, n: u64) -> Self {
         assert!(!text.contains('\n') && n > 0, "one rule is one line; the first is number 1");
@@ -120,7 +120,8 @@ impl SlowOptions {
         self
     }
 
-    /// Each operation takes up to `most` longer. Which one takes how long follows from `seed` and the order of the operations.
+    /// Each operation takes up to `most` longer. Which one takes how long follows from `seed` and the order of the
+    /// operations.
     #[must_use]
     pub fn jitter(mut self, most: Duration, seed: u64) -> Self {
         self.jitter = Some((most, seed));
