@@ -175,7 +175,7 @@ fn one_row(row: &Row, faults: &[(&str, Fault)], choice: &Choice, table: &Mutex<T
     let mut picked: Vec<_> = faults.iter().collect();
     let mut random = Random::new(0);
     if let Some(seed) = choice.sample {
-        random = Random::new(seed ^ row.name.bytes().fold(0, |sum, byte| sum * 31 + u64::from(byte)));
+        random = Random::new(seed ^ row.name.bytes().fold(0_u64, |sum, byte| sum.rotate_left(5) ^ u64::from(byte)));
         while picked.len() > SAMPLED {
             picked.swap_remove(random.below(picked.len()));
         }
