@@ -50,6 +50,8 @@ pub mod appender;
 pub mod close;
 mod error;
 mod errors;
+#[cfg(all(feature = "full", any(unix, windows)))]
+mod folders;
 pub mod fs;
 #[cfg(all(feature = "full", any(unix, windows)))]
 pub mod sync;

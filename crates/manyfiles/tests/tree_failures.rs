@@ -173,6 +173,15 @@ fn one_bad_file(root: &Path, operation: Operation, errno: i32) {
 }
 
 injected! {
+    a_root_that_cannot_be_looked_at_is_told_as_that: Rule::fail(Call::Stat, libc::EIO).path_contains("the-root"),
+        |temp| {
+            let root = temp.join("the-root");
+            std::fs::create_dir(&root).unwrap();
+            for publish in [false, true] {
+                let error = TreeWriter::options().publish(publish).open(&root).unwrap_err();
+                assert_eq!((error.raw_os_error(), error.path()), (Some(libc::EIO), Some(&*root)), "{error}");
+            }
+        };
     a_file_that_cannot_be_opened: Rule::fail(Call::Open, libc::EIO).path_contains("d/bad"),
         |root| one_bad_file(root, Operation::Create, libc::EIO);
     a_file_that_cannot_be_written: Rule::fail(Call::Write, libc::EIO).path_contains("d/bad"),

@@ -8,6 +8,8 @@
 //! - [`Tree`]: the content of a folder, and a readable difference between two of them.
 //! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers.
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
+//! - [`Hostility`]: a program that gets signals, forks, closes its standard streams, may open few files…
+//! - [`make_trouble`]: another process that renames, cuts, removes and links below a folder, by a seed.
 //! - [`nofile_limit`]: a child process that may have few open files.
 //!
 //! A mount is unmounted on drop; if the process was killed, by the next process that mounts something.
@@ -19,12 +21,16 @@ mod corpus;
 mod device;
 #[cfg(target_os = "linux")]
 mod disk;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod kind;
 #[cfg(target_os = "linux")]
 mod limit;
 pub mod model;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod neighbour;
 #[cfg(target_os = "linux")]
 mod preload;
 mod random;
@@ -40,9 +46,13 @@ pub use corpus::Corpus;
 pub use device::Device;
 #[cfg(target_os = "linux")]
 pub use disk::{Disk, DiskOptions};
+#[cfg(target_os = "linux")]
+pub use hostile::Hostility;
 pub use kind::Kind;
 #[cfg(target_os = "linux")]
 pub use limit::nofile_limit;
+#[cfg(target_os = "linux")]
+pub use neighbour::make_trouble;
 #[cfg(target_os = "linux")]
 pub use preload::{Call, Preload, Rule};
 pub use random::Random;

@@ -29,7 +29,7 @@ pub enum Call {
     Rename,
     /// `unlink`, `unlinkat`, `rmdir`.
     Unlink,
-    /// `link`, `linkat`, `symlink`, `symlinkat`; goes by the new name.
+    /// `link`, `linkat`, `symlink`, `symlinkat`, `mknodat`; goes by the new name.
     Link,
     /// `ftruncate`.
     Ftruncate,
@@ -39,6 +39,26 @@ pub enum Call {
     Chmod,
     /// `copy_file_range`, `sendfile`; goes by the file written to.
     Copy,
+    /// `stat` and its like, `statx`.
+    Stat,
+    /// `opendir`, `readdir`.
+    List,
+    /// `chown` and its like.
+    Chown,
+    /// `fallocate`, `posix_fallocate`.
+    Reserve,
+    /// `readlink`, `readlinkat`.
+    Readlink,
+    /// `flock`.
+    Lock,
+    /// `mmap` of a file.
+    Map,
+    /// `pthread_create`, which has no path.
+    Thread,
+    /// `sync_file_range`.
+    SyncRange,
+    /// Each of these: [`Rule::nth`] then counts all of them as one.
+    Any,
 }
 
 impl Call {
@@ -58,6 +78,16 @@ impl Call {
             Call::Utimens => "utimens",
             Call::Chmod => "chmod",
             Call::Copy => "copy",
+            Call::Stat => "stat",
+            Call::List => "list",
+            Call::Chown => "chown",
+            Call::Reserve => "reserve",
+            Call::Readlink => "readlink",
+            Call::Lock => "lock",
+            Call::Map => "map",
+            Call::Thread => "thread",
+            Call::SyncRange => "syncrange",
+            Call::Any => "any",
         }
     }
 }
@@ -91,11 +121,15 @@ impl Rule {
 
     /// A read, write or copy moves at most this many bytes.
     pub fn short(call: Call, at_most: usize) -> Rule {
-        assert!(matches!(call, Call::Read | Call::Write | Call::Copy) && at_most > 0, "only these can fall short");
+        assert!(
+            matches!(call, Call::Read | Call::Write | Call::Copy | Call::Any) && at_most > 0,
+            "only these can fall short"
+        );
         Rule { at_most, ..Rule::of(call) }
     }
 
-    /// Only for paths that contain `text`. A call on a descriptor goes by the descriptor's path at that moment.
+    /// Only for paths that contain `text`. A relative path is one below the current folder. A call on a descriptor goes
+    /// by the descriptor's path at that moment.
     #[must_use]
     pub fn path_contains(mut self, text: &str) -> Rule {
         assert!(!text.contains('\n'), "one rule is one line");
@@ -127,7 +161,10 @@ impl Rule {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Preload(Vec<Rule>);
+pub struct Preload {
+    rules: Vec<Rule>,
+    record: Option<PathBuf>,
+}
 
 impl Preload {
     /// No rules yet.
@@ -138,14 +175,26 @@ impl Preload {
     /// One more rule. Where several apply to a call, their delays add up and the last one's error counts.
     #[must_use]
     pub fn rule(mut self, rule: Rule) -> Preload {
-        self.0.push(rule);
+        self.rules.push(rule);
+        self
+    }
+
+    /// Appends a line to the file `path` for each call that a rule meets: the kind of call, the error's number (or 0),
+    /// what is open (`d` a folder, `r` for reading alone, `w` for writing, `-` nothing), the path.
+    #[must_use]
+    pub fn record(mut self, path: impl Into<PathBuf>) -> Preload {
+        self.record = Some(path.into());
         self
     }
 
     /// Lets `command` start its child with these rules. Compiles the library when it is first needed.
     pub fn apply(self, command: &mut Command) -> io::Result<&mut Command> {
-        let lines: Vec<String> = self.0.iter().map(Rule::line).collect();
-        Ok(command.env("LD_PRELOAD", library()?).env("TESTKIT_PRELOAD", lines.join("\n")))
+        let lines: Vec<String> = self.rules.iter().map(Rule::line).collect();
+        command.env("LD_PRELOAD", library()?).env("TESTKIT_PRELOAD", lines.join("\n"));
+        if let Some(record) = self.record {
+            command.env("TESTKIT_PRELOAD_FIRED", record);
+        }
+        Ok(command)
     }
 }
 

@@ -63,6 +63,11 @@ pub struct SlowOptions {
     delays: Vec<(Op, Duration)>,
     failures: Vec<(Op, i32, String)>,
     holds: Vec<(Op, String)>,
+    onces: Vec<String>,
+    space: Option<u64>,
+    at_most: Option<usize>,
+    lie: Option<String>,
+    jitter: Option<(Duration, u64)>,
     like: Vec<&'static str>,
     logs: bool,
 }
@@ -81,6 +86,45 @@ impl SlowOptions {
     pub fn fail(mut self, op: Op, errno: i32, text: &str) -> Self {
         assert!(!text.contains('\n'), "one rule is one line");
         self.failures.push((op, errno, text.to_owned()));
+        self
+    }
+
+    /// The `n`th `op`, counted from 1, on paths that contain `text` (as for [`fail`](SlowOptions::fail)) fails with
+    /// `errno`, and no other: so NFS tells what became of a write, at the next close or sync, once.
+    #[must_use]
+    pub fn fail_nth(mut self, op: Op, errno: i32, text: &str, n: u64) -> Self {
+        assert!(!text.contains('\n') && n > 0, "one rule is one line; the first is number 1");
+        self.onces.push(format!("{} {errno} {n} {text}", op.name()));
+        self
+    }
+
+    /// When so many bytes have been written to all files, a write fails with `ENOSPC`.
+    #[must_use]
+    pub fn space(mut self, bytes: u64) -> Self {
+        self.space = Some(bytes);
+        self
+    }
+
+    /// Reads and writes move at most so many bytes, which the program sees.
+    #[must_use]
+    pub fn short(mut self, at_most: usize) -> Self {
+        assert!(at_most > 0, "a read of nothing is the end");
+        self.at_most = Some(at_most);
+        self
+    }
+
+    /// Files whose paths contain `text` say that their length is 0, as those of `/proc` do.
+    #[must_use]
+    pub fn lie_about_length(mut self, text: &str) -> Self {
+        self.lie = Some(text.to_owned());
+        self
+    }
+
+    /// Each operation takes up to `most` longer. Which one takes how long follows from `seed` and the order of the
+    /// operations.
+    #[must_use]
+    pub fn jitter(mut self, most: Duration, seed: u64) -> Self {
+        self.jitter = Some((most, seed));
         self
     }
 
@@ -165,6 +209,11 @@ impl SlowOptions {
             .env("SLOWFS_DELAY", list(delays, ","))
             .env("SLOWFS_FAIL", list(failures, "\n"))
             .env("SLOWFS_HOLD", list(holds, "\n"))
+            .env("SLOWFS_ONCE", list(self.onces, "\n"))
+            .envs(self.space.map(|bytes| ("SLOWFS_SPACE", bytes.to_string())))
+            .envs(self.lie.map(|text| ("SLOWFS_LIE", text)))
+            .envs(self.at_most.map(|bytes| ("SLOWFS_SHORT", bytes.to_string())))
+            .envs(self.jitter.map(|(most, seed)| ("SLOWFS_JITTER", format!("{} {seed}", most.as_micros()))))
             .env("SLOWFS_FREE", temp.path().join("free"))
             .env("SLOWFS_LIKE", self.like.join(" "))
             .envs(self.logs.then(|| ("SLOWFS_LOG", temp.path().join("log"))))
@@ -213,7 +262,8 @@ impl SlowMount {
     }
 
     /// What was done since it was mounted, if it was to be logged: each flush, rename, link and removal, with the path
-    /// from the mount's root (the old one of two). What begins to hang is there as "held flush", for instance.
+    /// from the mount's root (the old one of two). What begins to hang is there as "held flush", for instance, and what
+    /// [failed once](SlowOptions::fail_nth) as "failed flush".
     pub fn log(&self) -> io::Result<Vec<String>> {
         Ok(std::fs::read_to_string(self.temp.path().join("log"))?.lines().map(String::from).collect())
     }

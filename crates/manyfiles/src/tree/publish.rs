@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use super::Metadata;
 use super::above::parents_of_missing;
+use crate::folders;
 use crate::sys::{self, Dir, EntryKind};
 use crate::temporary;
 use crate::{Error, Operation, Result};
@@ -57,7 +58,7 @@ impl Publish {
             Err(error) => return Err(failed(error)),
         };
         let missing = if durable { parents_of_missing(above) } else { Vec::new() };
-        fs::create_dir_all(above).map_err(|error| Error::new(Operation::CreateFolder, above, error))?;
+        folders::make_all(above).map_err(|error| Error::new(Operation::CreateFolder, above, error))?;
         let parent = Dir::open_root(above).map_err(|error| Error::new(Operation::Open, above, error))?;
         let open = |path: PathBuf| match Dir::open_root(&path) {
             Ok(dir) => Ok((path, dir)),
@@ -86,6 +87,11 @@ impl Publish {
     /// The folder that the tree is written in.
     pub(super) fn making(&self) -> &Path {
         &self.making_path
+    }
+
+    /// That folder, opened by no path that another program can make lead elsewhere: a link in its place is an error.
+    pub(super) fn open_making(&self) -> Result<Dir> {
+        self.parent.child(&self.making).map_err(|error| Error::new(Operation::Open, &*self.making_path, error))
     }
 
     /// The name that the tree is to have, as an absolute path.
@@ -139,11 +145,13 @@ impl Publish {
             .map_err(failed)?;
         if parent.exchange(making, name).map_err(failed)? {
             // Another program may have put something else there a moment ago.
-            if parent.stat(making).is_ok_and(|replaced| replaced.kind == EntryKind::Folder) {
-                return Ok(Some(making.clone()));
-            }
+            let refused = match parent.stat(making) {
+                Ok(replaced) if replaced.kind == EntryKind::Folder => return Ok(Some(making.clone())),
+                Ok(_) => not_a_folder(),
+                Err(error) => error,
+            };
             parent.exchange(making, name).map_err(failed)?;
-            return Err(failed(not_a_folder()));
+            return Err(failed(refused));
         }
         // In two steps: for a moment nothing has the name.
         let mut aside = name.clone();
@@ -162,14 +170,14 @@ impl Publish {
 
     /// The path that the caller gave must still lead to the folder that has the tree.
     fn is_where_it_was(&self) -> io::Result<()> {
-        let now = Dir::open_root(&self.above).and_then(|now| now.identity());
-        match now {
-            Ok(now) if now == self.parent.identity()? => Ok(()),
-            _ => {
-                let why = "the folder above was renamed or replaced meanwhile, so that the tree was not published";
-                Err(io::Error::new(io::ErrorKind::NotFound, why))
-            }
+        match Dir::open_root(&self.above).and_then(|now| now.identity()) {
+            Ok(now) if now == self.parent.identity()? => return Ok(()),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => return Err(error),
         }
+        let why = "the folder above was renamed or replaced meanwhile, so that the tree was not published";
+        Err(io::Error::new(io::ErrorKind::NotFound, why))
     }
 
     /// Removes the tree that was in the making. Returns what failed.
@@ -233,5 +241,24 @@ fn clean_up(parent: &Dir, name: &OsStr, now: SystemTime) {
             _ => parent.remove_tree(&left),
         };
         cleaned.unwrap_or(()); // It stays, and is looked at again by the next run.
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_the_folder_in_the_making_leads_nothing_elsewhere() {
+        let (temp, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let publish = Publish::begin(&temp.path().join("site"), false).unwrap();
+        publish.open_making().unwrap();
+        fs::rename(publish.making(), temp.path().join("aside")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), publish.making()).unwrap();
+        let error = publish.open_making().unwrap_err();
+        assert_eq!((error.kind(), error.path()), (io::ErrorKind::NotADirectory, Some(publish.making())), "{error}");
+        fs::write(outside.path().join("mine"), "x").unwrap();
+        drop(publish.remove());
+        assert!(outside.path().join("mine").is_file(), "what the link leads to is not removed");
     }
 }

@@ -54,12 +54,13 @@ impl Options {
     pub fn open(self, root: impl AsRef<Path>) -> Result<TreeWriter> {
         let root = root.as_ref();
         if !self.publish {
-            let shared = Shared::open(root, false, self)?;
+            let shared = Shared::open(root, None, self)?;
             return Ok(TreeWriter { shared, publish: None, finished: false });
         }
         let publish = Publish::begin(root, self.durability != Durability::None)?;
+        let shared = publish.open_making().and_then(|dir| Shared::open(publish.making(), Some(dir), self));
         // The error to report is the first. A folder that stays is removed by a later run.
-        let shared = Shared::open(publish.making(), true, self).inspect_err(|_| drop(publish.remove()))?;
+        let shared = shared.inspect_err(|_| drop(publish.remove()))?;
         Ok(TreeWriter { shared, publish: Some(publish), finished: false })
     }
 }

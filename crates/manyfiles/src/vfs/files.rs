@@ -229,7 +229,7 @@ impl Backend for Files {
     }
 
     fn create_folder(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
+        crate::folders::make_all(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -6,16 +6,21 @@
  * among those of that name whose path contains TEXT (which may be empty, and is the rest of the line). ERRNO 0: do not fail.
  * SHORT: write or copy at most that many bytes; 0: as many as asked for. DELAY: microseconds before the call.
  *
- * A call on a descriptor goes by the path the descriptor has then (/proc/thread-self/fd: threads may have descriptor tables
+ * TESTKIT_PRELOAD_FIRED names a file that gets a line, "CALL ERRNO KIND PATH", for each call that a rule failed, cut short or
+ * delayed. KIND: d for an open folder, r and w for what is open for reading alone or for writing, - for a path.
+ *
+ * A relative path is one below the current folder. A call on a descriptor goes by the path the descriptor has then (/proc/thread-self/fd: threads may have descriptor tables
  * of their own). A close that is to fail closes all the same, as Linux does.
  *
  * Under wine the calls are those of its ntdll.so, so a delayed close delays NtClose, if the handle was read from or written to;
  * an error of close is not passed on there. wineserver, which all programs wait for, has no rules. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,6 +28,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -30,10 +37,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum call { OPEN, CLOSE, READ, WRITE, FSYNC, SYNCFS, MKDIR, RENAME, UNLINK, LINK, FTRUNCATE, UTIMENS, CHMOD, COPY, CALLS };
-static const char *const call_names[CALLS] = {
+enum call {
+    OPEN, CLOSE, READ, WRITE, FSYNC, SYNCFS, MKDIR, RENAME, UNLINK, LINK, FTRUNCATE, UTIMENS, CHMOD, COPY, STAT, LIST, CHOWN,
+    RESERVE, READLINK, LOCK, MAP, THREAD, SYNCRANGE, CALLS, ANY
+};
+static const char *const call_names[ANY + 1] = {
     "open", "close", "read", "write", "fsync", "syncfs", "mkdir", "rename", "unlink", "link", "ftruncate", "utimens", "chmod",
-    "copy",
+    "copy", "stat", "list", "chown", "reserve", "readlink", "lock", "map", "thread", "syncrange", "", "any",
 };
 
 struct rule {
@@ -46,6 +56,9 @@ struct rule {
 };
 static struct rule *rules;
 static bool ruled[CALLS], wants_path[CALLS];
+static int fired_fd = -1;
+
+static void note(enum call call, int error, int fd, const char *path);
 
 __attribute__((constructor)) static void read_rules(void) {
     char *text = getenv("TESTKIT_PRELOAD");
@@ -61,23 +74,52 @@ __attribute__((constructor)) static void read_rules(void) {
             _exit(2);
         }
         rule->text = line[used] ? line + used + 1 : "";
-        for (rule->call = 0; rule->call < CALLS && strcmp(call_names[rule->call], name); rule->call++) {}
-        if (rule->call == CALLS) {
+        for (rule->call = 0; rule->call <= ANY && strcmp(call_names[rule->call], name); rule->call++) {}
+        if (rule->call > ANY) {
             fprintf(stderr, "testkit: no such call in TESTKIT_PRELOAD: %s\n", name);
             _exit(2);
         }
-        ruled[rule->call] = true;
-        wants_path[rule->call] |= *rule->text != 0;
+        for (int call = 0; call < CALLS; call++) {
+            if (rule->call != ANY && rule->call != (enum call)call) continue;
+            ruled[call] = true;
+            wants_path[call] |= *rule->text != 0;
+        }
         rule->next = rules;
         rules = rule;
     }
+    const char *fired = getenv("TESTKIT_PRELOAD_FIRED");
+    if (!fired) return;
+    /* By the system call, so that this needs none of the functions below; with a number that no program closes by itself. */
+    int fd = syscall(SYS_openat, AT_FDCWD, fired, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    fired_fd = fcntl(fd, F_DUPFD_CLOEXEC, 700);
+    if (fired_fd == -1) fired_fd = fd;
+    else syscall(SYS_close, fd);
+    if (fired_fd == -1) {
+        fprintf(stderr, "testkit: cannot open TESTKIT_PRELOAD_FIRED: %s\n", fired);
+        _exit(2);
+    }
 }
 
+/* By the system call itself: what looks for a path is no call of the program's. */
 static void path_of(int fd, char path[PATH_MAX]) {
     char link[48];
-    snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
-    ssize_t n = readlink(link, path, PATH_MAX - 1);
+    if (fd == AT_FDCWD) snprintf(link, sizeof link, "/proc/self/cwd");
+    else snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
+    long n = syscall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
     path[n < 0 ? 0 : n] = 0;
+}
+
+static void note(enum call call, int error, int fd, const char *path) {
+    char line[2 * PATH_MAX + 64], kind = '-';
+    if (fired_fd == -1) return;
+    int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    if (flags != -1) {
+        struct statx st = {0};
+        syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &st);
+        kind = S_ISDIR(st.stx_mode) ? 'd' : (flags & O_ACCMODE) == O_RDONLY ? 'r' : 'w';
+    }
+    int n = snprintf(line, sizeof line, "%s %d %c %s\n", call_names[call], error, kind, path);
+    if (syscall(SYS_write, fired_fd, line, (size_t)n) != n) _exit(2);
 }
 
 /* Waits and says which error is due, or 0; lowers *most to what may be written. */
@@ -86,8 +128,9 @@ static int apply(enum call call, int folder, const char *relative, size_t *most)
     char path[2 * PATH_MAX] = "";
     int saved = errno, error = 0;
     unsigned long delay_us = 0;
+    bool due = false;
     if (wants_path[call]) {
-        if (relative && (*relative == '/' || folder == AT_FDCWD))
+        if (relative && *relative == '/')
             snprintf(path, sizeof path, "%s", relative);
         else {
             path_of(folder, path);
@@ -95,13 +138,16 @@ static int apply(enum call call, int folder, const char *relative, size_t *most)
         }
     }
     for (struct rule *rule = rules; rule; rule = rule->next) {
-        if (rule->call != call || !strstr(path, rule->text)) continue;
+        if ((rule->call != call && rule->call != ANY) || !strstr(path, rule->text)) continue;
+        if (!most && !rule->error && !rule->delay_us) continue; /* this one cannot fall short */
         unsigned long number = atomic_fetch_add(&rule->seen, 1) + 1;
         if (number < rule->from || (rule->to && number > rule->to)) continue;
+        due = true;
         delay_us += rule->delay_us;
         if (!error) error = rule->error;
         if (most && rule->most && rule->most < *most) *most = rule->most;
     }
+    if (due) note(call, error, relative ? -1 : folder, path);
     if (delay_us) {
         struct timespec t = {delay_us / 1000000, delay_us % 1000000 * 1000};
         while (nanosleep(&t, &t) == -1 && errno == EINTR) {}
@@ -144,6 +190,138 @@ OPENS(open)
 OPENS(open64)
 OPENS_AT(openat)
 OPENS_AT(openat64)
+
+/* The same with the C library's checks, as programs of distributions have them. */
+#define CHECKED_OPENS(name)                                           \
+    int name(const char *path, int flags);                            \
+    int name(const char *path, int flags) { NEXT(name); FAIL_IF_DUE(OPEN, AT_FDCWD, path); return next(path, flags); }
+#define CHECKED_OPENS_AT(name)                                        \
+    int name(int folder, const char *path, int flags);                \
+    int name(int folder, const char *path, int flags) {               \
+        NEXT(name);                                                   \
+        FAIL_IF_DUE(OPEN, folder, path);                              \
+        return next(folder, path, flags);                             \
+    }
+CHECKED_OPENS(__open_2)
+CHECKED_OPENS(__open64_2)
+CHECKED_OPENS_AT(__openat_2)
+CHECKED_OPENS_AT(__openat64_2)
+ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room);
+ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room) {
+    NEXT(__read_chk);
+    int due = apply(READ, fd, NULL, &size);
+    return due ? (errno = due, -1) : next(fd, bytes, size, room);
+}
+
+DIR *opendir(const char *path) {
+    NEXT(opendir);
+    int due = apply(LIST, AT_FDCWD, path, NULL);
+    return due ? (errno = due, NULL) : next(path);
+}
+DIR *fdopendir(int fd) {
+    NEXT(fdopendir);
+    int due = apply(LIST, fd, NULL, NULL);
+    return due ? (errno = due, NULL) : next(fd);
+}
+#define LISTS(name, entry)                                            \
+    struct entry *name(DIR *dir) {                                    \
+        NEXT(name);                                                   \
+        int due = apply(LIST, dirfd(dir), NULL, NULL);                \
+        return due ? (errno = due, NULL) : next(dir);                 \
+    }
+LISTS(readdir, dirent)
+LISTS(readdir64, dirent64)
+
+#define STATS(name, status)                                           \
+    int name(const char *path, struct status *st) { NEXT(name); FAIL_IF_DUE(STAT, AT_FDCWD, path); return next(path, st); }
+STATS(stat, stat)
+STATS(stat64, stat64)
+STATS(lstat, stat)
+STATS(lstat64, stat64)
+#define STATS_OPEN(name, status)                                      \
+    int name(int fd, struct status *st) { NEXT(name); FAIL_IF_DUE(STAT, fd, NULL); return next(fd, st); }
+STATS_OPEN(fstat, stat)
+STATS_OPEN(fstat64, stat64)
+#define STATS_AT(name, status)                                        \
+    int name(int folder, const char *path, struct status *st, int flags) { \
+        NEXT(name);                                                   \
+        FAIL_IF_DUE(STAT, folder, path);                              \
+        return next(folder, path, st, flags);                         \
+    }
+STATS_AT(fstatat, stat)
+STATS_AT(fstatat64, stat64)
+int statx(int folder, const char *path, int flags, unsigned mask, struct statx *st) {
+    NEXT(statx);
+    /* Without a path it only finds out whether the system has this call. (The header says that there is none such.) */
+    const char *volatile given = path;
+    if (given) FAIL_IF_DUE(STAT, folder, path);
+    return next(folder, path, flags, mask, st);
+}
+
+int fchown(int fd, uid_t user, gid_t group) { NEXT(fchown); FAIL_IF_DUE(CHOWN, fd, NULL); return next(fd, user, group); }
+int fchownat(int folder, const char *path, uid_t user, gid_t group, int flags) {
+    NEXT(fchownat);
+    FAIL_IF_DUE(CHOWN, folder, path);
+    return next(folder, path, user, group, flags);
+}
+int chown(const char *path, uid_t user, gid_t group) {
+    NEXT(chown);
+    FAIL_IF_DUE(CHOWN, AT_FDCWD, path);
+    return next(path, user, group);
+}
+int lchown(const char *path, uid_t user, gid_t group) {
+    NEXT(lchown);
+    FAIL_IF_DUE(CHOWN, AT_FDCWD, path);
+    return next(path, user, group);
+}
+
+#define RESERVES(name, offset_type)                                   \
+    int name(int fd, int mode, offset_type from, offset_type length) { \
+        NEXT(name);                                                   \
+        FAIL_IF_DUE(RESERVE, fd, NULL);                               \
+        return next(fd, mode, from, length);                          \
+    }
+RESERVES(fallocate, off_t)
+RESERVES(fallocate64, off64_t)
+/* These two return the error's number. */
+#define RESERVES_POSIX(name, offset_type)                             \
+    int name(int fd, offset_type from, offset_type length) {          \
+        NEXT(name);                                                   \
+        int due = apply(RESERVE, fd, NULL, NULL);                     \
+        return due ? due : next(fd, from, length);                    \
+    }
+RESERVES_POSIX(posix_fallocate, off_t)
+RESERVES_POSIX(posix_fallocate64, off64_t)
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *with) {
+    NEXT(pthread_create);
+    int due = apply(THREAD, -1, NULL, NULL);
+    return due ? due : next(thread, attributes, run, with);
+}
+
+ssize_t readlink(const char *path, char *bytes, size_t size) {
+    NEXT(readlink);
+    FAIL_IF_DUE(READLINK, AT_FDCWD, path);
+    return next(path, bytes, size);
+}
+ssize_t readlinkat(int folder, const char *path, char *bytes, size_t size) {
+    NEXT(readlinkat);
+    FAIL_IF_DUE(READLINK, folder, path);
+    return next(folder, path, bytes, size);
+}
+int flock(int fd, int operation) { NEXT(flock); FAIL_IF_DUE(LOCK, fd, NULL); return next(fd, operation); }
+#define MAPS(name, offset_type)                                       \
+    void *name(void *at, size_t size, int rights, int flags, int fd, offset_type from) { \
+        NEXT(name);                                                   \
+        int due = fd == -1 ? 0 : apply(MAP, fd, NULL, NULL);          \
+        return due ? (errno = due, MAP_FAILED) : next(at, size, rights, flags, fd, from); \
+    }
+MAPS(mmap, off_t)
+MAPS(mmap64, off64_t)
+int sync_file_range(int fd, off64_t from, off64_t length, unsigned flags) {
+    NEXT(sync_file_range);
+    FAIL_IF_DUE(SYNCRANGE, fd, NULL);
+    return next(fd, from, length, flags);
+}
 
 /* Calls that the C library has no function for. */
 long syscall(long number, ...) {
@@ -270,6 +448,11 @@ int symlink(const char *target, const char *path) {
     return next(target, path);
 }
 int chmod(const char *path, mode_t mode) { NEXT(chmod); FAIL_IF_DUE(CHMOD, AT_FDCWD, path); return next(path, mode); }
+int mknodat(int folder, const char *path, mode_t mode, dev_t device) {
+    NEXT(mknodat);
+    FAIL_IF_DUE(LINK, folder, path);
+    return next(folder, path, mode, device);
+}
 int mkdirat(int folder, const char *path, mode_t mode) {
     NEXT(mkdirat);
     FAIL_IF_DUE(MKDIR, folder, path);

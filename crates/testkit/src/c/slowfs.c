@@ -4,6 +4,11 @@
  *   SLOWFS_BACKING  the folder that is shown
  *   SLOWFS_DELAY    "flush=2000,open=2000": microseconds per operation
  *   SLOWFS_FAIL     one rule a line, "OPERATION ERRNO TEXT": the operation fails with that number for every path that has TEXT
+ *   SLOWFS_ONCE     one rule a line, "OPERATION ERRNO NTH TEXT": the NTHth such operation (from 1) on a path that has TEXT fails, and
+ *                   no other
+ *   SLOWFS_SPACE    when so many bytes have been written in all, a write fails with ENOSPC
+ *   SLOWFS_SHORT    reads and writes move at most so many bytes
+ *   SLOWFS_JITTER   "MICROSECONDS SEED": each operation takes up to so much longer
  *   SLOWFS_HOLD     one rule a line, "OPERATION TEXT": the operation waits for every path that has TEXT, until SLOWFS_FREE is there,
  *                   the parent has gone, or a minute has passed
  *   SLOWFS_FREE     a path outside of the mount
@@ -11,8 +16,9 @@
  *                   "fold": names that differ in the case of ASCII letters are one, and stay as they were first written;
  *                   "plain": paths are built for every call, and a removed file that is open lives on as .fuse_hidden…, as with
  *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone
- *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, for each cut to nothing, and for
- *                   each operation that is held
+ *   SLOWFS_LIE      files whose paths have this text say that their length is 0, as those of /proc do
+ *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, for each cut to nothing, for each
+ *                   operation that is held, and for each that fails once
  *
  * Operations: open (of what exists), create, read, write, flush (once per close(2), which waits for it), fsync, mkdir,
  * unlink (rmdir too), rename, link (symlink too), setattr (chmod, chown, truncate, utimens).
@@ -27,7 +33,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +60,8 @@ struct rule {
     int error;
     const char *text;
     struct rule *next;
+    long nth;
+    atomic_long seen;
 };
 
 /* An open file keeps the errors its path has earned, since write and flush are not told the path. */
@@ -60,16 +70,21 @@ struct handle {
     int error[OPS];
     bool held[OPS];
     int published; /* where the contents go at a close; -1: fd is the file itself */
-    char *path;    /* for the log */
+    char *path;    /* for the log, and for errors that are due once */
 };
 
 static int backing; /* the folder, open: paths below are opened relative to it */
 static long delay_us[OPS];
-static struct rule *rules, *holds;
+static struct rule *rules, *holds, *onces;
+static long space = -1, jitter_us; /* no limit; none */
+static atomic_long spent;
+static size_t most_at_once = SIZE_MAX;
+static _Atomic uint64_t jitter_state;
 static const char *free_path;
 static volatile bool leaving; /* the parent has gone */
 static struct fuse *instance;
 static bool writeback, plain, publish, fold;
+static const char *lie; /* a part of the paths that it concerns */
 static int log_fd = -1;
 
 /* FUSE's paths start with a slash; ours are relative to the backing folder. */
@@ -108,8 +123,14 @@ static int error_for(enum op op, const char *path) {
 }
 
 static void wait_for(enum op op) {
-    struct timespec t = {delay_us[op] / 1000000, delay_us[op] % 1000000 * 1000};
-    if (delay_us[op])
+    long us = delay_us[op];
+    if (jitter_us) {
+        uint64_t z = atomic_fetch_add(&jitter_state, 0x9e3779b97f4a7c15);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+        us += (z ^ (z >> 27)) % (jitter_us + 1);
+    }
+    struct timespec t = {us / 1000000, us % 1000000 * 1000};
+    if (us)
         while (nanosleep(&t, &t) == -1 && errno == EINTR) {}
 }
 
@@ -126,6 +147,18 @@ static void note(const char *what, const char *path) {
     if (log_fd != -1 && write(log_fd, line, n) != n) abort();
 }
 
+/* An error that is due once: at this operation, or 0. */
+static int error_once(enum op op, const char *path) {
+    for (struct rule *r = onces; r; r = r->next)
+        if (r->op == op && strstr(path, r->text) && atomic_fetch_add(&r->seen, 1) + 1 == r->nth) {
+            char what[32];
+            snprintf(what, sizeof what, "failed %s", op_names[op]);
+            note(what, path);
+            return r->error;
+        }
+    return 0;
+}
+
 /* Never for longer than a minute, so that no test leaves a mount behind that hangs. */
 static void hold(enum op op, const char *path) {
     const struct timespec pause = {0, 1000000};
@@ -139,17 +172,24 @@ static void hold(enum op op, const char *path) {
 static int begin(enum op op, const char *path) {
     wait_for(op);
     if (is_held(op, path)) hold(op, path);
-    return -error_for(op, path);
+    int error = error_once(op, path);
+    return -(error ? error : error_for(op, path));
 }
 static int begin_on(enum op op, const struct fuse_file_info *fi) {
     wait_for(op);
     if (handle_of(fi)->held[op]) hold(op, handle_of(fi)->path);
-    return -handle_of(fi)->error[op];
+    int error = onces ? error_once(op, handle_of(fi)->path) : 0;
+    return -(error ? error : handle_of(fi)->error[op]);
 }
 
 static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *fi) {
-    if (fi && handle_of(fi)->published == -1) return result(fstat(handle_of(fi)->fd, st));
-    return result(fstatat(backing, rel(path), st, AT_SYMLINK_NOFOLLOW));
+    bool own = fi && handle_of(fi)->published != -1;
+    int returned = fi && !own ? fstat(handle_of(fi)->fd, st) : fstatat(backing, rel(path), st, AT_SYMLINK_NOFOLLOW);
+    /* A handle sees what was written by it. */
+    struct stat unpublished;
+    if (!returned && own && !fstat(handle_of(fi)->fd, &unpublished)) st->st_size = unpublished.st_size;
+    if (!returned && lie && path && strstr(path, lie) && S_ISREG(st->st_mode)) st->st_size = st->st_blocks = 0;
+    return result(returned);
 }
 
 static int fs_opendir(const char *path, struct fuse_file_info *fi) {
@@ -190,24 +230,27 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
     struct handle *handle = calloc(1, sizeof *handle);
     if (!handle) return -ENOMEM;
     /* O_APPEND is the kernel's to carry out: it sends the offsets. (To the kernel two spellings are two files,
-       each with a length of its own: there it is ours.) Before it writes a part of a page back, it reads it. */
-    if (!fold) flags &= ~O_APPEND;
+       each with a length of its own: there it is ours. So it is for what has not been published, whose length the
+       kernel does not know.) Before it writes a part of a page back, it reads it. */
+    if (!fold && !publish) flags &= ~O_APPEND;
     if (writeback && (flags & O_ACCMODE) == O_WRONLY) flags = (flags & ~O_ACCMODE) | O_RDWR;
     handle->published = -1;
     handle->fd = -1;
     bool apart = publish && (flags & O_ACCMODE) != O_RDONLY;
-    int file = openat(backing, rel(path), (apart ? (flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR : flags) | O_CLOEXEC, mode);
+    int file = openat(backing, rel(path), (apart ? (flags & ~(O_TRUNC | O_APPEND | O_ACCMODE)) | O_RDWR : flags) | O_CLOEXEC, mode);
     if (apart && file != -1) {
         handle->published = file;
         handle->fd = memfd_create("unpublished", MFD_CLOEXEC);
         off_t from = 0;
         if (handle->fd != -1 && !(flags & O_TRUNC))
             while (sendfile(handle->fd, file, &from, 1 << 20) > 0) {}
+        /* Not before: sendfile refuses to append. */
+        if (handle->fd != -1 && flags & O_APPEND) fcntl(handle->fd, F_SETFL, O_APPEND);
     } else {
         handle->fd = file;
     }
     if (flags & O_TRUNC) note("cut", path);
-    handle->path = log_fd == -1 ? NULL : strdup(path);
+    handle->path = log_fd == -1 && !onces ? NULL : strdup(path);
     for (int held = 0; held < OPS; held++) handle->held[held] = is_held(held, path);
     if (handle->fd == -1) {
         int error = errno;
@@ -228,6 +271,7 @@ static int fs_read(const char *path, char *buffer, size_t size, off_t offset, st
     (void)path;
     int refused = begin_on(READ, fi);
     if (refused) return refused;
+    if (size > most_at_once) size = most_at_once;
     ssize_t n = pread(handle_of(fi)->fd, buffer, size, offset);
     return n == -1 ? -errno : (int)n;
 }
@@ -235,6 +279,8 @@ static int fs_write(const char *path, const char *bytes, size_t size, off_t offs
     (void)path;
     int refused = begin_on(WRITE, fi);
     if (refused) return refused;
+    if (size > most_at_once) size = most_at_once;
+    if (space != -1 && atomic_fetch_add(&spent, size) + (long)size > space) return -ENOSPC;
     ssize_t n = pwrite(handle_of(fi)->fd, bytes, size, offset);
     return n == -1 ? -errno : (int)n;
 }
@@ -366,10 +412,10 @@ static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *conf
     struct fuse_context *context = fuse_get_context();
     instance = context->fuse;
     config->use_ino = 1;
-    config->nullpath_ok = !plain && !publish; /* what has an open handle needs no path: libfuse need not build it */
+    config->nullpath_ok = !plain && !publish && !lie; /* what has an open handle needs no path: libfuse need not build it */
     config->hard_remove = !plain; /* an open file that is removed needs no stand-in either */
-    config->attr_timeout = config->entry_timeout = publish || fold ? 0 : 60;
-    config->direct_io = publish || fold;
+    config->attr_timeout = config->entry_timeout = publish || fold || lie ? 0 : 60;
+    config->direct_io = publish || fold || lie || most_at_once != SIZE_MAX;
     config->negative_timeout = 0;
     pthread_t thread;
     if (pthread_create(&thread, NULL, leave_with_the_parent, context->private_data)) abort();
@@ -409,7 +455,7 @@ static void read_delays(char *text) {
 static void add_rule(struct rule **to, const char *name, size_t length, int error, const char *text) {
     struct rule *rule = malloc(sizeof *rule);
     if (!rule) die("no memory");
-    *rule = (struct rule){op_named(name, length), error, text, *to};
+    *rule = (struct rule){.op = op_named(name, length), .error = error, .text = text, .next = *to};
     *to = rule;
 }
 
@@ -418,6 +464,16 @@ static void read_failures(char *text) {
         char *number = strchr(line, ' '), *name = number ? strchr(number + 1, ' ') : NULL;
         if (!name) die("SLOWFS_FAIL needs OPERATION ERRNO TEXT");
         add_rule(&rules, line, number - line, atoi(number + 1), name + 1);
+    }
+}
+
+static void read_onces(char *text) {
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        char *number = strchr(line, ' '), *end, *name;
+        long error = number ? strtol(number, &end, 10) : 0, nth = error ? strtol(end, &name, 10) : 0;
+        if (nth < 1 || *name != ' ') die("SLOWFS_ONCE needs OPERATION ERRNO NTH TEXT");
+        add_rule(&onces, line, number - line, error, name + 1);
+        onces->nth = nth;
     }
 }
 
@@ -436,9 +492,18 @@ int main(int argc, char **argv) {
     read_delays(strdup(getenv("SLOWFS_DELAY") ?: ""));
     read_failures(strdup(getenv("SLOWFS_FAIL") ?: ""));
     read_holds(strdup(getenv("SLOWFS_HOLD") ?: ""));
+    read_onces(strdup(getenv("SLOWFS_ONCE") ?: ""));
+    const char *number;
+    if ((number = getenv("SLOWFS_SPACE"))) space = atol(number);
+    if ((number = getenv("SLOWFS_SHORT"))) most_at_once = atol(number);
+    unsigned long long seed = 0;
+    if ((number = getenv("SLOWFS_JITTER")) && sscanf(number, "%ld %llu", &jitter_us, &seed) != 2)
+        die("SLOWFS_JITTER needs MICROSECONDS SEED");
+    jitter_state = seed;
     if (!(free_path = getenv("SLOWFS_FREE")) && holds) die("SLOWFS_HOLD needs SLOWFS_FREE");
     const char *like = getenv("SLOWFS_LIKE") ?: "", *log = getenv("SLOWFS_LOG");
     writeback = strstr(like, "writeback"), plain = strstr(like, "plain"), publish = strstr(like, "publish"), fold = strstr(like, "fold");
+    lie = getenv("SLOWFS_LIE");
     if (log && (log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) == -1) die("SLOWFS_LOG cannot be opened");
     umask(0);
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* threads inherit it: a delay of 2 ms takes 2.0 ms */

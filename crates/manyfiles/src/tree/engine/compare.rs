@@ -187,7 +187,7 @@ mod tests {
         };
         let (there, source) = (open(), open());
         let content = Content::copy_of(&path);
-        let shared = Shared::open(&temp.path().join("root"), false, Options::default()).unwrap();
+        let shared = Shared::open(&temp.path().join("root"), None, Options::default()).unwrap();
         let mut lane = Lane::new(shared.clone());
         assert!(lane.has_content((&there.0, &there.1), &content, Some(&source)).unwrap());
         let mut read = [0; 16];

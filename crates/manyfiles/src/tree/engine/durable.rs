@@ -21,15 +21,24 @@ pub(super) struct Durable {
 }
 
 impl Durable {
-    /// Opens the root; makes it if it is missing, and returns whether it did. This comes before the first byte is
-    /// written, because the kernel tells a lost write only to handles that were open before.
-    pub(super) fn open(root: &Path, durability: Durability) -> Result<(Dir, bool, Option<Durable>)> {
-        let above = if durability == Durability::None { Vec::new() } else { parents_of_missing(root) };
+    /// Opens the root, but one that was `made` for this run; makes it if it is missing. Returns whether it is new. This
+    /// comes before the first byte is written, because the kernel tells a lost write only to handles that were open
+    /// before.
+    pub(super) fn open(root: &Path, made: Option<Dir>, durability: Durability) -> Result<(Dir, bool, Option<Durable>)> {
+        let is_durable = durability != Durability::None && made.is_none();
+        let above = if is_durable { parents_of_missing(root) } else { Vec::new() };
         // If the look fails, the folder counts as one that was there before.
-        let is_new = matches!(std::fs::symlink_metadata(root), Err(error) if error.kind() == ErrorKind::NotFound);
-        std::fs::create_dir_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
+        let is_missing =
+            || matches!(std::fs::symlink_metadata(root), Err(error) if error.kind() == ErrorKind::NotFound);
+        let is_new = made.is_some() || is_missing();
         let failed = |error| Error::new(Operation::Open, root, error);
-        let dir = Dir::open_root(root).map_err(failed)?;
+        let dir = match made {
+            Some(dir) => dir,
+            None => {
+                crate::folders::make_all(root).map_err(|error| Error::new(Operation::CreateFolder, root, error))?;
+                Dir::open_root(root).map_err(failed)?
+            }
+        };
         let above = above.into_iter().map(|path| match Dir::open_root(&path) {
             Ok(dir) => Ok((path, dir)),
             Err(error) => Err(Error::new(Operation::Open, path, error)),

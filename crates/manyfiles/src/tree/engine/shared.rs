@@ -56,9 +56,9 @@ fn cores() -> usize {
 }
 
 impl Shared {
-    /// `is_new`: the root was made for this run. A root that is missing is made here.
-    pub(in crate::tree) fn open(root: &Path, is_new: bool, options: Options) -> Result<Arc<Shared>> {
-        let (root_dir, made, durable) = Durable::open(root, options.durability)?;
+    /// `made`: the root, if it was made for this run. Else it is opened by its path, and made if it is missing.
+    pub(in crate::tree) fn open(root: &Path, made: Option<Dir>, options: Options) -> Result<Arc<Shared>> {
+        let (root_dir, root_is_new, durable) = Durable::open(root, made, options.durability)?;
         let questions = match &options.on_conflict {
             OnConflict::Ask(answer) => {
                 let answering = Questions::to(answer.clone());
@@ -71,7 +71,7 @@ impl Shared {
         queue.dropped = options.on_entry.is_some().then(Vec::new);
         Ok(Arc::new(Shared {
             root: root.to_path_buf(),
-            root_is_new: is_new || made,
+            root_is_new,
             control: Arc::new(Control::new(queue, Outcome::new(options.last_wins))),
             root_dir: Mutex::new(Some(Arc::new(root_dir))),
             umask: OnceLock::new(),

@@ -1,0 +1,62 @@
+//! The fault matrix: each operation of manyfiles, of its command and of their peers, under each fault, each run in a
+//! process of its own. `docs/reliability.md` is what `--write` makes of it.
+#![allow(unreachable_pub, reason = "one program: what its files share is `pub`")]
+
+#[cfg(target_os = "linux")]
+mod child;
+#[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
+mod matrix;
+#[cfg(target_os = "linux")]
+mod page;
+#[cfg(target_os = "linux")]
+mod rows;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod scene;
+#[cfg(target_os = "linux")]
+mod table;
+#[cfg(target_os = "linux")]
+mod told;
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("the faults are made by LD_PRELOAD, FUSE and mounts of Linux");
+    std::process::exit(2);
+}
+
+#[cfg(target_os = "linux")]
+const USAGE: &str =
+    "usage: manyfiles-reliability [--write | --check] [--sample SEED] [--row TEXT] [--fault TEXT] [--list] [--verbose]
+
+Runs each operation under each fault and prints the cells. Build the command first: cargo build -p manyfiles-cli.
+  --write         puts the result into docs/reliability.md and docs/reliability.csv; with --row, those rows of it
+  --check         fails where a verdict is not in docs/reliability.csv
+  --sample SEED   a part of it that the seed chooses, under a minute
+  --row TEXT      only operations whose names have TEXT
+  --fault TEXT    only faults whose names have TEXT
+  --list          the names of operations and faults
+  --verbose       each run that was neither kept nor reported, with what was told and what was on the disk";
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    use std::process::ExitCode;
+
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.first().map(String::as_str) {
+        Some("child") => return child::main(&args[1..]),
+        Some("neighbour") => return child::neighbour(&args[1..]),
+        _ => {}
+    }
+    match matrix::Choice::parse(&args) {
+        Ok(choice) => matrix::main(&choice),
+        Err(wrong) => {
+            eprintln!("{wrong}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
