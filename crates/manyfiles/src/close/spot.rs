@@ -1,5 +1,7 @@
 //! Which operations a pending close is in the way of.
 
+use std::sync::{Arc, OnceLock};
+
 use super::handle::Handle;
 use super::policy::Access;
 use crate::sys::{self, AtPath, Identity, Location, SystemPath};
@@ -17,6 +19,10 @@ pub(super) enum Spot {
     /// A user's type. It may hold any files.
     Anywhere,
 }
+
+/// The path of a file that is being closed. While it is being closed the system cannot be asked, so the thread that
+/// closes asks just before, without the lock of the queue: asking takes as long as taking the job.
+pub(super) type AskedPath = Arc<OnceLock<Option<SystemPath>>>;
 
 /// The file or folder that an operation is about.
 #[derive(Clone, Debug)]
@@ -76,11 +82,25 @@ impl Spot {
     /// Asks the system for the path of this open handle, if that was not done before. Only the kernel is asked, no
     /// server.
     pub(super) fn learn_path(&mut self, handle: &Handle) {
-        if let (Spot::At(location) | Spot::Read(location), Handle::System(handle)) = (self, handle)
-            && sys::SYSTEM_PATHS_ARE_QUICK
-            && location.path.is_none()
-        {
-            location.path = sys::system_path(handle);
+        if self.has_more_to_ask(handle) {
+            let path = self.ask_path(handle);
+            if let Spot::At(location) | Spot::Read(location) = self {
+                location.path = path;
+            }
+        }
+    }
+
+    /// Whether the system can be asked for the path of this open handle, and was not.
+    pub(super) fn has_more_to_ask(&self, handle: &Handle) -> bool {
+        let is_unknown = matches!(self, Spot::At(location) | Spot::Read(location) if location.path.is_none());
+        sys::SYSTEM_PATHS_ARE_QUICK && is_unknown && matches!(handle, Handle::System(_))
+    }
+
+    /// What the system says, if it was not asked before.
+    pub(super) fn ask_path(&self, handle: &Handle) -> Option<SystemPath> {
+        match handle {
+            Handle::System(system) if self.has_more_to_ask(handle) => sys::system_path(system),
+            _ => None,
         }
     }
 
@@ -100,7 +120,8 @@ impl Spot {
         }
     }
 
-    pub(super) fn hinders(&self, affected: &Affected) -> Hinders {
+    /// `asked`: the path, where the system was asked for it when the close began.
+    pub(super) fn hinders(&self, affected: &Affected, asked: Option<&SystemPath>) -> Hinders {
         let surely = |is| if is { Hinders::Surely } else { Hinders::No };
         match (self, affected) {
             (Spot::Nowhere, _) => Hinders::No,
@@ -109,10 +130,10 @@ impl Spot {
             (Spot::At(location), Affected::File(file)) => surely(location.identity == *file),
             (Spot::At(location) | Spot::Read(location), Affected::Named(file)) => surely(location.identity == *file),
             (Spot::At(location) | Spot::Read(location), Affected::Folder(folder)) => {
-                is_in(location, folder, SystemPath::is_at_or_below)
+                is_in(location, asked, folder, SystemPath::is_at_or_below)
             }
             (Spot::At(location) | Spot::Read(location), Affected::Entries(folder)) => {
-                is_in(location, folder, SystemPath::is_entry_of)
+                is_in(location, asked, folder, SystemPath::is_entry_of)
             }
         }
     }
@@ -122,10 +143,15 @@ impl Spot {
 ///
 /// Files on what is mounted below a folder are not in the way of an operation on the folder. But the folder itself may
 /// be mounted in two places. Then the paths differ, and whether the file is in the folder is not known.
-fn is_in(file: &Location, folder: &Location, by_path: fn(&SystemPath, &SystemPath) -> bool) -> Hinders {
+fn is_in(
+    file: &Location,
+    asked: Option<&SystemPath>,
+    folder: &Location,
+    by_path: fn(&SystemPath, &SystemPath) -> bool,
+) -> Hinders {
     let is_on_one_volume = file.identity.volume == folder.identity.volume;
     let are_mounts_known = file.mount != 0 && folder.mount != 0;
-    match (&file.path, &folder.path) {
+    match (file.path.as_ref().or(asked), &folder.path) {
         (Some(own), Some(above)) if !are_mounts_known || file.mount == folder.mount => match by_path(own, above) {
             true => Hinders::Surely,
             false => Hinders::No,

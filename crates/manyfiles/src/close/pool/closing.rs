@@ -158,6 +158,7 @@ impl Pool {
         job: Job,
     ) -> MutexGuard<'a, Queue> {
         drop(queue);
+        job.ask_path();
         let Job { number, handle, path, .. } = job;
         self.close_now(side, handle, path.as_deref(), None, Some(number));
         self.finish(self.lock(), number)

@@ -4,7 +4,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{PATIENCE, Pool};
+use crate::close::queue::Queue;
 use crate::close::spot::{Affected, Hinders};
+use crate::close::sync::MutexGuard;
 
 impl Pool {
     /// Returns when the closes that were handed over before and concern `affected` are made. Their errors are not
@@ -25,10 +27,9 @@ impl Pool {
         if self.is_left_behind() {
             return false;
         }
-        let mut queue = self.lock();
+        let queue = self.lock();
         let before = self.horizon(&queue);
-        queue.learn_paths(affected);
-        queue.hinders(affected, before) != Hinders::No
+        self.learn_paths(queue, affected, before).hinders(affected, before) != Hinders::No
     }
 
     /// As `settle`, but closes that only may concern `affected` are not waited for.
@@ -40,9 +41,25 @@ impl Pool {
         self.settle_before(affected, before, Duration::ZERO)
     }
 
-    pub(super) fn settle_before(self: &Arc<Pool>, affected: &Affected, before: u64, patience: Duration) -> bool {
-        let mut queue = self.lock();
+    /// Asks for the paths of what waits, and waits for the answers to those who close and have just asked: the kernel
+    /// alone answers, at once.
+    fn learn_paths<'a>(
+        self: &'a Arc<Pool>,
+        mut queue: MutexGuard<'a, Queue>,
+        affected: &Affected,
+        before: u64,
+    ) -> MutexGuard<'a, Queue> {
         queue.learn_paths(affected);
+        while let Some(asked) = queue.being_asked(affected, before) {
+            drop(queue);
+            asked.wait();
+            queue = self.lock();
+        }
+        queue
+    }
+
+    pub(super) fn settle_before(self: &Arc<Pool>, affected: &Affected, before: u64, patience: Duration) -> bool {
+        let mut queue = self.learn_paths(self.lock(), affected, before);
         let mut deadline = None;
         let mut was_pending = false;
         loop {

@@ -135,6 +135,7 @@ impl Pool {
                 let need = if was_idle { queue.need() } else { Need::Nothing };
                 if need != Need::Nothing {
                     drop(queue);
+                    job.ask_path();
                     self.meet(need);
                     queue = self.lock();
                 }

@@ -6,9 +6,11 @@ mod threads;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
+#[cfg(feature = "tokio")]
+use std::sync::Arc;
 
 use super::handle::Handle;
-use super::spot::{Affected, Hinders, Spot};
+use super::spot::{Affected, AskedPath, Hinders, Spot};
 use crate::errors::Collected;
 use crate::sys::Identity;
 
@@ -22,6 +24,8 @@ pub(super) struct Job {
     pub(super) handle: Handle,
     pub(super) path: Option<Box<Path>>,
     spot: Spot,
+    /// See [`Job::ask_path`].
+    asked: AskedPath,
     /// Whether no earlier close of the same file is pending.
     is_ready: bool,
     /// A waiter has timed out on this close. Later waiters skip it, unless it is certainly in their way.
@@ -32,7 +36,21 @@ pub(super) struct Job {
 struct Closing {
     number: u64,
     spot: Spot,
+    asked: AskedPath,
     is_given_up: bool,
+}
+
+impl Job {
+    /// To be called without the lock before the close. Others wait for the answer.
+    pub(super) fn ask_path(&self) {
+        self.asked.get_or_init(|| self.spot.ask_path(&self.handle));
+    }
+}
+
+impl Closing {
+    fn hinders(&self, affected: &Affected) -> Hinders {
+        self.spot.hinders(affected, self.asked.get().and_then(Option::as_ref))
+    }
 }
 
 /// The pending closes of one volume, as far as a thread could make them now.
@@ -142,7 +160,8 @@ impl Queue {
         if is_ready {
             self.volume(&spot).ready += 1;
         }
-        self.waiting.push_back(Job { number, handle, path, spot, is_ready, is_given_up: false });
+        let asked = AskedPath::default();
+        self.waiting.push_back(Job { number, handle, path, spot, asked, is_ready, is_given_up: false });
         self.peak_pending = self.peak_pending.max(self.pending());
         self.need()
     }
@@ -152,7 +171,7 @@ impl Queue {
     pub(super) fn begin_apart(&mut self, spot: Spot) -> u64 {
         let number = self.count(&spot);
         self.volume(&spot).closing += 1;
-        self.closing.push(Closing { number, spot, is_given_up: false });
+        self.closing.push(Closing { number, spot, asked: Arc::new(None.into()), is_given_up: false });
         self.peak_pending = self.peak_pending.max(self.pending());
         number
     }
@@ -197,23 +216,35 @@ impl Queue {
         }
     }
 
+    /// A path of a close before this number that is just being asked for and tells whether `affected` has to wait.
+    pub(super) fn being_asked(&self, affected: &Affected, before: u64) -> Option<AskedPath> {
+        let by_path = matches!(affected, Affected::Folder(_) | Affected::Entries(_));
+        let mut closing = self.closing.iter().filter(|closing| by_path && closing.number < before);
+        closing.find(|closing| closing.asked.get().is_none()).map(|closing| closing.asked.clone())
+    }
+
     /// The first job in the way of `affected` that a caller may close in place of a thread.
     pub(super) fn pop_hindering(&mut self, affected: &Affected, before: u64) -> Option<Job> {
-        let index = self
-            .waiting
-            .iter()
-            .position(|job| job.is_ready && job.handle.is_plain() && job.spot.hinders(affected) == Hinders::Surely)?;
+        let index = self.waiting.iter().position(|job| {
+            job.is_ready && job.handle.is_plain() && job.spot.hinders(affected, None) == Hinders::Surely
+        })?;
         (self.waiting[index].number < before).then(|| self.take(index))?
     }
 
     fn take(&mut self, index: usize) -> Option<Job> {
-        let mut job = self.waiting.remove(index)?;
-        // While the handle is being closed the system cannot be asked for its path.
-        job.spot.learn_path(&job.handle);
+        let job = self.waiting.remove(index)?;
+        if !job.spot.has_more_to_ask(&job.handle) {
+            job.ask_path();
+        }
         let volume = self.volume(&job.spot);
         volume.ready -= 1;
         volume.closing += 1;
-        self.closing.push(Closing { number: job.number, spot: job.spot.clone(), is_given_up: job.is_given_up });
+        self.closing.push(Closing {
+            number: job.number,
+            spot: job.spot.clone(),
+            asked: job.asked.clone(),
+            is_given_up: job.is_given_up,
+        });
         Some(job)
     }
 
@@ -278,11 +309,13 @@ impl Queue {
 
     /// How much the pending closes before this number are in the way of `affected`.
     pub(super) fn hinders(&self, affected: &Affected, before: u64) -> Hinders {
-        let waiting = self.waiting.iter().map(|job| (job.number, &job.spot, job.is_given_up));
-        let closing = self.closing.iter().map(|closing| (closing.number, &closing.spot, closing.is_given_up));
+        let waiting = self.waiting.iter().filter(|job| job.number < before);
+        let waiting = waiting.map(|job| (job.spot.hinders(affected, None), job.is_given_up));
+        let closing = self.closing.iter().filter(|closing| closing.number < before);
+        let closing = closing.map(|closing| (closing.hinders(affected), closing.is_given_up));
         let mut most = Hinders::No;
-        for (_, spot, is_given_up) in waiting.chain(closing).filter(|(number, ..)| *number < before) {
-            match spot.hinders(affected) {
+        for (hinders, is_given_up) in waiting.chain(closing) {
+            match hinders {
                 Hinders::Surely => return Hinders::Surely,
                 Hinders::Perhaps if !is_given_up => most = Hinders::Perhaps,
                 _ => {}
@@ -294,10 +327,10 @@ impl Queue {
     /// Marks the pending closes that only may concern `affected`: waiters skip them from now on.
     pub(super) fn give_up_on(&mut self, affected: &Affected, before: u64) {
         for job in self.waiting.iter_mut().take_while(|job| job.number < before) {
-            job.is_given_up |= job.spot.hinders(affected) == Hinders::Perhaps;
+            job.is_given_up |= job.spot.hinders(affected, None) == Hinders::Perhaps;
         }
         for closing in self.closing.iter_mut().filter(|closing| closing.number < before) {
-            closing.is_given_up |= closing.spot.hinders(affected) == Hinders::Perhaps;
+            closing.is_given_up |= closing.hinders(affected) == Hinders::Perhaps;
         }
     }
 
