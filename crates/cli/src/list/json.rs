@@ -6,7 +6,7 @@ use manyfiles::tree::Node;
 use manyfiles_archive::{Entry, Kind};
 use serde_json::{Map, Value};
 
-use super::{Form, refusal};
+use super::form::{Form, refusal};
 use crate::human::utc;
 use crate::report::{Lines, json_path};
 

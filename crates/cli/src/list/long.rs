@@ -3,7 +3,7 @@
 use manyfiles::tree::Node;
 use manyfiles_archive::{Entry, Kind};
 
-use super::{Form, refusal, shown};
+use super::form::{Form, refusal, shown};
 use crate::human::{date, one_line};
 use crate::report::Lines;
 

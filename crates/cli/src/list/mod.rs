@@ -1,9 +1,10 @@
 //! `manyfiles list ARCHIVE…`: the entries of archives, in the form that was asked for.
 //!
-//! [`Unpacker::list`] shows the entries one by one, and a [`Form`] prints them. The forms that need all entries of an
+//! [`Unpacker::list`] shows the entries one by one, and a [`Form`](form::Form) prints them. The forms that need all entries of an
 //! archive before they can print keep them in [`Folders`](folders::Folders).
 
 mod folders;
+mod form;
 mod json;
 mod long;
 mod names;
@@ -14,7 +15,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use manyfiles_archive::{Entry, InputProgress, Unpacker};
+use manyfiles_archive::{InputProgress, Unpacker};
 
 use crate::archive::Archive;
 use crate::args;
@@ -25,17 +26,9 @@ use crate::report::{INCOMPLETE, Lines, UNREADABLE, nothing_matches, tell_cannot_
 use crate::stop::Stop;
 use crate::terminal::{Reading, Screen};
 use crate::words::{CannotBegin, Words};
+use form::Form;
 
 const WORDS: Words = Words { command: "list", done: "listed", sources: "archives" };
-
-/// How the entries of one archive are printed.
-trait Form {
-    /// The next entry.
-    fn entry(&mut self, entry: &Entry<'_>, out: &mut Lines);
-
-    /// The archive has ended, or cannot be read any further, for this reason.
-    fn end(&mut self, _error: Option<&str>, _out: &mut Lines) {}
-}
 
 pub(crate) fn run(args: args::List) -> ExitCode {
     list(&args).unwrap_or_else(|why| tell_cannot_begin(WORDS, &why, args.json))
@@ -112,21 +105,4 @@ fn form<'a>(args: &args::List, archive: &'a Archive) -> Box<dyn Form + 'a> {
         _ if std::io::stdout().is_terminal() => Box::new(names::Names::Escaped),
         _ => Box::new(names::Names::Bytes),
     }
-}
-
-/// The name of an entry, a folder's with a slash at its end, on one line.
-fn shown(entry: &Entry<'_>) -> String {
-    let name = entry.path.to_string_lossy();
-    let slash = if is_folder_without_slash(entry) { "/" } else { "" };
-    format!("{}{slash}", one_line(&name))
-}
-
-fn is_folder_without_slash(entry: &Entry<'_>) -> bool {
-    entry.kind == manyfiles_archive::Kind::Folder && !entry.path.as_os_str().as_encoded_bytes().ends_with(b"/")
-}
-
-/// Why an entry would not be written.
-fn refusal(entry: &Entry<'_>) -> Option<String> {
-    let error = entry.refusal.as_ref()?;
-    Some(error.refusal().map_or_else(|| error.io_error().to_string(), |refusal| refusal.to_string()))
 }

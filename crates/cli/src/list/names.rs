@@ -2,7 +2,7 @@
 
 use manyfiles_archive::Entry;
 
-use super::{Form, is_folder_without_slash, shown};
+use super::form::{Form, is_folder_without_slash, shown};
 use crate::report::Lines;
 
 /// How names are written.

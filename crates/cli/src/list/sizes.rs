@@ -6,8 +6,8 @@ use std::path::Path;
 use manyfiles_archive::Entry;
 use serde_json::Map;
 
-use super::Form;
 use super::folders::{Folders, TOP};
+use super::form::Form;
 use super::json::{print, print_error};
 use crate::human::{bytes, entries, one_line};
 use crate::report::{Lines, json_path};

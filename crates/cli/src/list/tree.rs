@@ -2,8 +2,8 @@
 
 use manyfiles_archive::Entry;
 
-use super::Form;
 use super::folders::{Folders, TOP};
+use super::form::Form;
 use crate::human::{bytes, entries, one_line};
 use crate::report::Lines;
 

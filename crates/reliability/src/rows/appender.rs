@@ -4,7 +4,7 @@ use std::path::Path;
 
 use manyfiles::appender::{Appender, Options};
 
-use super::{DURABLE, Row, ours};
+use super::row::{DURABLE, Row, ours};
 use crate::scene::{Scene, bytes};
 use crate::told::Tale;
 

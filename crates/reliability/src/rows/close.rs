@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use manyfiles::close::{self, Closer, FastClose, Policy};
 
-use super::{FILES, Row, ours, peer};
+use super::row::{FILES, Row, ours, peer};
 use crate::scene::OnFailure::{Anything, NewOrOld};
 use crate::scene::{Scene, large, old, small};
 use crate::told::Tale;

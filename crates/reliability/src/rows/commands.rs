@@ -5,7 +5,8 @@ use std::process::Command;
 
 use manyfiles::appender::Appender;
 
-use super::{COMMANDS, How, Row, appender};
+use super::appender;
+use super::row::{COMMANDS, How, Row};
 use crate::scene::OnFailure::{NewOrOld, WholeOrNothing};
 use crate::scene::{Node, OnFailure, Scene, below, large, old, small};
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use manyfiles_testkit::Need;
 
 use super::commands::{copied, unpacked};
-use super::{COMMANDS, How, Row};
+use super::row::{COMMANDS, How, Row};
 use crate::scene::OnFailure::Anything;
 use crate::scene::Scene;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use manyfiles::sync::SyncBatch;
 
-use super::{DURABLE, Row, ours, peer};
+use super::row::{DURABLE, Row, ours, peer};
 use crate::scene::OnFailure::{Anything, NewOrOld};
 use crate::scene::{OnFailure, Scene, large, old, small};
 use crate::told::Tale;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use manyfiles::tree::{Content, Durability, Metadata, OnConflict, Options, TreeWriter};
 
-use super::{Row, TREE, ours};
+use super::row::{Row, TREE, ours};
 use crate::scene::OnFailure::{Anything, NewOrOld, WholeOrNothing};
 use crate::scene::{LARGE, Node, OnFailure, SMALL, Scene, large, old, small};
 use crate::told::Tale;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use manyfiles::vfs::Vfs;
 
-use super::{BUFFERED, Row, ours};
+use super::row::{BUFFERED, Row, ours};
 use crate::scene::OnFailure::{Anything, NewOrOld};
 use crate::scene::{LARGE, Scene, large, old, small};
 use crate::told::Tale;

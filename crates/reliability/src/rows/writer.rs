@@ -4,7 +4,7 @@ use std::path::Path;
 
 use manyfiles::writer::{FileWriter, Options, SyncPolicy};
 
-use super::{BUFFERED, DURABLE, Row, ours};
+use super::row::{BUFFERED, DURABLE, Row, ours};
 use crate::scene::OnFailure::Anything;
 use crate::scene::{LARGE, Scene, large, old};
 use crate::told::Tale;
