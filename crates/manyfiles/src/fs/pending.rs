@@ -131,6 +131,8 @@ pub(super) fn opened(
         && close::settle(&Affected::File(identity))
         && !is_new
     {
+        // Closed first: on Windows a file that was opened for oneself alone would be in its own way.
+        drop(file);
         return with_handles(open);
     }
     Ok(file)
