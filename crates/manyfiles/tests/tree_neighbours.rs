@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use again::{again, is_again};
 use manyfiles::tree::{Content, Durability, Metadata, TreeWriter};
@@ -64,7 +65,7 @@ fn signals_in_bursts_and_a_profiler_s_timer_leave_every_file_as_it_was_meant() {
         for _ in 0..500 {
             // SAFETY: a signal to this process, which has a handler for it.
             unsafe { libc::kill(libc::getpid(), libc::SIGUSR1) };
-            std::thread::sleep(std::time::Duration::from_micros(200));
+            std::thread::sleep(Duration::from_micros(200));
         }
     });
     let body = "x".repeat(20_000);
@@ -104,16 +105,25 @@ fn the_threads_of_a_tree_take_no_signal() {
     (0..2_000).for_each(|n| tree.file(format!("{}/{n}", n % 9), vec![1; 2_000]).unwrap());
     let mut seen = 0;
     for task in std::fs::read_dir("/proc/self/task").unwrap() {
-        let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap_or_default(); // It ended.
-        if status.starts_with("Name:\tmanyfiles\n") {
-            let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t")).unwrap();
-            let blocked = u64::from_str_radix(blocked, 16).unwrap();
-            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGALRM, libc::SIGPROF, libc::SIGUSR1, libc::SIGCHLD, 40] {
-                assert!(blocked & 1 << (signal - 1) != 0, "signal {signal} in {blocked:x}");
-            }
-            assert!(blocked & 1 << (libc::SIGSEGV - 1) == 0, "a fault's handler can run");
-            seen += 1;
+        let status = task.unwrap().path().join("status");
+        // What a thread of a tree blocks. `None`: it is none, or it ended.
+        let blocked = || {
+            let status = std::fs::read_to_string(&status).ok()?;
+            let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t"));
+            status.starts_with("Name:\tmanyfiles\n").then(|| u64::from_str_radix(blocked.unwrap(), 16).unwrap())
+        };
+        let Some(first) = blocked() else { continue };
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGALRM, libc::SIGPROF, libc::SIGUSR1, libc::SIGCHLD, 40] {
+            assert!(first & 1 << (signal - 1) != 0, "signal {signal} in {first:x}");
         }
+        // A fault's handler can run. The C library blocks all signals for a moment where a thread begins, ends, or
+        // starts another one.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while blocked().is_some_and(|blocked| blocked & 1 << (libc::SIGSEGV - 1) != 0) {
+            assert!(Instant::now() < deadline, "a fault's handler cannot run");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        seen += 1;
     }
     assert!(seen > 0);
     tree.finish().unwrap();
