@@ -103,29 +103,32 @@ fn the_threads_of_a_tree_take_no_signal() {
     let temp = tempfile::tempdir().unwrap();
     let tree = TreeWriter::open(temp.path()).unwrap();
     (0..2_000).for_each(|n| tree.file(format!("{}/{n}", n % 9), vec![1; 2_000]).unwrap());
+    let deadline = Instant::now() + Duration::from_secs(60);
     let mut seen = 0;
-    for task in std::fs::read_dir("/proc/self/task").unwrap() {
-        let status = task.unwrap().path().join("status");
-        // What a thread of a tree blocks. `None`: it is none, or it ended.
-        let blocked = || {
-            let status = std::fs::read_to_string(&status).ok()?;
-            let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t"));
-            status.starts_with("Name:\tmanyfiles\n").then(|| u64::from_str_radix(blocked.unwrap(), 16).unwrap())
-        };
-        let Some(first) = blocked() else { continue };
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGALRM, libc::SIGPROF, libc::SIGUSR1, libc::SIGCHLD, 40] {
-            assert!(first & 1 << (signal - 1) != 0, "signal {signal} in {first:x}");
+    // A thread that has just begun has no name of its own yet.
+    while seen == 0 {
+        assert!(Instant::now() < deadline, "no thread of a tree");
+        for task in std::fs::read_dir("/proc/self/task").unwrap() {
+            let status = task.unwrap().path().join("status");
+            // What a thread of a tree blocks. `None`: it is none, or it ended.
+            let blocked = || {
+                let status = std::fs::read_to_string(&status).ok()?;
+                let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t"));
+                status.starts_with("Name:\tmanyfiles\n").then(|| u64::from_str_radix(blocked.unwrap(), 16).unwrap())
+            };
+            let Some(first) = blocked() else { continue };
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGALRM, libc::SIGPROF, libc::SIGUSR1, libc::SIGCHLD, 40] {
+                assert!(first & 1 << (signal - 1) != 0, "signal {signal} in {first:x}");
+            }
+            // A fault's handler can run. The C library blocks all signals for a moment where a thread begins, ends, or
+            // starts another one.
+            while blocked().is_some_and(|blocked| blocked & 1 << (libc::SIGSEGV - 1) != 0) {
+                assert!(Instant::now() < deadline, "a fault's handler cannot run");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            seen += 1;
         }
-        // A fault's handler can run. The C library blocks all signals for a moment where a thread begins, ends, or
-        // starts another one.
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while blocked().is_some_and(|blocked| blocked & 1 << (libc::SIGSEGV - 1) != 0) {
-            assert!(Instant::now() < deadline, "a fault's handler cannot run");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        seen += 1;
     }
-    assert!(seen > 0);
     tree.finish().unwrap();
 }
 
