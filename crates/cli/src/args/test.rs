@@ -33,10 +33,10 @@ pub(crate) struct Test {
     ///
     /// Its keys: command, status (sound, damaged, unreadable), exit_code, archives: each with path, status, error (why
     /// it could not be tested, or not to its end), format, entries (that were found), bytes (of content that were
-    /// decoded), intact_entries and intact_bytes (those that 'manyfiles unpack' gets), unproven (whether
-    /// a checksum of compressed data is wrong or missing, so that these may have wrong bytes), and findings: each with entry,
-    /// byte (where it was noticed), in_the_tar (whether that counts from the start of the tar inside of a compressed
-    /// file) and cause. Keys without a value are null. If nothing could be begun: status not_begun, and errors.
+    /// decoded), intact_entries and intact_bytes (those that 'manyfiles unpack' gets), unproven (whether a checksum of
+    /// compressed data is wrong or missing, so that these may have wrong bytes), and findings: each with entry, byte
+    /// (where it was noticed), in_the_tar (whether that counts from the start of the tar inside of a compressed file)
+    /// and cause. Keys without a value are null. If nothing could be begun: status not_begun, and errors.
     #[arg(long)]
     pub json: bool,
 
