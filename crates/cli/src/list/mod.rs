@@ -1,6 +1,6 @@
 //! `manyfiles list ARCHIVE…`: the entries of archives, in the form that was asked for.
 //!
-//! [`Unpacker::list`] shows the entries one by one, and a [`Form`](form::Form) prints them. The forms that need all entries of an
+//! [`Unpacker::list`] shows the entries one by one, and a [`Form`] prints them. The forms that need all entries of an
 //! archive before they can print keep them in [`Folders`](folders::Folders).
 
 mod folders;
