@@ -16,6 +16,7 @@
 mod corpus;
 mod font;
 mod interrupt;
+mod options;
 mod results;
 mod session;
 mod show;
@@ -24,57 +25,20 @@ mod slow_handle;
 pub mod works;
 
 use std::path::Path;
-use std::time::Duration;
 
 use manyfiles_measure::{Place, Scratch};
 
 pub use corpus::{Corpus, FileList};
 pub use interrupt::Interrupt;
 pub use manyfiles_measure::Failure;
+pub use options::{LEAST_ROUNDS, Observer, Options};
 pub use results::{LeftOut, Results, Row, Table};
-pub use shown::Work;
+pub use shown::{Work, works};
 
 use session::Session;
 
-/// What can be chosen.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Counted rounds of each work, where the time suffices. At least [`LEAST_ROUNDS`].
-    pub rounds: usize,
-    /// When to end, all works together. Tidying up afterwards comes on top.
-    pub time: Duration,
-    /// Works whose name doesn't contain this are left out.
-    pub only: String,
-    /// Let closing a file take so much longer, where that is possible: see [`Work::closes_can_be_simulated`].
-    pub simulate_close: Option<Duration>,
-}
-
-/// A median of fewer rounds says nothing.
-pub const LEAST_ROUNDS: usize = 3;
-
 /// So much has to be free: several times what is ever there at once, since what was just removed may not be free yet.
 pub const SPACE: u64 = 256 << 20;
-
-impl Default for Options {
-    /// Seven rounds of everything, a minute.
-    fn default() -> Options {
-        Options { rounds: 7, time: Duration::from_secs(60), only: String::new(), simulate_close: None }
-    }
-}
-
-/// Hears how far [`bench`](bench()) is, and may stop it.
-pub trait Observer: Sync {
-    /// A run begins; round 0 warms up. `done` of the whole time may be behind, from 0 to 1.
-    fn begins(&self, work: &str, entrant: &str, round: usize, done: f64);
-
-    /// Whether to stop. Asked several times a second, from another thread.
-    fn stopped(&self) -> bool;
-}
-
-/// The works of [`bench`](bench()) that the options leave, in their order.
-pub fn works(options: &Options) -> Vec<&'static Work> {
-    shown::ALL.iter().filter(|work| work.name.contains(&options.only)).collect()
-}
 
 /// Measures in a folder of its own below `dir`, which is removed again.
 ///

@@ -4,7 +4,8 @@ use manyfiles_measure::contest::{Outcome, Sample, Score};
 use manyfiles_measure::stats::{self, Estimate};
 use manyfiles_measure::{Place, noise};
 
-use crate::{Options, Work};
+use crate::options::Options;
+use crate::shown::Work;
 
 /// Everything of one call of [`bench`](crate::bench).
 #[derive(Clone, Debug)]

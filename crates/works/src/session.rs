@@ -13,8 +13,9 @@ use manyfiles_measure::contest::{self, Check, Contest, Entrant, Goal, Run, Site,
 use manyfiles_measure::{Failure, noise, remove_tree};
 
 use crate::interrupt::Interrupt;
+use crate::options::{LEAST_ROUNDS, Observer, Options};
 use crate::results::{LeftOut, Table};
-use crate::{LEAST_ROUNDS, Observer, Options, Work};
+use crate::shown::{self, Work};
 
 /// How often it is looked whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
@@ -75,7 +76,7 @@ impl<'a> Session<'a> {
     fn all(&self) {
         let simulated = self.options.simulate_close.is_some();
         let (works, impossible): (Vec<&Work>, Vec<_>) =
-            crate::works(self.options).into_iter().partition(|work| work.closes_can_be_simulated || !simulated);
+            shown::works(self.options).into_iter().partition(|work| work.closes_can_be_simulated || !simulated);
         let all: u32 = works.iter().map(|work| work.share).sum();
         let mut before = 0;
         for work in works {

@@ -6,6 +6,7 @@ use manyfiles::sync::SyncBatch;
 use manyfiles_measure::contest::{Check, Entrant, Goal, Run, Sample};
 
 use crate::corpus::Corpus;
+use crate::options::Options;
 use crate::session::Session;
 use crate::works::{DurableFiles, DurableRecords, Folders, NewFiles, OnePath, Records};
 
@@ -26,7 +27,7 @@ pub struct Work {
 }
 
 /// In the order in which they are done.
-pub(crate) static ALL: [Work; 12] = [
+static ALL: [Work; 12] = [
     Work {
         closes_can_be_simulated: true,
         ..work("2,300 files of 1.5 KB in one folder", "files", 2_300, 3, |work, session| {
@@ -53,6 +54,11 @@ pub(crate) static ALL: [Work; 12] = [
     work("500 durable files", "files", 500, 4, durable_files),
     work("400 durable records of 100 B, 8 threads", "records", 400, 4, durable_records),
 ];
+
+/// The works of [`bench`](crate::bench()) that the options leave, in their order.
+pub fn works(options: &Options) -> Vec<&'static Work> {
+    ALL.iter().filter(|work| work.name.contains(&options.only)).collect()
+}
 
 const fn work(name: &'static str, unit: &'static str, amount: u32, share: u32, run: fn(&Work, &Session<'_>)) -> Work {
     Work { name, unit, amount: amount as f64, closes_can_be_simulated: false, share, run }
