@@ -183,3 +183,34 @@ fn what_takes_the_name_meanwhile_and_is_no_folder_stays_and_the_tree_is_gone() {
         assert!(!std::fs::symlink_metadata(&site).unwrap().is_dir());
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_of_a_containers_image_stays_and_the_error_says_what_to_do() {
+    use manyfiles_testkit::{Disk, Need, skip_unless};
+
+    skip_unless!(Need::Overlay);
+    let image = tempfile::tempdir().unwrap();
+    std::fs::create_dir(image.path().join("site")).unwrap();
+    std::fs::write(image.path().join("site/index.html"), "old").unwrap();
+    let container = Disk::overlay(image.path()).unwrap();
+    let publish = |name: &str| {
+        let tree = TreeWriter::options().publish(true).open(container.path().join(name)).unwrap();
+        tree.file("index.html", "new").unwrap();
+        tree.finish()
+    };
+    let incomplete = publish("site").unwrap_err();
+    let error = incomplete.errors().iter().next().unwrap();
+    assert_eq!(error.kind(), std::io::ErrorKind::CrossesDevices, "{error}");
+    assert!(error.raw_os_error().is_some(), "{error:?}");
+    assert!(error.to_string().contains("publish where a volume is mounted"), "{error}");
+    assert_eq!(error.path(), Some(&*container.path().join("site")));
+    assert_eq!(text(container.path(), "site/index.html"), "old");
+    assert_eq!(names(container.path()), ["site"]);
+    // What was made in the container itself is replaced.
+    for _ in 0..2 {
+        publish("other").unwrap();
+    }
+    assert_eq!(text(container.path(), "other/index.html"), "new");
+    assert_eq!(names(container.path()), ["other", "site"]);
+}

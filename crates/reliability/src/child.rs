@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,10 +36,7 @@ pub fn main(args: &[String]) -> ExitCode {
     let before = what_is_open();
     let hostility = std::env::var(HOSTILITY).ok();
     if let Some(hostility) = &hostility {
-        hostility
-            .parse()
-            .and_then(|it: Hostility| it.begin().map_err(|e| e.to_string()))
-            .expect("the hostility begins");
+        begin(hostility);
     }
     // SAFETY: the parent has put the pipe there, and nothing else owns it.
     let mut pipe = unsafe { File::from_raw_fd(REPORT_FD) };
@@ -48,6 +46,22 @@ pub fn main(args: &[String]) -> ExitCode {
     tale.left = left(&before);
     pipe.write_all(tale.to_json().to_string().as_bytes()).expect("the parent reads");
     ExitCode::SUCCESS
+}
+
+/// `within HOSTILITY PROGRAM ARGUMENTS…`: becomes the program, which the hostility goes on in.
+pub fn within(args: &[String]) -> ExitCode {
+    let [hostility, program, args @ ..] = args else {
+        return ExitCode::from(2);
+    };
+    begin(hostility);
+    let error = Command::new(program).args(args).exec();
+    eprintln!("{program}: {error}");
+    ExitCode::from(2)
+}
+
+fn begin(hostility: &str) {
+    let begun = hostility.parse().and_then(|it: Hostility| it.begin().map_err(|error| error.to_string()));
+    begun.expect("the hostility begins");
 }
 
 /// As many handles as ever: looking at what is open takes some.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manyfiles_testkit::{Hostility, Op};
+use manyfiles_testkit::{Hostility, Lacking, Op};
 
 /// A fault.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub enum Fault {
     FullDisk(&'static [u64]),
     /// A mount that is like this.
     Mount(Mount),
+    /// An overlay, with the scene in its lower layer.
+    Overlay,
     /// Another process: a run for each of so many seeds.
     Neighbour(u64),
 }
@@ -37,6 +39,7 @@ pub enum Hostile {
     Umask,
     Chdir,
     Forks,
+    Lacks(Lacking),
 }
 
 /// What the mount does. All but the first two keep what is written until the close, as NFS clients do.
@@ -54,6 +57,8 @@ pub enum Mount {
     Jitter,
     /// What is written is seen after the close only, and removed files that are open stay under another name.
     PublishesAtClose,
+    /// As Linux shows a FAT volume.
+    Fat,
 }
 
 /// The faults of one column of the page.
@@ -64,18 +69,20 @@ pub enum Family {
     Short,
     Onwards,
     Program,
+    Lacking,
     Full,
     Mount,
     Neighbour,
 }
 
 /// The columns of the page, with their heads.
-pub const FAMILIES: [(Family, &str); 8] = [
+pub const FAMILIES: [(Family, &str); 9] = [
     (Family::None, "no fault"),
     (Family::OneCall, "one call fails"),
     (Family::Short, "one is interrupted or short"),
     (Family::Onwards, "all fail from one on"),
     (Family::Program, "limits, signals"),
+    (Family::Lacking, "calls that are not there"),
     (Family::Full, "full disk"),
     (Family::Mount, "mounts"),
     (Family::Neighbour, "neighbour"),
@@ -88,9 +95,10 @@ impl Fault {
             Fault::Once(libc::EINTR) | Fault::Short => Family::Short,
             Fault::Once(_) => Family::OneCall,
             Fault::Onwards(_) => Family::Onwards,
+            Fault::Hostile(Hostile::Lacks(_)) => Family::Lacking,
             Fault::Threads | Fault::Hostile(_) => Family::Program,
             Fault::FullDisk(_) => Family::Full,
-            Fault::Mount(_) => Family::Mount,
+            Fault::Mount(_) | Fault::Overlay => Family::Mount,
             Fault::Neighbour(_) => Family::Neighbour,
         }
     }
@@ -117,6 +125,9 @@ pub fn all() -> Vec<(&'static str, Fault)> {
         ("umask 077", hostile(Hostile::Umask)),
         ("chdir", hostile(Hostile::Chdir)),
         ("forks", hostile(Hostile::Forks)),
+        ("an old kernel", hostile(Hostile::Lacks(Lacking::OldKernel))),
+        ("a sandbox", hostile(Hostile::Lacks(Lacking::Sandbox))),
+        ("a plain file system", hostile(Hostile::Lacks(Lacking::PlainFileSystem))),
         ("full tmpfs", Fault::FullDisk(&[0, 4, 64, 256])),
         ("mount: short reads and writes", mount(Mount::Short)),
         ("mount: lengths of 0", mount(Mount::Lies)),
@@ -129,6 +140,8 @@ pub fn all() -> Vec<(&'static str, Fault)> {
         ("mount: room for 100 kB", mount(Mount::Space(100_000))),
         ("mount: jitter", mount(Mount::Jitter)),
         ("mount: publishes at close", mount(Mount::PublishesAtClose)),
+        ("mount: FAT", mount(Mount::Fat)),
+        ("overlay", Fault::Overlay),
         ("neighbour", Fault::Neighbour(12)),
     ]
 }
@@ -145,6 +158,7 @@ impl Hostile {
             Hostile::Umask => Some(Hostility::Umask(0o077)),
             Hostile::Chdir => Some(Hostility::Chdir),
             Hostile::Forks => Some(Hostility::Forks),
+            Hostile::Lacks(lacking) => Some(Hostility::Lacks(lacking)),
         }
     }
 }

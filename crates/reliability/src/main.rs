@@ -49,6 +49,7 @@ fn main() -> std::process::ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some("child") => return child::main(&args[1..]),
+        Some("within") => return child::within(&args[1..]),
         Some("neighbour") => return child::neighbour(&args[1..]),
         _ => {}
     }

@@ -101,6 +101,8 @@ pub fn run(row: &Row, scene: &Scene, fault: &Fault, n: u64) -> io::Result<Option
     }
     if let Some(hostility) = world.hostility {
         match &row.how {
+            // A system lacks a call from a process's beginning on.
+            _ if matches!(hostility, Hostility::Lacks(_)) => command = within(hostility, &command)?,
             How::Call(_) => {
                 command.env(HOSTILITY, hostility.to_string());
             }
@@ -245,12 +247,23 @@ fn world(row: &Row, scene: &Scene, fault: &Fault, n: u64) -> io::Result<Option<W
                 Mount::Once(op, errno) => (options.write_back().fail_nth(op, errno, "/dst", n + 1).log(), Some(errno)),
                 Mount::Space(bytes) => (options.write_back().space(bytes), Some(libc::ENOSPC)),
                 Mount::Jitter => (options.write_back().jitter(Duration::from_millis(2), 1), None),
+                Mount::Fat => (options.like_fat(), None),
                 Mount::PublishesAtClose => (options.publish_at_close().keep_removed(), None),
             };
             let mount = mounting(|| options.mount_over(&root))?;
             world.errno = errno;
             world.folder = mount.path().to_owned();
             world.mount = Some(mount);
+        }
+        Fault::Overlay => {
+            if n > 0 {
+                return Ok(None);
+            }
+            let disk = mounting(|| Disk::overlay(&root))?;
+            disk.path().clone_into(&mut world.folder);
+            disk.path().clone_into(&mut world.behind);
+            // Unmounted before its lower layer is removed.
+            world.kept.insert(0, Kept::Disk(disk));
         }
         Fault::Neighbour(seeds) => {
             if n >= seeds {
@@ -273,6 +286,17 @@ fn neighbour(folder: &Path, outside: &Path, seed: u64) -> io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("neighbour").args([folder, outside]).arg(seed.to_string());
     command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()
+}
+
+/// The same program, begun by a process of this one that has taken on the hostility.
+fn within(hostility: Hostility, program: &Command) -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("within").arg(hostility.to_string()).arg(program.get_program()).args(program.get_args());
+    command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = program.get_current_dir() {
+        command.current_dir(folder);
+    }
+    Ok(command)
 }
 
 type Watched = (End, ExitStatus, Vec<u8>, Vec<u8>, Vec<u8>);

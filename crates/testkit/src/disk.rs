@@ -134,6 +134,21 @@ impl Disk {
         Disk::of(Kind::Tmpfs)
     }
 
+    /// An overlay, as the root of a container is: what is in `lower` is shown, and stays as it is. What is written is in
+    /// memory. Needs root.
+    pub fn overlay(lower: &Path) -> io::Result<Disk> {
+        mounts::sweep();
+        let temp = mounts::disk_folder()?;
+        let [point, upper, work] = ["mount", "upper", "work"].map(|name| temp.path().join(name));
+        for folder in [&point, &upper, &work] {
+            std::fs::create_dir(folder)?;
+        }
+        let layers = [("lowerdir", lower), ("upperdir", &upper), ("workdir", &work)];
+        let options = layers.map(|(name, path)| format!("{name}={}", path.display())).join(",");
+        run(Command::new("mount").args(["-t", "overlay", "-o", &options, "manyfiles-testkit"]).arg(&point))?;
+        Ok(Disk { point, _temp: temp })
+    }
+
     fn of(kind: Kind) -> DiskOptions {
         DiskOptions { kind, megabytes: 1024, inodes: None, quota: None }
     }

@@ -5,6 +5,8 @@ use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::Lacking;
+
 /// One habit of a hostile program. It begins in the process that asks for it and does not end: it is for child
 /// processes.
 ///
@@ -25,6 +27,8 @@ pub enum Hostility {
     Chdir,
     /// Child processes are forked all the time, and end at once.
     Forks,
+    /// The system has not all of the calls.
+    Lacks(Lacking),
 }
 
 impl fmt::Display for Hostility {
@@ -37,6 +41,9 @@ impl fmt::Display for Hostility {
             Hostility::Umask(mask) => write!(f, "umask {mask}"),
             Hostility::Chdir => write!(f, "chdir 0"),
             Hostility::Forks => write!(f, "forks 0"),
+            Hostility::Lacks(Lacking::OldKernel) => write!(f, "old-kernel 0"),
+            Hostility::Lacks(Lacking::Sandbox) => write!(f, "sandbox 0"),
+            Hostility::Lacks(Lacking::PlainFileSystem) => write!(f, "plain-file-system 0"),
         }
     }
 }
@@ -56,6 +63,9 @@ impl FromStr for Hostility {
             "umask" => Hostility::Umask(u32::try_from(number).map_err(|_| wrong())?),
             "chdir" => Hostility::Chdir,
             "forks" => Hostility::Forks,
+            "old-kernel" => Hostility::Lacks(Lacking::OldKernel),
+            "sandbox" => Hostility::Lacks(Lacking::Sandbox),
+            "plain-file-system" => Hostility::Lacks(Lacking::PlainFileSystem),
             _ => return Err(wrong()),
         })
     }
@@ -65,6 +75,7 @@ impl Hostility {
     /// From here on, in the whole process.
     pub fn begin(self) -> io::Result<()> {
         match self {
+            Hostility::Lacks(lacking) => lacking.begin(),
             Hostility::Signals(every) => signals(every),
             Hostility::ClosedStreams => {
                 for fd in 0..3 {

@@ -9,6 +9,7 @@
 //! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers.
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
 //! - [`Hostility`]: a program that gets signals, forks, closes its standard streams, may open few files…
+//! - [`Lacking`]: an old kernel, a container that forbids calls, a file system that can do little.
 //! - [`make_trouble`]: another process that renames, cuts, removes and links below a folder, by a seed.
 //! - [`nofile_limit`]: a child process that may have few open files.
 //!
@@ -24,6 +25,8 @@ mod disk;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod kind;
+#[cfg(target_os = "linux")]
+mod lacking;
 #[cfg(target_os = "linux")]
 mod limit;
 pub mod model;
@@ -49,6 +52,8 @@ pub use disk::{Disk, DiskOptions};
 #[cfg(target_os = "linux")]
 pub use hostile::Hostility;
 pub use kind::Kind;
+#[cfg(target_os = "linux")]
+pub use lacking::Lacking;
 #[cfg(target_os = "linux")]
 pub use limit::nofile_limit;
 #[cfg(target_os = "linux")]

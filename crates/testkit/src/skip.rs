@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::Write;
+
 /// What a test needs of the machine; see [`skip_unless!`](crate::skip_unless).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -13,6 +14,8 @@ pub enum Need {
     Fuse,
     /// A [`Disk`](crate::Disk) can be mounted from an image file: root and loop devices.
     LoopDevices,
+    /// A [`Disk::overlay`](crate::Disk::overlay) can be mounted: root, and a kernel that has it.
+    Overlay,
     /// A [`Preload`](crate::Preload) can be used: a C compiler.
     Preload,
     /// [`symlink`](crate::symlink) makes symbolic links: not on Windows without a privilege, nor under wine.
@@ -46,6 +49,7 @@ impl Need {
         use std::sync::OnceLock;
         static FUSE: OnceLock<Result<(), String>> = OnceLock::new();
         static LOOP: OnceLock<Result<(), String>> = OnceLock::new();
+        static OVERLAY: OnceLock<Result<(), String>> = OnceLock::new();
         static PRELOAD: OnceLock<Result<(), String>> = OnceLock::new();
         fn tried<T>(what: &str, result: std::io::Result<T>) -> Result<(), String> {
             result.map(drop).map_err(|e| format!("needs {what}: {e}"))
@@ -60,6 +64,10 @@ impl Need {
             Need::NotRoot => Ok(()),
             Need::Fuse => FUSE.get_or_init(|| tried("FUSE", SlowMount::options().mount())).clone(),
             Need::LoopDevices => LOOP.get_or_init(|| tried("loop devices", Disk::ext4().megabytes(8).mount())).clone(),
+            Need::Overlay => {
+                let mounted = || crate::scratch().and_then(|lower| Disk::overlay(lower.path()));
+                OVERLAY.get_or_init(|| tried("overlays", mounted())).clone()
+            }
             Need::Preload => PRELOAD.get_or_init(|| tried("a C compiler", crate::preload::library())).clone(),
             Need::Symlinks | Need::OpenFilesReplaced | Need::NotWine | Need::Program(_) => {
                 unreachable!("they are checked the same way everywhere")

@@ -168,6 +168,15 @@ impl SlowOptions {
         self
     }
 
+    /// As Linux shows a FAT volume: all modes are 0755 and all owners root, `chmod` does nothing and says so to nobody,
+    /// `chown` to another user fails, times are even seconds, names fold, and there are no links, no reserving and no
+    /// renames that exchange or replace nothing.
+    #[must_use]
+    pub fn like_fat(mut self) -> Self {
+        self.like.push("fat fold");
+        self
+    }
+
     /// Keeps a list of what was done, for [`SlowMount::log`].
     #[must_use]
     pub fn log(mut self) -> Self {

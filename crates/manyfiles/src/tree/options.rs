@@ -251,6 +251,10 @@ impl Options {
     /// What is mounted in the target is never removed: `open` and `finish` refuse a target that is a mount point or has
     /// one in it (Linux). What is mounted unnoticed stays, and the old tree is a failure that names it.
     ///
+    /// In a container `finish` refuses a target that is a folder of the image
+    /// ([`CrossesDevices`](std::io::ErrorKind::CrossesDevices)): its overlay renames none. A folder that was made in
+    /// the container, or is on a volume, is replaced as everywhere.
+    ///
     /// With a [`durability`](Options::durability) the tree is on the disk before it has the name. What a run that was
     /// killed has left beside the target is removed by the next run that publishes there: at once if it ran on this
     /// machine since that was started, whatever the container; else as soon as nothing in it changed for a day. For

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use super::Metadata;
 use super::above::parents_of_missing;
+use crate::error::explained;
 use crate::folders;
 use crate::sys::{self, Dir, EntryKind};
 use crate::temporary;
@@ -124,7 +125,7 @@ impl Publish {
 
     /// Returns the name that the old tree has now.
     fn take_name(&self, given: Metadata) -> Result<Option<OsString>> {
-        let failed = |error| Error::new(Operation::Rename, &*self.target, error);
+        let failed = |error| Error::new(Operation::Rename, &*self.target, explain_overlay(error));
         let Publish { parent, name, making, .. } = self;
         self.is_where_it_was().map_err(failed)?;
         let old = match parent.stat(name) {
@@ -192,6 +193,16 @@ impl Publish {
 fn mode_to_make(old: u32) -> u32 {
     let others = old & 0o007;
     0o700 | old & (others << 3 | others)
+}
+
+/// The target and the new tree are in one folder: they are on two file systems as an overlay sees it.
+fn explain_overlay(error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::CrossesDevices {
+        return error;
+    }
+    let why = "the overlay of a container renames no folder that is in its image: remove the folder before, or publish \
+        where a volume is mounted";
+    explained(error, why)
 }
 
 /// Makes a folder with a temporary name, and takes its lock.

@@ -15,7 +15,9 @@
  *   SLOWFS_LIKE     words: "writeback": the kernel keeps what is written until it must send it, at the latest at a close;
  *                   "fold": names that differ in the case of ASCII letters are one, and stay as they were first written;
  *                   "plain": paths are built for every call, and a removed file that is open lives on as .fuse_hidden…, as with
- *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone
+ *                   most FUSE file systems; "publish": what is written to a file is seen by others after its close alone;
+ *                   "fat": as Linux shows FAT: all modes are 0755, a chmod says it is done and does nothing, a chown to another
+ *                   user fails, times are even seconds, and links, reserving and renames with flags fail
  *   SLOWFS_LIE      files whose paths have this text say that their length is 0, as those of /proc do
  *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, for each cut to nothing, for each
  *                   operation that is held, and for each that fails once
@@ -83,7 +85,7 @@ static _Atomic uint64_t jitter_state;
 static const char *free_path;
 static volatile bool leaving; /* the parent has gone */
 static struct fuse *instance;
-static bool writeback, plain, publish, fold;
+static bool writeback, plain, publish, fold, fat;
 static const char *lie; /* a part of the paths that it concerns */
 static int log_fd = -1;
 
@@ -189,6 +191,11 @@ static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *
     struct stat unpublished;
     if (!returned && own && !fstat(handle_of(fi)->fd, &unpublished)) st->st_size = unpublished.st_size;
     if (!returned && lie && path && strstr(path, lie) && S_ISREG(st->st_mode)) st->st_size = st->st_blocks = 0;
+    if (!returned && fat) {
+        st->st_mode = (st->st_mode & S_IFMT) | 0755;
+        st->st_uid = st->st_gid = 0;
+        st->st_mtim = (struct timespec){st->st_mtim.tv_sec & ~1L, 0};
+    }
     return result(returned);
 }
 
@@ -319,7 +326,7 @@ static int fs_flock(const char *path, struct fuse_file_info *fi, int operation) 
 }
 static int fs_fallocate(const char *path, int mode, off_t offset, off_t length, struct fuse_file_info *fi) {
     (void)path;
-    int refused = begin_on(WRITE, fi);
+    int refused = fat ? -EOPNOTSUPP : begin_on(WRITE, fi);
     return refused ? refused : result(fallocate(handle_of(fi)->fd, mode, offset, length));
 }
 
@@ -341,16 +348,16 @@ static int fs_rmdir(const char *path) {
     return refused ? refused : result(unlinkat(backing, rel(path), AT_REMOVEDIR));
 }
 static int fs_rename(const char *from, const char *to, unsigned flags) {
-    int refused = begin(RENAME, to);
+    int refused = fat && flags ? -EINVAL : begin(RENAME, to);
     if (!refused) note("rename", from);
     return refused ? refused : result(renameat2(backing, rel(from), backing, rel(to), flags));
 }
 static int fs_symlink(const char *target, const char *path) {
-    int refused = begin(LINK, path);
+    int refused = fat ? -EPERM : begin(LINK, path);
     return refused ? refused : result(symlinkat(target, backing, rel(path)));
 }
 static int fs_link(const char *from, const char *to) {
-    int refused = begin(LINK, to);
+    int refused = fat ? -EPERM : begin(LINK, to);
     if (!refused) note("link", from);
     return refused ? refused : result(linkat(backing, rel(from), backing, rel(to), 0));
 }
@@ -363,12 +370,13 @@ static int fs_readlink(const char *path, char *buffer, size_t size) {
 
 static int fs_chmod(const char *path, mode_t mode, struct fuse_file_info *fi) {
     int refused = begin(SETATTR, path);
-    if (refused) return refused;
+    if (refused || fat) return refused;
     return result(fi ? fchmod(handle_of(fi)->fd, mode) : fchmodat(backing, rel(path), mode, 0));
 }
 static int fs_chown(const char *path, uid_t user, gid_t group, struct fuse_file_info *fi) {
     int refused = begin(SETATTR, path);
     if (refused) return refused;
+    if (fat) return (user && user != (uid_t)-1) || (group && group != (gid_t)-1) ? -EPERM : 0;
     return result(fi ? fchown(handle_of(fi)->fd, user, group)
                      : fchownat(backing, rel(path), user, group, AT_SYMLINK_NOFOLLOW));
 }
@@ -503,6 +511,7 @@ int main(int argc, char **argv) {
     if (!(free_path = getenv("SLOWFS_FREE")) && holds) die("SLOWFS_HOLD needs SLOWFS_FREE");
     const char *like = getenv("SLOWFS_LIKE") ?: "", *log = getenv("SLOWFS_LOG");
     writeback = strstr(like, "writeback"), plain = strstr(like, "plain"), publish = strstr(like, "publish"), fold = strstr(like, "fold");
+    fat = strstr(like, "fat");
     lie = getenv("SLOWFS_LIE");
     if (log && (log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) == -1) die("SLOWFS_LOG cannot be opened");
     umask(0);
