@@ -1,4 +1,4 @@
-//! The command `manyfiles`: `unpack`, `copy`, `log cat`.
+//! The command `manyfiles`: `unpack`, `copy`, `list`, `test`, `log cat`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +21,8 @@ pub fn rows() -> Vec<Row> {
         ours("manyfiles copy", copied, |folder| manyfiles(folder, &["copy", "src/.", "dst"])).inside(),
         ours("manyfiles copy --fsync", copied, |folder| manyfiles(folder, &["copy", "--fsync", "src/.", "dst"]))
             .inside(),
+        ours("manyfiles list", listed, |folder| manyfiles(folder, &["list", "src/archive.tar"])),
+        ours("manyfiles test", tested, |folder| manyfiles(folder, &["test", "src/archive.tar"])),
         ours("manyfiles log cat", logged, |folder| manyfiles(folder, &["log", "cat", "src/log"])),
     ]
 }
@@ -115,6 +117,19 @@ pub fn copied() -> Scene {
         .from("src/b/hard")
         .file("dst/empty", Vec::new(), WholeOrNothing)
         .from("src/empty")
+}
+
+/// An archive that is read, and what is printed of it.
+fn printed(prints: &str) -> Scene {
+    Scene { prints: Some(prints.into()), ..Scene::default().file_before("src/archive.tar", archive()) }
+}
+
+pub fn listed() -> Scene {
+    printed("a/\na/small\na/large\na/soft\nb/\nb/hard\nempty\n")
+}
+
+fn tested() -> Scene {
+    printed("src/archive.tar: sound: tar, 7 entries, 302 kB\n")
 }
 
 /// A log that is read.
