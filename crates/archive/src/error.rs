@@ -85,7 +85,7 @@ pub enum ErrorKind {
     #[error("this is a folder, not an archive; `manyfiles copy` copies folders")]
     Folder,
     /// It has no bytes, or none when it is decompressed.
-    #[error("the file is empty, not an archive; get it anew if it was downloaded")]
+    #[error("there is nothing in it, so it is not an archive; get it anew if it was downloaded")]
     Empty,
     /// It is no tar and no zip.
     #[error("{}; supported are tar, tar.gz, tar.zst, tar.xz, tar.bz2, tar.lz4 and zip, whatever the file is called",

@@ -114,6 +114,25 @@ fn a_tar_of_the_current_folder_sets_what_the_root_is_like() {
 }
 
 #[test]
+fn behind_a_folder_there_is_nothing_whatever_its_size() {
+    for (kind, magic) in [(0, false), (b'0', true), (b'5', true)] {
+        let mut first = Tar::header(kind, b"first/", b"00000000001", b"");
+        if !magic {
+            first[257..265].fill(0);
+            Tar::seal(&mut first);
+        }
+        let archive = Tar::default()
+            .block(&first)
+            .file("first/file", b"x")
+            .entry(kind, "second/", "", b"")
+            .file("second/file", b"y")
+            .end();
+        let (files, refused) = unpacked(&archive);
+        assert_eq!((&files[..], &refused[..]), (&["first/file", "second/file"].map(String::from)[..], &[][..]));
+    }
+}
+
+#[test]
 fn components_are_stripped_from_entries_and_from_hard_links() {
     skip_unless!(Need::Program("tar"));
     let sample = sample();

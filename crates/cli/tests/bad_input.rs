@@ -25,7 +25,7 @@ fn an_archive_that_is_missing_empty_a_folder_or_something_else_is_said_to_be_so(
         assert_eq!(ran.json()["exit_code"], 2);
         assert!(ran.err.lines().all(|line| line.starts_with("manyfiles: ")), "{ran:#?}");
     }
-    manyfiles_reading(temp.path(), &["unpack", "-"], b"").code(2).says("standard input: the file is empty");
+    manyfiles_reading(temp.path(), &["unpack", "-"], b"").code(2).says("standard input: there is nothing in it");
     assert!(names(temp.path()).iter().all(|name| !name.starts_with("out/")));
 }
 

@@ -57,6 +57,22 @@ fn names_come_one_a_line_in_the_archives_order_and_nothing_is_written() {
 }
 
 #[test]
+fn a_name_with_a_zero_byte_in_it_is_not_printed_as_two_names() {
+    let temp = tempdir().unwrap();
+    Tar::new()
+        .file("a", "")
+        .pax(&[("path", b"b\0/etc/passwd")])
+        .file("b", "")
+        .file("c", "")
+        .save(temp.path().join("x.tar"));
+    let ran = manyfiles(temp.path(), &["list", "-0", "x.tar"]).code(1);
+    assert_eq!(ran.out, "a\0c\0");
+    ran.says("x.tar: b\\u{0}/etc/passwd: left out, because it has a zero byte in it");
+    let listed = objects(&manyfiles(temp.path(), &["list", "--json", "x.tar"]).code(0));
+    assert_eq!(listed[1]["path"], "b\0/etc/passwd");
+}
+
+#[test]
 fn every_format_that_is_unpacked_is_listed_from_a_file_and_all_but_zip_from_a_pipe() {
     let temp = tempdir().unwrap();
     site().save(temp.path().join("site.tar"));

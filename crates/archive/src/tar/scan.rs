@@ -287,9 +287,9 @@ impl<S: Source> Scanner<S> {
             _ => Class::File,
         };
         let stored = match member.class {
-            // 'D' has a list of names behind it.
             Class::File => self.size(pax.size.or(header.size()))?,
-            Class::Folder if header.kind() != b'5' => self.size(pax.size.or(header.size()))?,
+            // A list of names. Behind other folders there is nothing, whatever size they have: POSIX lets it be a bound.
+            Class::Folder if header.kind() == b'D' => self.size(pax.size.or(header.size()))?,
             // Old tars gave the size of the file linked to; only pax archives may have its content too.
             Class::HardLink if self.is_pax => self.size(pax.size.or(header.size()))?,
             Class::HardLink => self.size(Some(pax.size.unwrap_or(0)))?,

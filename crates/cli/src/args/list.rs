@@ -62,6 +62,8 @@ pub(crate) struct List {
     pub depth: Option<usize>,
 
     /// End each name with a zero byte, as 'xargs -0' reads them, and print nothing else
+    ///
+    /// A name that has a zero byte in it, which no file can have, is left out, and that is an error (status 1).
     #[arg(short = '0', long, help_heading = "What is printed")]
     pub null: bool,
 

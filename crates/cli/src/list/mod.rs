@@ -101,7 +101,7 @@ fn form<'a>(args: &args::List, archive: &'a Archive) -> Box<dyn Form + 'a> {
             Box::new(sizes::Sizes::new(args.depth, args.json.then_some(archive.path.as_path())))
         }
         args::List { json: true, .. } => Box::new(json::Json::new(&archive.path)),
-        args::List { null: true, .. } => Box::new(names::Names::Null),
+        args::List { null: true, .. } => Box::new(names::Names::Null(archive)),
         _ if std::io::stdout().is_terminal() => Box::new(names::Names::Escaped),
         _ => Box::new(names::Names::Bytes),
     }

@@ -21,11 +21,19 @@ pub(crate) struct Lines {
     flushed: Instant,
     /// It could not be written to, as was said.
     is_lost: bool,
+    /// Something cannot be printed, as was said.
+    is_incomplete: bool,
 }
 
 impl Lines {
     pub(crate) fn new(screen: Arc<Screen>) -> Lines {
-        Lines { buffer: Vec::with_capacity(2 * BUFFER), screen, flushed: Instant::now(), is_lost: false }
+        Lines {
+            buffer: Vec::with_capacity(2 * BUFFER),
+            screen,
+            flushed: Instant::now(),
+            is_lost: false,
+            is_incomplete: false,
+        }
     }
 
     /// Prints the bytes as they are: with the end of the line, if it is to end.
@@ -34,6 +42,13 @@ impl Lines {
         if self.buffer.len() >= BUFFER || self.flushed.elapsed() >= PATIENCE {
             self.flush();
         }
+    }
+
+    /// Says why something is not printed. The exit status will say so, too.
+    pub(crate) fn leave_out(&mut self, why: impl std::fmt::Display) {
+        self.flush();
+        self.screen.say(why);
+        self.is_incomplete = true;
     }
 
     /// Hands over what was printed, to be seen now: before a message on standard error is printed, and at the end.
@@ -56,7 +71,7 @@ impl Lines {
         self.buffer.clear();
     }
 
-    /// The exit status after the last line: `code`, unless lines were lost.
+    /// The exit status after the last line: `code`, unless lines are missing.
     pub(crate) fn end(mut self, code: u8) -> ExitCode {
         self.flush();
         self.code(code).into()
@@ -64,6 +79,6 @@ impl Lines {
 
     /// The exit status until now.
     pub(crate) fn code(&self, code: u8) -> u8 {
-        code.max(if self.is_lost { INCOMPLETE } else { 0 })
+        code.max(if self.is_lost || self.is_incomplete { INCOMPLETE } else { 0 })
     }
 }

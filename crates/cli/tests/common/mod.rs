@@ -129,6 +129,12 @@ impl Tar {
         self.append(header, &[])
     }
 
+    /// Records for the next entry.
+    pub(crate) fn pax(mut self, records: &[(&str, &[u8])]) -> Tar {
+        self.0.append_pax_extensions(records.iter().copied()).unwrap();
+        self
+    }
+
     fn append(mut self, mut header: tar::Header, content: &[u8]) -> Tar {
         header.set_cksum();
         self.0.append(&header, content).unwrap();
