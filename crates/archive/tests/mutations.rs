@@ -7,7 +7,9 @@ mod common;
 use std::sync::OnceLock;
 
 use common::*;
+use manyfiles::Operation;
 use manyfiles_archive::{Input, Unpacker};
+use manyfiles_testkit::cases;
 use proptest::prelude::*;
 
 /// One archive of each kind, small enough to be hit where it matters.
@@ -154,7 +156,7 @@ fn seal(tar: &mut [u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(400), ..ProptestConfig::default() })]
 
     #[test]
     fn listing_a_changed_archive_ends(
@@ -186,7 +188,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
 
     #[test]
     fn unpacking_a_changed_archive_stays_in_the_root(
@@ -205,6 +207,38 @@ proptest! {
         if result.is_ok() && report.is_complete() {
             let files = place.files().len() as u64;
             prop_assert_eq!(files, report.files + report.hard_links);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(150), ..ProptestConfig::default() })]
+
+    /// What a test finds sound, `list` and `unpack` read to the end; what `unpack` cannot read, a test tells of.
+    #[test]
+    fn a_changed_archive_that_is_sound_can_be_read(
+        original in 0..7usize,
+        sealed in any::<bool>(),
+        changes in prop::collection::vec(change(), 1..3),
+    ) {
+        let mut bytes = originals()[original].clone();
+        changes.iter().for_each(|change| apply(&mut bytes, change));
+        if original == 0 && sealed {
+            seal(&mut bytes);
+        }
+        let (_temp, path) = file_of(&bytes);
+        let mut told = Vec::new();
+        let tested = Unpacker::new().test(Input::File(path.clone()), &mut |finding| told.push(format!("{finding:?}")));
+        let listed = Unpacker::new().list(Input::File(path.clone()), &mut |_| {});
+        let (unpacked, report) = Place::new().unpack_in_order(Input::File(path));
+        let unread = report.failures.iter().find(|failure| failure.operation() == Operation::Read);
+        match &tested {
+            Ok(tested) => prop_assert_eq!(tested.findings, told.len() as u64),
+            Err(_) => prop_assert!(listed.is_err() && unpacked.is_err(), "{tested:?}, {listed:?}, {unpacked:?}"),
+        }
+        if tested.as_ref().is_ok_and(|tested| tested.is_sound()) {
+            prop_assert!(listed.is_ok() && unpacked.is_ok() && unread.is_none(), "{listed:?}, {unpacked:?}, {report:?}");
+            prop_assert_eq!(tested.unwrap().entries, unpacked.unwrap().entries);
         }
     }
 }

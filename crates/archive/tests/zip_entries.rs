@@ -14,7 +14,7 @@ use common::*;
 use made::{Zip, crc};
 use manyfiles::tree::{OnConflict, TreeWriter};
 use manyfiles_archive::{Input, Unpacker};
-use manyfiles_testkit::{Compare, Need, Tree, skip_unless};
+use manyfiles_testkit::{Compare, Need, Tree, cases, skip_unless};
 use proptest::prelude::*;
 
 const FIFO: u32 = 0o010_600;
@@ -159,7 +159,7 @@ fn zip_of(entries: &[Random]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
 
     /// Of several files and links of one name, what becomes of them depends on the order.
     #[test]

@@ -1,8 +1,8 @@
 //! Random archives and random trees, unpacked and copied by the command and by tar, unzip, cp and rsync.
 //!
 //! A plain model of "one entry after the other" (`against/model.rs`) judges; where another program does something else
-//! on purpose, the model says why. A failure names its seed: `MANYFILES_SEED=17` tries it alone, `MANYFILES_ROUNDS=100`
-//! is for a night, `MANYFILES_SEED=random` for new seeds.
+//! on purpose, the model says why. A failure names its seed: `MANYFILES_SEED=17` tries it alone. For a night there are
+//! `MANYFILES_CASES=100`, a hundred times as many cases, and `MANYFILES_FIRST_SEED`, another one to begin with.
 #![cfg(unix)] // modes, links and FIFOs
 
 mod against;

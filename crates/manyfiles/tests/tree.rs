@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[cfg(unix)]
 use manyfiles::tree::Node;
 use manyfiles::tree::{Content, Metadata, OnConflict, TreeWriter};
-use manyfiles_testkit::{Compare, Corpus, Tree};
+use manyfiles_testkit::{Compare, Corpus, Tree, cases};
 use proptest::prelude::*;
 
 fn at(seconds: u64) -> SystemTime {
@@ -330,7 +330,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(64), ..ProptestConfig::default() })]
 
     /// Written over each other in any order, files have the bytes that came last: a plain map says which.
     #[test]

@@ -8,6 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use manyfiles::vfs::{Entry, Vfs};
+use manyfiles_testkit::cases;
 use proptest::prelude::*;
 
 /// Names of files: two that are hard links of one file in the beginning, one that is a link, one that is free, and a
@@ -233,7 +234,7 @@ fn check(calls: &[Call], handles: usize, buffer_memory: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(250), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_series_of_calls_by_any_names_does_what_plain_calls_do(

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use manyfiles::vfs::{CreateOptions, Vfs};
+use manyfiles_testkit::cases;
 use proptest::prelude::*;
 
 /// Few names, so that calls meet: files, folders, files in folders, names that lead through what may be a file.
@@ -288,7 +289,7 @@ fn difference(expected: &Answered, actual: &Answered) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(100), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn files_and_memory_do_what_a_map_does(

@@ -132,9 +132,9 @@ struct RandomSeed(u64);
 impl RandomSeed {
     fn new() -> RandomSeed {
         use std::hash::{BuildHasher, RandomState};
-        let given = std::env::var("MANYFILES_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+        let given = std::env::var("MANYFILES_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0));
-        println!("MANYFILES_TEST_SEED={seed}");
+        println!("MANYFILES_SEED={seed}");
         RandomSeed(seed)
     }
 }

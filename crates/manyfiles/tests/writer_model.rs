@@ -7,6 +7,7 @@ mod writers;
 use std::fs;
 use std::io::{IoSlice, SeekFrom, Write};
 
+use manyfiles_testkit::cases;
 use proptest::prelude::*;
 use writers::{record, variants};
 
@@ -77,7 +78,7 @@ fn in_memory() -> tempfile::TempDir {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(64), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_file_ends_up_as_a_vector_would(steps in prop::collection::vec(step(), 0..40)) {

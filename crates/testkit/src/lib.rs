@@ -6,7 +6,8 @@
 //! - [`Disk`]: an ext4, XFS, btrfs or tmpfs of its own, of any size, full, read-only or with a quota.
 //! - [`model::Disk`]: a model of a disk, which loses what a real disk may lose in a power cut.
 //! - [`Tree`]: the content of a folder, and a readable difference between two of them.
-//! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers.
+//! - [`Corpus`]: the same many files every time; [`Random`]: the same numbers; [`seeds`] and [`cases`]: which,
+//!   and how many.
 //! - [`skip_unless!`]: a test that cannot run here says so on a line of its own, and why.
 //! - [`Hostility`]: a program that gets signals, forks, closes its standard streams, may open few files…
 //! - [`Lacking`]: an old kernel, a container that forbids calls, a file system that can do little.
@@ -60,7 +61,7 @@ pub use limit::nofile_limit;
 pub use neighbour::make_trouble;
 #[cfg(target_os = "linux")]
 pub use preload::{Call, Preload, Rule};
-pub use random::Random;
+pub use random::{Random, cases, seeds};
 #[cfg(windows)]
 pub use scratch::slow_close_folder;
 pub use scratch::{scratch, symlink};

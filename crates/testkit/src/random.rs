@@ -41,3 +41,24 @@ impl Random {
         of[self.below(of.len())]
     }
 }
+
+/// The seeds of a test that makes `usual` [`cases`], from `first` on: the same every time. `MANYFILES_SEED` is one to try
+/// alone, `MANYFILES_FIRST_SEED` another one to begin with.
+pub fn seeds(first: u64, usual: u32) -> std::ops::Range<u64> {
+    let number = |name| {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{name} is a number, not {text}")))
+    };
+    if let Some(alone) = number("MANYFILES_SEED") {
+        return alone..alone + 1;
+    }
+    let first = number("MANYFILES_FIRST_SEED").unwrap_or(first);
+    first..first + u64::from(cases(usual))
+}
+
+/// How many random cases a test makes: so many as it names, or those times `MANYFILES_CASES`. A night takes more than a
+/// test command has time for.
+pub fn cases(usual: u32) -> u32 {
+    let times = std::env::var("MANYFILES_CASES").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    usual.saturating_mul(times)
+}

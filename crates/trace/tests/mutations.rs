@@ -5,6 +5,7 @@
 mod common;
 
 use common::{fixture, read};
+use manyfiles_testkit::cases;
 use manyfiles_trace::render::{self, Detail};
 use proptest::prelude::*;
 
@@ -94,7 +95,7 @@ fn apply(bytes: &mut Vec<u8>, change: &Change) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(2000), ..ProptestConfig::default() })]
 
     #[test]
     fn a_changed_trace_is_read_to_its_end_and_its_sums_add_up(
@@ -120,7 +121,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(500), ..ProptestConfig::default() })]
 
     /// The lines of one trace within another: lines of the other format are damage, and no more.
     #[test]

@@ -1,7 +1,8 @@
 //! Which cases are tried, and the report of failed ones.
 
 use std::fmt::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use manyfiles_testkit::seeds;
 
 use super::case::Case;
 
@@ -10,29 +11,12 @@ const SHOWN: usize = 4;
 /// Attempts to make one smaller.
 const ATTEMPTS: usize = 300;
 
-/// The seeds of a test: `count` times MANYFILES_ROUNDS of them from 1 on, the same every time. MANYFILES_SEED is the
-/// one to try alone, or "random": as many from a seed chosen by chance.
-fn seeds(count: u64) -> std::ops::Range<u64> {
-    let number =
-        |name| std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: a number")));
-    let count = count * number("MANYFILES_ROUNDS").unwrap_or(1);
-    match std::env::var("MANYFILES_SEED").as_deref() {
-        Ok("random") => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
-            let first = now as u64 >> 8 & 0xffff_ffff_ffff;
-            first..first + count
-        }
-        Ok(_) => number("MANYFILES_SEED").map(|seed: u64| seed..seed + 1).unwrap(),
-        Err(_) => 1..1 + count,
-    }
-}
-
 /// Tries `count` cases. `problems` lists the problems of a case; an empty list is a pass.
 #[track_caller]
-pub(crate) fn try_all(count: u64, case: impl Fn(u64) -> Case, mut problems: impl FnMut(&Case) -> Vec<String>) {
+pub(crate) fn try_all(count: u32, case: impl Fn(u64) -> Case, mut problems: impl FnMut(&Case) -> Vec<String>) {
     let mut told = String::new();
     let mut failed = Vec::new();
-    for seed in seeds(count) {
+    for seed in seeds(1, count) {
         let case = case(seed);
         let mut wrong = problems(&case);
         if wrong.is_empty() {

@@ -16,13 +16,12 @@ use calls::Inside;
 use manyfiles::close::Closer;
 use manyfiles::vfs::Vfs;
 use manyfiles_testkit::model::{Call, Disk, Fault, Random, Stop};
+use manyfiles_testkit::seeds;
 use program::{FOLDERS, LINKS, Program};
 use promises::Promises;
 
-const SERIES: u64 = 1_500;
+const SERIES: u32 = 1_500;
 const ENDS: u64 = 3;
-/// The variable with the number of one series.
-const AGAIN: &str = "MANYFILES_SEED";
 const SEED: u64 = 20_261_122;
 
 /// How a life ends.
@@ -55,7 +54,7 @@ struct Series(u64);
 impl Drop for Series {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("{AGAIN}={} lives it again", self.0);
+            eprintln!("MANYFILES_SEED={} lives it again", self.0);
         }
     }
 }
@@ -109,7 +108,7 @@ fn one_life(disk: &Disk, promises: &mut Promises, random: &mut Random, pieces: &
     let story = story.to_owned();
     let closer = Arc::new(Closer::new());
     let (told, in_hand) = (Vec::new(), Vec::new());
-    let shows = std::env::var_os(AGAIN).is_some();
+    let shows = std::env::var_os("MANYFILES_SEED").is_some();
     let mut program = Program {
         vfs,
         disk,
@@ -151,15 +150,12 @@ fn one_life(disk: &Disk, promises: &mut Promises, random: &mut Random, pieces: &
 
 #[test]
 fn what_was_promised_is_there_after_any_three_ends() {
-    let seeds = match std::env::var(AGAIN) {
-        Ok(seed) => seed.parse().unwrap()..=seed.parse().unwrap(),
-        Err(_) => SEED..=SEED + SERIES - 1,
-    };
+    let seeds = seeds(SEED, SERIES);
     let mut counts = BTreeMap::new();
     for seed in seeds.clone() {
         one_series(seed, &mut counts);
     }
-    println!("{counts:?} from seed {SEED}");
+    println!("{counts:?} from seed {}", seeds.start);
     if seeds.count() > 1 {
         // Nothing would be tried if nothing went wrong, or nothing were promised.
         assert!(["Closed", "Killed", "PowerCut", "errors told", "promises"].iter().all(|kind| counts[*kind] > 1_000));

@@ -4,7 +4,7 @@ use crate::appender::tests::disk::Random;
 use crate::appender::{Appender, Options};
 
 /// Logs of a kind, with three ends each.
-pub(super) const LOGS: u64 = 900;
+pub(super) const LOGS: u32 = 900;
 pub(super) const ENDS: u64 = 3;
 pub(super) const SEED: u64 = 20_261_122;
 
@@ -42,7 +42,7 @@ impl Kind {
     }
 
     /// How many of them are lived.
-    pub(super) fn logs(self) -> u64 {
+    pub(super) fn logs(self) -> u32 {
         match self {
             // Compressing takes long.
             #[cfg(feature = "zstd")]

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use manyfiles_testkit::seeds;
+
 use crate::appender::log::frame::FRAME;
 use crate::appender::log::series::Series;
 use crate::appender::tests::disk::{Call, Disk, Fault, Random, Stop, base};
@@ -319,19 +321,15 @@ fn one_log(kind: Kind, seed: u64) -> (BTreeMap<End, u64>, usize, usize) {
 
 fn many_logs(kind: Kind) {
     let (mut ends, mut survived, mut gone): (BTreeMap<End, u64>, _, _) = (BTreeMap::new(), 0, 0);
-    // `MANYFILES_SEED=n` lives one log again.
-    let logs = kind.logs();
-    let seeds = match std::env::var("MANYFILES_SEED") {
-        Ok(seed) => seed.parse().unwrap()..=seed.parse().unwrap(),
-        Err(_) => SEED..=SEED + logs - 1,
-    };
+    let seeds = seeds(SEED, kind.logs());
     for seed in seeds.clone() {
         let (of_log, left, lost) = one_log(kind, seed);
         of_log.into_iter().for_each(|(end, count)| *ends.entry(end).or_insert(0) += count);
         (survived, gone) = (survived + left, gone + lost);
     }
     println!(
-        "{kind:?}: {ends:?} from seed {SEED}: {survived} records were left, {gone} gone, none of them acknowledged"
+        "{kind:?}: {ends:?} from seed {}: {survived} records were left, {gone} gone, none of them acknowledged",
+        seeds.start
     );
     if seeds.count() > 1 {
         // The model would be none if nothing were ever lost.
