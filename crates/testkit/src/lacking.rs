@@ -13,7 +13,7 @@ use seccompiler::{SeccompAction, SeccompCondition, SeccompFilter, SeccompRule};
 /// What is refused of a process stays refused, so it is for child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lacking {
-    /// Calls that came to Linux since 3.15 are not there: `ENOSYS`.
+    /// Calls that came to Linux since 3.15 are not there: `ENOSYS`. So are some that not all kernels are built with.
     OldKernel,
     /// The filter of a container knows no calls newer than itself, and forbids them: `EPERM`. The first versions of
     /// Docker's did so.
@@ -73,9 +73,11 @@ const O_TMPFILE_ALONE: u64 = (libc::O_TMPFILE & !libc::O_DIRECTORY) as u64;
 /// `_IOW(0x94, 9, int)`.
 const FICLONE: u64 = 0x4004_9409;
 
-/// Since 2016, and `statx` was forbidden by Docker until 2018.
+/// Since 2016, but for `process_vm_readv`, which debuggers need: so sandboxes forbid it, and kernels may be built without.
+/// `statx` was forbidden by Docker until 2018.
 fn since_docker() -> Calls {
     [
+        libc::SYS_process_vm_readv,
         libc::SYS_copy_file_range,
         libc::SYS_preadv2,
         libc::SYS_pwritev2,

@@ -124,7 +124,7 @@ impl Bytes {
             Bytes::Vec(bytes) => bytes,
             Bytes::Shared(bytes) => bytes,
             Bytes::Static(bytes) => bytes,
-            Bytes::Mapped(window) => return if window.copy_to(offset, to) { Ok(()) } else { Err(cut_short()) },
+            Bytes::Mapped(window) => return window.copy_to(offset, to),
             Bytes::Owner(owner) => owner.bytes()?,
         };
         let bytes = offset.checked_add(to.len()).and_then(|end| bytes.get(offset..end)).ok_or_else(cut_short)?;

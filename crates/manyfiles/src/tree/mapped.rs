@@ -24,7 +24,7 @@ const WINDOW: u64 = 4 << 20;
 /// [`check`](MappedFile::check) tells whether the file stayed as it was.
 #[derive(Debug)]
 pub struct MappedFile {
-    file: File,
+    file: Arc<File>,
     /// For errors.
     path: PathBuf,
     len: u64,
@@ -51,6 +51,7 @@ impl MappedFile {
         }
         let (len, modified) = (metadata.len(), metadata.modified().map_err(failed)?);
         let identity = sys::identity_of(&file).map_err(failed)?;
+        let file = Arc::new(file);
         let mapped = MappedFile { file, path: path.to_path_buf(), len, modified, identity, window: Mutex::new(None) };
         if mapped.len > 0 {
             mapped.slice(0, 1)?;

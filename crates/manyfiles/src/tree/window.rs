@@ -1,7 +1,9 @@
 //! Bytes of a mapped file as content.
 
+use std::io;
 use std::sync::Arc;
 
+use super::content::cut_short;
 use crate::sys::{self, Identity};
 
 /// A part of a file that is mapped, and the identity of that file.
@@ -44,9 +46,12 @@ impl Window {
         self.mapped.file
     }
 
-    /// Copies what is at `offset` of these bytes into `to`. False if it cannot be read, or not without risk.
-    pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
-        offset.checked_add(to.len()).is_some_and(|end| end <= self.len)
-            && self.mapped.mapping.copy_to(self.offset + offset, to)
+    /// Copies what is at `offset` of these bytes into `to`.
+    pub(super) fn copy_to(&self, offset: usize, to: &mut [u8]) -> io::Result<()> {
+        if offset.checked_add(to.len()).is_none_or(|end| end > self.len) {
+            return Err(cut_short());
+        }
+        let copied = self.mapped.mapping.copy_to(self.offset + offset, to);
+        copied.map_err(|error| if error.kind() == io::ErrorKind::UnexpectedEof { cut_short() } else { error })
     }
 }

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use manyfiles::tree::{Content, Durability, Metadata, OnConflict, Options, TreeWriter};
+use manyfiles::tree::{Content, Digest, Durability, MappedFile, Metadata, OnConflict, Options, Outcome, TreeWriter};
 
 use super::row::{Row, TREE, ours};
 use crate::scene::OnFailure::{Anything, NewOrOld, WholeOrNothing};
@@ -34,6 +35,7 @@ pub fn rows() -> Vec<Row> {
         }),
         ours(TREE, "TreeWriter::copy_from", new_files, copy_from),
         ours(TREE, "Content::copy_of", copies, copy_of),
+        ours(TREE, "MappedFile::slice, digest", mapped_copies, mapped),
         ours(TREE, "TreeWriter::symlink, hard_link, folder", linked, links),
         ours(TREE, "TreeWriter, publish", published, publish),
     ];
@@ -68,6 +70,15 @@ fn copies() -> Scene {
         .from("src/one")
         .file("dst/a/two", large(), WholeOrNothing)
         .from("src/two")
+}
+
+/// Slices of one file.
+fn mapped_copies() -> Scene {
+    Scene::default()
+        .file_before("src/both", [small(), large()].concat())
+        .file("dst/a/one", small(), WholeOrNothing)
+        .file("dst/a/two", large(), WholeOrNothing)
+        .all_from("src/both")
 }
 
 fn linked() -> Scene {
@@ -152,6 +163,51 @@ fn copy_of(folder: &Path, tale: &mut Tale) {
     tale.ours(tree.file("a/one", Content::copy_of(folder.join("src/one"))));
     tale.ours(tree.file("a/two", Content::copy_of(folder.join("src/two"))));
     end(tree, tale);
+}
+
+/// The digest of a file is its bytes.
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Digest for Bytes {
+    fn update(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        self.0
+    }
+}
+
+fn mapped(folder: &Path, tale: &mut Tale) {
+    let source = folder.join("src/both");
+    let Some(file) = tale.call(&source, std::fs::File::open(&source)) else {
+        return;
+    };
+    let Some(file) = tale.ours(MappedFile::new(file, &source)) else {
+        return;
+    };
+    let wrong = Arc::new(Mutex::new(Vec::new()));
+    let found = wrong.clone();
+    let options = TreeWriter::options().digest(|| Box::<Bytes>::default()).on_entry(move |entry| {
+        let right = if entry.path.ends_with("one") { small() } else { large() };
+        if let Outcome::Written { digest, .. } = entry.outcome
+            && digest != Some(&right[..])
+        {
+            found.lock().expect("no holder panics").push(entry.path.to_owned());
+        }
+    });
+    let Some(tree) = open(options, &folder.join("dst"), tale) else {
+        return;
+    };
+    for (path, offset, len) in [("a/one", 0, SMALL), ("a/two", SMALL as u64, LARGE)] {
+        if let Some(content) = tale.ours(file.slice(offset, len)) {
+            tale.ours(tree.file(path, content));
+        }
+    }
+    end(tree, tale);
+    tale.ours(file.check());
+    tale.wrong.append(&mut wrong.lock().expect("no holder panics"));
 }
 
 fn links(folder: &Path, tale: &mut Tale) {

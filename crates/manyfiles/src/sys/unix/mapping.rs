@@ -2,16 +2,19 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use rustix::mm::Advice;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Some pages of a file. They are only for system calls: reading them here would end the process if the file got
-/// shorter.
+/// Some pages of a file, which stays open. They are only for system calls: reading them here would end the process if the
+/// file got shorter.
 #[derive(Debug)]
 pub(crate) struct Mapping {
+    file: Arc<File>,
     address: NonNull<u8>,
     start: u64,
     len: usize,
@@ -30,9 +33,9 @@ impl Mapping {
     }
 
     /// `start` is a multiple of the granularity.
-    pub(crate) fn new(file: &File, start: u64, len: usize) -> io::Result<Mapping> {
+    pub(crate) fn new(file: &Arc<File>, start: u64, len: usize) -> io::Result<Mapping> {
         // SAFETY: with a null hint the kernel chooses an address that nothing uses.
-        let address = unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, file, start)? };
+        let address = unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, &**file, start)? };
         let address = NonNull::new(address.cast::<u8>()).expect("the kernel maps nothing at address zero");
         #[cfg(target_os = "linux")]
         {
@@ -42,7 +45,7 @@ impl Mapping {
             let populated = unsafe { rustix::mm::madvise(address.as_ptr().cast(), len, Advice::LinuxPopulateRead) };
             populated.unwrap_or(());
         }
-        Ok(Mapping { address, start, len })
+        Ok(Mapping { file: file.clone(), address, start, len })
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -53,24 +56,10 @@ impl Mapping {
         self.address.as_ptr()
     }
 
-    /// Copies from the mapping, by a system call that fails where reading would end the process. False if it did.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
-        if offset.checked_add(to.len()).is_none_or(|end| end > self.len) {
-            return false;
-        }
-        let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
-        let remote = libc::iovec { iov_base: self.address.as_ptr().wrapping_add(offset).cast(), iov_len: to.len() };
-        // SAFETY: `local` is memory that this function may write; `remote` is an address of this very process that the
-        // kernel checks; one of each is passed.
-        let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-        usize::try_from(copied).is_ok_and(|copied| copied == to.len())
-    }
-
-    /// Needs Linux.
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn copy_to(&self, _offset: usize, _to: &mut [u8]) -> bool {
-        false
+    /// Copies what is at `offset` of the mapping: from the file, which fails where reading the pages would end the
+    /// process. (`process_vm_readv` would read them, but sandboxes forbid it.)
+    pub(crate) fn copy_to(&self, offset: usize, to: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(to, self.start + offset as u64)
     }
 
     pub(crate) fn covers(&self, offset: u64, len: usize) -> bool {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::windows::fs::FileExt;
+use std::sync::Arc;
 
 /// Some bytes of a file, read when it was made.
 ///
@@ -21,7 +22,7 @@ impl Mapping {
         1
     }
 
-    pub(crate) fn new(file: &File, start: u64, len: usize) -> io::Result<Mapping> {
+    pub(crate) fn new(file: &Arc<File>, start: u64, len: usize) -> io::Result<Mapping> {
         let mut bytes = vec![0; len].into_boxed_slice();
         let mut filled = 0;
         while filled < len {
@@ -41,10 +42,10 @@ impl Mapping {
         self.bytes.as_ptr()
     }
 
-    /// Copies from it. False if there is not as much.
-    pub(crate) fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+    /// Copies what is at `offset` of it.
+    pub(crate) fn copy_to(&self, offset: usize, to: &mut [u8]) -> io::Result<()> {
         let from = offset.checked_add(to.len()).and_then(|end| self.bytes.get(offset..end));
-        from.map(|from| to.copy_from_slice(from)).is_some()
+        from.map(|from| to.copy_from_slice(from)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     pub(crate) fn covers(&self, offset: u64, len: usize) -> bool {
