@@ -350,3 +350,20 @@ fn many_files_need_few_descriptors() {
     common::shell(temp.path(), "ulimit -n 64; $M copy src dst").code(0);
     assert_same_tree(&temp.path().join("src"), &temp.path().join("dst"));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_no_handle_is_free_for_is_read_when_there_is_one() {
+    use manyfiles_testkit::{Call, Preload, Rule};
+
+    skip_unless!(Need::Preload);
+    let temp = sources();
+    // The first is refused three times.
+    let refused = |nth: u64| Rule::fail(Call::List, libc::EMFILE).path_contains("/src/deep").nth(nth);
+    let preload = (1..=3).fold(Preload::new(), |preload, nth| preload.rule(refused(nth)));
+    let mut command = Command::new(common::BINARY);
+    command.current_dir(temp.path()).args(["copy", "src/deep", "copied"]);
+    let output = preload.apply(&mut command).unwrap().output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(read(temp.path().join("copied/er/b.txt")).len(), 300_000);
+}

@@ -9,11 +9,16 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
 
 use manyfiles::{Error, Operation};
 
 use super::target::Placed;
 use crate::sys::{self, FileId};
+
+/// After a pause of this length a handle is not waited for any more: a second has passed in all.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Something that is to be copied.
 #[derive(Clone)]
@@ -66,6 +71,20 @@ fn set_below(path: &mut PathBuf, folder: &Path, name: &OsStr) {
 /// Called with each entry, or with the error in its place.
 pub(super) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), bool> + 'a;
 
+/// While all handles of the process are in use, by files that are written just now, it waits for one.
+fn read_folder(path: &Path) -> io::Result<fs::ReadDir> {
+    let mut pause = Duration::from_micros(100);
+    loop {
+        match sys::reach(path).and_then(|reached| fs::read_dir(reached.path())) {
+            Err(error) if sys::is_out_of_handles(&error) && pause < LONGEST_PAUSE => {
+                thread::sleep(pause);
+                pause *= 2;
+            }
+            read => return read,
+        }
+    }
+}
+
 /// Shows everything in `placed`, folders before what is in them. The visitor says whether to go on, and whether to look
 /// into the folder it was shown. `root` is the destination, which is not copied into itself.
 pub(super) fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> ControlFlow<()> {
@@ -91,7 +110,7 @@ pub(super) fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>)
         folders.push(Rc::new(top));
     }
     while let Some(folder) = folders.pop() {
-        let entries = match sys::reach(&folder.source).and_then(|reached| fs::read_dir(reached.path())) {
+        let entries = match read_folder(&folder.source) {
             Ok(entries) => entries,
             Err(error) => {
                 visit(Err(cannot_read(folder.source.clone(), error)))?;

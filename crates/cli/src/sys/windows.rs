@@ -148,6 +148,12 @@ pub(crate) fn reach(path: &Path) -> io::Result<Reached> {
     Ok(Reached(path.to_path_buf()))
 }
 
+/// Whether `error` says that this process has no room for another handle.
+pub(crate) fn is_out_of_handles(error: &std::io::Error) -> bool {
+    const ERROR_TOO_MANY_OPEN_FILES: i32 = 4;
+    error.raw_os_error() == Some(ERROR_TOO_MANY_OPEN_FILES)
+}
+
 /// There are lists of another kind, and the bits do not come from them.
 #[derive(Default)]
 pub(crate) struct Acls {}

@@ -157,3 +157,9 @@ pub(crate) fn has_reader(stream: &impl AsFd) -> bool {
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
+
+/// Whether `error` says that this process, or the system, has no room for another handle.
+pub(crate) fn is_out_of_handles(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
