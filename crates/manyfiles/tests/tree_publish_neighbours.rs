@@ -331,3 +331,57 @@ fn folders_that_forbid_changes_do_not_keep_an_old_tree() {
     assert_eq!(std::fs::read(site.join("shut/f")).unwrap(), b"new");
     assert_eq!(names(temp.path()), ["site"]);
 }
+
+/// Another program moves the folder that the tree is written in, and puts its own in the place.
+#[test]
+fn a_folder_that_another_program_has_put_in_the_place_of_the_tree_is_not_published_nor_removed() {
+    for has_old in [false, true] {
+        let temp = tempfile::tempdir().unwrap();
+        let target = temp.path().join("site");
+        if has_old {
+            std::fs::create_dir(&target).unwrap();
+            std::fs::write(target.join("old"), "old").unwrap();
+        }
+        let tree = publishing(&target).unwrap();
+        tree.file("new", "new").unwrap();
+        let making = names(temp.path()).into_iter().find(|name| name.starts_with(".manyfiles-")).unwrap();
+        let making = temp.path().join(making);
+        std::fs::rename(&making, temp.path().join("aside")).unwrap();
+        std::fs::create_dir(&making).unwrap();
+        std::fs::write(making.join("foreign"), "foreign").unwrap();
+        let failures = failures(tree);
+        assert!(failures[0].contains("another program has put something"), "{failures:?}");
+        assert_eq!(names(&temp.path().join("aside")), ["new"]);
+        assert_eq!(names(&making), ["foreign"]);
+        assert_eq!(has_old, target.exists());
+        if has_old {
+            assert_eq!(names(&target), ["old"]);
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn where_permissions_cannot_be_set_the_new_tree_has_fewer_of_them() {
+    skip_unless!(Need::Preload);
+    if in_parent("where_permissions_cannot_be_set_the_new_tree_has_fewer_of_them", |child| {
+        Preload::new()
+            .rule(Rule::fail(Call::Chmod, libc::EOPNOTSUPP).path_contains("/.manyfiles-"))
+            .apply(child)
+            .unwrap();
+    }) {
+        return;
+    }
+    for mode in [0o755, 0o700, 0o2775] {
+        let temp = tempfile::tempdir().unwrap();
+        let site = temp.path().join("site");
+        std::fs::create_dir(&site).unwrap();
+        std::fs::set_permissions(&site, std::fs::Permissions::from_mode(mode)).unwrap();
+        let tree = publishing(&site).unwrap();
+        tree.file("new", "new").unwrap();
+        tree.finish().unwrap();
+        assert_eq!(names(&site), ["new"]);
+        let now = std::fs::metadata(&site).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(now & !mode, 0, "{now:o} in place of {mode:o}");
+    }
+}

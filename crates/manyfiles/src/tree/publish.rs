@@ -30,8 +30,8 @@ pub(super) struct Publish {
     durable: bool,
     /// Folders further above that got a new name in them.
     to_sync: Vec<(PathBuf, Dir)>,
-    /// The lock of the folder in the making, which says that its maker runs. `None`: the file system has no locks.
-    _held: Option<File>,
+    /// The folder in the making, with its lock, which says that its maker runs. `None`: the file system has no locks.
+    held: Option<File>,
 }
 
 /// Between the name and the temporary name of a tree that was moved aside: in two renames, between which the process
@@ -81,7 +81,7 @@ impl Publish {
             making,
             durable,
             to_sync,
-            _held: held,
+            held,
         })
     }
 
@@ -128,10 +128,18 @@ impl Publish {
         let failed = |error| Error::new(Operation::Rename, &*self.target, explain_overlay(error));
         let Publish { parent, name, making, .. } = self;
         self.is_where_it_was().map_err(failed)?;
+        self.has(making).map_err(failed)?;
         let old = match parent.stat(name) {
             Ok(old) => old,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return parent.rename(making, name).map_err(failed).map(|()| None);
+                parent.rename(making, name).map_err(failed)?;
+                return match self.has(name) {
+                    Ok(()) => Ok(None),
+                    Err(error) => {
+                        parent.rename(name, making).map_err(failed)?;
+                        Err(failed(error))
+                    }
+                };
             }
             Err(error) => return Err(failed(error)),
         };
@@ -143,14 +151,14 @@ impl Publish {
         let keeps = (given.owner.is_some(), given.mode.is_some());
         sys::Access::of(&self.target)
             .and_then(|access| access.give_to_folder((parent, making), &self.target, keeps))
-            .map_err(failed)?;
+            .map_err(|error| Error::new(Operation::SetMetadata, &*self.target, error))?;
         if parent.exchange(making, name).map_err(failed)? {
             // Another program may have put something else there a moment ago.
-            let refused = match parent.stat(making) {
-                Ok(replaced) if replaced.kind == EntryKind::Folder => return Ok(Some(making.clone())),
-                Ok(_) => not_a_folder(),
-                Err(error) => error,
-            };
+            let replaced = parent.stat(making).and_then(|replaced| match replaced.kind {
+                EntryKind::Folder => self.has(name),
+                _ => Err(not_a_folder()),
+            });
+            let Err(refused) = replaced else { return Ok(Some(making.clone())) };
             parent.exchange(making, name).map_err(failed)?;
             return Err(failed(refused));
         }
@@ -159,7 +167,13 @@ impl Publish {
         aside.push(ASIDE);
         aside.push(temporary::name());
         parent.rename(name, &aside).map_err(failed)?;
-        match parent.rename(making, name) {
+        let renamed = parent.rename(making, name).and_then(|()| {
+            self.has(name).or_else(|error| {
+                parent.rename(name, making)?;
+                Err(error)
+            })
+        });
+        match renamed {
             Ok(()) => Ok(Some(aside)),
             Err(error) => {
                 let back = parent.rename(&aside, name);
@@ -181,9 +195,21 @@ impl Publish {
         Err(io::Error::new(io::ErrorKind::NotFound, why))
     }
 
+    /// An error unless the name is that of the folder that the tree was written in. Where the file system has no locks,
+    /// no handle keeps the folder's identity the same, and any folder will do.
+    fn has(&self, name: &OsStr) -> io::Result<()> {
+        let Some(held) = &self.held else { return Ok(()) };
+        if self.parent.stat(name)?.identity == sys::identity_of(held)? {
+            return Ok(());
+        }
+        let why = "another program has put something in the place of the folder that the tree was written in: the tree is \
+            where that program has moved it";
+        Err(io::Error::other(why))
+    }
+
     /// Removes the tree that was in the making. Returns what failed.
     pub(super) fn remove(&self) -> Option<Error> {
-        let removed = self.parent.remove_tree(&self.making);
+        let removed = self.has(&self.making).and_then(|()| self.parent.remove_tree(&self.making));
         removed.err().map(|error| Error::new(Operation::Remove, &*self.making_path, error))
     }
 }

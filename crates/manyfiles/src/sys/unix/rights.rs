@@ -69,7 +69,11 @@ impl Access {
         }
         let mode = self.mode_for(owner, self.mode & if owner.1 { 0o7777 } else { 0o1777 }, self.give_list_to(&folder)?);
         give_default_list(old, &folder);
-        Ok(again(|| rustix::fs::fchmod(&folder, bits(mode)))?)
+        match again(|| rustix::fs::fchmod(&folder, bits(mode))) {
+            // Where permissions cannot be set, those that it has are fewer.
+            Err(_) if metadata.mode() & 0o7777 & !(mode | 0o700) == 0 => Ok(()),
+            set => Ok(set?),
+        }
     }
 
     /// Whether it has the same owner then, and the same group.
