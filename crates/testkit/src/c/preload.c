@@ -323,7 +323,7 @@ int sync_file_range(int fd, off64_t from, off64_t length, unsigned flags) {
     return next(fd, from, length, flags);
 }
 
-/* Calls that the C library has no function for. */
+/* Calls that the C library has no function for, and those that Rust programs make past it. */
 long syscall(long number, ...) {
     NEXT(syscall);
     va_list more;
@@ -333,6 +333,11 @@ long syscall(long number, ...) {
     va_end(more);
     if (number == SYS_openat2) FAIL_IF_DUE(OPEN, a[0], (const char *)a[1]);
     if (number == SYS_renameat2) FAIL_IF_DUE(RENAME, a[2], (const char *)a[3]);
+    if (number == SYS_fchmod) FAIL_IF_DUE(CHMOD, a[0], NULL);
+    if (number == SYS_fchmodat) FAIL_IF_DUE(CHMOD, a[0], (const char *)a[1]);
+    if (number == SYS_fchown) FAIL_IF_DUE(CHOWN, a[0], NULL);
+    if (number == SYS_getdents64) FAIL_IF_DUE(LIST, a[0], NULL);
+    if (number == SYS_syncfs) FAIL_IF_DUE(SYNCFS, a[0], NULL);
     if (number == SYS_copy_file_range) {
         size_t most = a[4];
         int due = apply(COPY, a[2], NULL, &most);
