@@ -1,6 +1,7 @@
 //! Which kind of archive a file is, by its first bytes alone: names lie.
 
 use std::fmt;
+use std::path::Path;
 
 use crate::tar_header::Header;
 
@@ -52,6 +53,29 @@ impl fmt::Display for Format {
             Format::Tar(Some(Compression::Bzip2)) => "tar.bz2",
             Format::Tar(Some(Compression::Lz4)) => "tar.lz4",
             Format::Zip => "zip",
+        })
+    }
+}
+
+impl Format {
+    /// The endings of names that [`of_name`](Format::of_name) knows.
+    pub const ENDINGS: &str =
+        ".tar, .tar.gz (.tgz), .tar.zst (.tzst), .tar.xz (.txz), .tar.bz2 (.tbz2), .tar.lz4 and .zip";
+
+    /// The format that a new archive of this name is to have, whatever the case of its letters. `None`: the name's
+    /// ending says none. The format of an archive that is there is seen by its content alone.
+    pub fn of_name(path: impl AsRef<Path>) -> Option<Format> {
+        let name = path.as_ref().file_name()?.to_string_lossy().to_ascii_lowercase();
+        let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+        Some(match () {
+            () if ends(&[".tar"]) => Format::Tar(None),
+            () if ends(&[".tar.gz", ".tgz"]) => Format::Tar(Some(Compression::Gzip)),
+            () if ends(&[".tar.zst", ".tzst"]) => Format::Tar(Some(Compression::Zstd)),
+            () if ends(&[".tar.xz", ".txz"]) => Format::Tar(Some(Compression::Xz)),
+            () if ends(&[".tar.bz2", ".tbz2", ".tbz"]) => Format::Tar(Some(Compression::Bzip2)),
+            () if ends(&[".tar.lz4"]) => Format::Tar(Some(Compression::Lz4)),
+            () if ends(&[".zip"]) => Format::Zip,
+            () => return None,
         })
     }
 }

@@ -69,6 +69,7 @@ mod tar_header;
 mod target;
 mod test;
 mod unpacker;
+mod write;
 mod zip;
 
 pub use entry::{Entry, Kind};
@@ -81,3 +82,4 @@ pub use progress::InputProgress;
 pub use summary::{Summary, Trailing};
 pub use test::{Finding, Tested};
 pub use unpacker::{Input, Unpacker};
+pub use write::{ArchiveWriter, NotWritten, SourceFile, WriterOptions, WriterProgress, Written};

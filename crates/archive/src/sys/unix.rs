@@ -1,9 +1,12 @@
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+
+use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::io::Errno;
 
 /// Makes a path of an archive's bytes. False if the bytes cannot be taken as they are; on Unix they always can.
 pub(crate) const fn make_representable(_bytes: &mut Vec<u8>) -> bool {
@@ -28,4 +31,49 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Resu
 
 pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<()> {
     file.read_exact_at(buffer, position)
+}
+
+/// The bytes of a path, as archives have them.
+pub(crate) fn bytes_of(path: &Path) -> Option<Vec<u8>> {
+    Some(path.as_os_str().as_bytes().to_vec())
+}
+
+/// Opens a file to be read, but follows no link, and does not wait for the writer of a FIFO that has its name by now.
+pub(crate) fn open_source(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    File::options().read(true).custom_flags(flags.bits() as i32).open(path)
+}
+
+pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Whether the file takes less room than its length.
+pub(crate) fn may_have_holes(metadata: &Metadata) -> bool {
+    metadata.blocks().saturating_mul(512) < metadata.len()
+}
+
+/// Offset and length of each piece of a file that is no hole, in order. `None`: the file system does not say.
+pub(crate) fn data_of(file: &File, len: u64) -> Option<Vec<(u64, u64)>> {
+    let mut data = Vec::new();
+    let mut at = 0;
+    while at < len {
+        let start = match seek(file, SeekFrom::Data(at)) {
+            Ok(start) if start < len => start,
+            Ok(_) | Err(Errno::NXIO) => break, // only a hole is left
+            Err(_) => return None,
+        };
+        let end = seek(file, SeekFrom::Hole(start)).ok()?.min(len);
+        if end <= start {
+            return None;
+        }
+        data.push((start, end - start));
+        at = end;
+    }
+    Some(data)
+}
+
+/// Whether the file belongs to this process's user, and has no other name.
+pub(crate) fn is_own(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.nlink() == 1
 }

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::windows::fs::FileExt;
+use std::os::windows::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Makes a path of an archive's bytes. Names on Windows are Unicode. False if the bytes are not; then they are replaced
@@ -43,6 +43,38 @@ pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut position: u6
         }
     }
     Ok(())
+}
+
+/// The bytes of a path, as archives have them, with slashes. `None`: it is not Unicode.
+pub(crate) fn bytes_of(path: &Path) -> Option<Vec<u8>> {
+    Some(path.to_str()?.replace('\\', "/").into_bytes())
+}
+
+/// Opens a file to be read, but follows no link.
+pub(crate) fn open_source(path: &Path) -> io::Result<File> {
+    const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+    File::options().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)
+}
+
+/// The system tells the identity of a file only to those who open it. A file that was made at the same time counts as
+/// the same.
+pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    one.creation_time() == other.creation_time()
+}
+
+/// Holes are not looked for here.
+pub(crate) fn may_have_holes(_metadata: &Metadata) -> bool {
+    false
+}
+
+/// See [`may_have_holes`].
+pub(crate) fn data_of(_file: &File, _len: u64) -> Option<Vec<(u64, u64)>> {
+    None
+}
+
+/// Users are not told apart here: a folder of several users is rare.
+pub(crate) fn is_own(_metadata: &Metadata) -> bool {
+    true
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ use missing::{Missing, Why};
 use scan::Scanner;
 
 pub(crate) use file::FileSource;
+#[cfg(test)]
+pub(crate) use pax::Pax;
 pub(crate) use source::Source;
 pub(crate) use stream::StreamSource;
 

@@ -45,7 +45,7 @@ pub(crate) type Malformed = &'static str;
 
 impl Pax {
     /// Adds the fields of `records`; a later record replaces an earlier one.
-    pub(super) fn merge(&mut self, mut records: &[u8]) -> Result<(), Malformed> {
+    pub(crate) fn merge(&mut self, mut records: &[u8]) -> Result<(), Malformed> {
         while !records.is_empty() {
             // Some writers pad with zeros.
             if records.iter().all(|&byte| byte == 0) {

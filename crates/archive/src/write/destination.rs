@@ -1,0 +1,215 @@
+//! [`Destination`]: where the bytes of an archive go, and how it gets its name.
+//!
+//! An archive is written beside its name, as `.NAME.partial`, which is locked while it is written. A run that was
+//! killed leaves that file without a lock. The next run that writes this archive removes it. Two runs that write one
+//! archive at the same time are told.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use manyfiles::close::Closer;
+use manyfiles::sync::{sync_all, sync_folder};
+use manyfiles::{Error, Operation, Result};
+
+use crate::sys;
+
+pub(super) enum Destination {
+    /// A file that is written beside its name.
+    Beside(Beside),
+    /// A device or a pipe, or a stream that was given.
+    Stream { stream: Box<dyn Write + Send>, name: PathBuf },
+}
+
+pub(super) struct Beside {
+    file: File,
+    partial: Partial,
+    target: PathBuf,
+    replace: bool,
+    durable: bool,
+}
+
+/// The name of a file that is not complete. It is removed when this is dropped, unless it has got its name.
+struct Partial {
+    path: PathBuf,
+    is_done: bool,
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.is_done {
+            // What cannot be removed is removed by the next run.
+            drop(fs::remove_file(&self.path));
+        }
+    }
+}
+
+impl Destination {
+    pub(super) fn create(path: &Path, replace: bool, durable: bool) -> Result<Destination> {
+        let error = |error| Error::new(Operation::Create, path, error);
+        // A link to the archive stays: what it leads to is replaced.
+        let target = match fs::symlink_metadata(path) {
+            Ok(there) if there.is_symlink() => fs::canonicalize(path).map_err(error)?,
+            _ => path.to_path_buf(),
+        };
+        match fs::metadata(&target) {
+            Ok(there) if there.is_dir() => {
+                return Err(error(io::Error::new(io::ErrorKind::IsADirectory, "a folder has this name")));
+            }
+            Ok(there) if !there.is_file() => {
+                let file = File::options().write(true).open(&target).map_err(error)?;
+                return Ok(Destination::Stream { stream: Box::new(file), name: path.to_path_buf() });
+            }
+            Ok(_) if !replace => return Err(error(io::ErrorKind::AlreadyExists.into())),
+            _ => {}
+        }
+        let partial = partial_name(&target);
+        let file = create_partial(&partial)?;
+        let partial = Partial { path: partial, is_done: false };
+        Ok(Destination::Beside(Beside { file, partial, target, replace, durable }))
+    }
+
+    /// What errors call it.
+    fn path(&self) -> &Path {
+        match self {
+            Destination::Beside(beside) => &beside.target,
+            Destination::Stream { name, .. } => name,
+        }
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match self {
+            Destination::Beside(beside) => beside.file.write_all(bytes),
+            Destination::Stream { stream, .. } => stream.write_all(bytes),
+        };
+        written.map_err(|error| Error::new(Operation::Write, self.path(), error))
+    }
+
+    /// The file that is being written, to know it among the files that are packed.
+    pub(super) fn metadata(&self) -> Option<fs::Metadata> {
+        match self {
+            Destination::Beside(beside) => beside.file.metadata().ok(), // then it is known by nothing
+            Destination::Stream { .. } => None,
+        }
+    }
+
+    /// All is written. `check` is shown the file before it gets its name.
+    pub(super) fn finish(self, check: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        match self {
+            Destination::Beside(beside) => beside.finish(check),
+            Destination::Stream { mut stream, name } => {
+                stream.flush().map_err(|error| Error::new(Operation::Write, name, error))
+            }
+        }
+    }
+}
+
+impl Beside {
+    fn finish(self, check: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let Beside { file, mut partial, target, replace, durable } = self;
+        if let Ok(there) = fs::metadata(&target) {
+            // Rights are not as important as the archive: where they cannot be set, it has those of a new file.
+            drop(file.set_permissions(there.permissions()));
+        }
+        if durable {
+            sync_all(&file)
+                .map_err(|error| Error::new(Operation::Sync, &target, io::Error::new(error.kind(), error)))?;
+        }
+        // The lock is one of all handles, and stays with this one. On Windows nobody could read a locked file.
+        let lock = if cfg!(windows) { None } else { file.try_clone().ok() };
+        let closer = Closer::new();
+        closer.close_at(file, &target);
+        if let Err(errors) = closer.wait() {
+            return Err(errors.into_iter().next().expect("there is at least one"));
+        }
+        check(&partial.path)?;
+        give_name(&partial.path, &target, replace)?;
+        partial.is_done = true;
+        drop(lock);
+        if durable { sync_folder(folder_of(&target)) } else { Ok(()) }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// `.NAME.partial`, or a shorter name where that would be too long.
+fn partial_name(target: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().filter(|name| name.len() < 240).unwrap_or("manyfiles".as_ref()));
+    name.push(".partial");
+    folder_of(target).join(name)
+}
+
+/// Makes the file, and locks it. One that a killed run has left is removed.
+fn create_partial(path: &Path) -> Result<File> {
+    let error = |error| Error::new(Operation::Create, path, error);
+    for _ in 0..8 {
+        match File::options().read(true).write(true).create_new(true).open(path) {
+            Ok(file) => {
+                // Where the file system has no locks, two runs at once are not told.
+                drop(file.try_lock());
+                return Ok(file);
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => remove_left(path)?,
+            Err(cause) => return Err(error(cause)),
+        }
+    }
+    Err(error(io::Error::other("another program makes this file again and again")))
+}
+
+/// Removes what a killed run has left, if it is surely that.
+fn remove_left(path: &Path) -> Result<()> {
+    let error = |why: String| Error::new(Operation::Create, path, io::Error::new(io::ErrorKind::AlreadyExists, why));
+    let not_ours = || error("something that is not this program's has this name; remove it".into());
+    let there = match fs::symlink_metadata(path) {
+        Ok(there) => there,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(cause) => return Err(Error::new(Operation::Metadata, path, cause)),
+    };
+    if !there.is_file() || !sys::is_own(&there) {
+        return Err(not_ours());
+    }
+    let left = match sys::open_source(path) {
+        Ok(left) => left,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(_) => return Err(not_ours()),
+    };
+    match left.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(error("another run is writing this archive just now".into()));
+        }
+        Err(TryLockError::Error(cause)) => {
+            return Err(error(format!(
+                "a run that was killed has left it, or another run is writing it: whether it is locked cannot be told \
+                 ({cause}); remove it if no other run is going on"
+            )));
+        }
+    }
+    drop(left);
+    match fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(Error::new(Operation::Remove, path, cause)),
+        _ => Ok(()),
+    }
+}
+
+/// Gives the archive its name. Nothing that has come there meanwhile is replaced unless it may be.
+fn give_name(partial: &Path, target: &Path, replace: bool) -> Result<()> {
+    let error = |error| Error::new(Operation::Rename, target, error);
+    if !replace {
+        match fs::hard_link(partial, target) {
+            Ok(()) => {
+                return fs::remove_file(partial).map_err(|error| Error::new(Operation::Remove, partial, error));
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(error(cause)),
+            // A file system without hard links.
+            Err(_) if fs::symlink_metadata(target).is_ok() => {
+                return Err(error(io::ErrorKind::AlreadyExists.into()));
+            }
+            Err(_) => {}
+        }
+    }
+    fs::rename(partial, target).map_err(error)
+}

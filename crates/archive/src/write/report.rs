@@ -1,0 +1,127 @@
+//! What an archive's writing came to.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use manyfiles::Error;
+
+use crate::format::Format;
+
+/// What was written to an archive.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Written {
+    /// The kind of archive.
+    pub format: Format,
+    /// Files in it.
+    pub files: u64,
+    /// Folders in it.
+    pub folders: u64,
+    /// Symbolic links in it.
+    pub symlinks: u64,
+    /// Hard links in it.
+    pub hard_links: u64,
+    /// Devices and FIFOs in it.
+    pub nodes: u64,
+    /// Bytes of content, holes included.
+    pub bytes: u64,
+    /// The size of the archive.
+    pub archive_bytes: u64,
+    /// Each entry that is not in it, or not as it should be: files that could not be read, and those that were changed
+    /// meanwhile.
+    pub failures: Vec<Error>,
+}
+
+impl Written {
+    /// How many entries there are.
+    pub fn entries(&self) -> u64 {
+        self.files + self.folders + self.symlinks + self.hard_links + self.nodes
+    }
+}
+
+/// The error of [`finish`](super::ArchiveWriter::finish): entries failed, or there is no archive.
+#[derive(Debug)]
+pub enum NotWritten {
+    /// The archive is there and sound, but entries failed: see [`Written::failures`].
+    Entries(Box<Written>),
+    /// There is no archive. What had its name before is as it was.
+    Archive(Error),
+}
+
+impl fmt::Display for NotWritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotWritten::Entries(written) => {
+                write!(f, "the archive is written, but {} entries failed", written.failures.len())?;
+                match written.failures.first() {
+                    Some(first) => write!(f, "; the first: {first}"),
+                    None => Ok(()),
+                }
+            }
+            NotWritten::Archive(error) => write!(f, "no archive was written: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for NotWritten {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            NotWritten::Entries(written) => written.failures.first().map(|first| first as _),
+            NotWritten::Archive(error) => Some(error),
+        }
+    }
+}
+
+/// How far the writing is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WriterProgress {
+    /// Entries handed over.
+    pub entries: u64,
+    /// Bytes of content that were read.
+    pub bytes: u64,
+    /// Bytes of the archive that were written.
+    pub archive_bytes: u64,
+}
+
+/// The counts, as threads add to them.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub entries: AtomicU64,
+    pub files: AtomicU64,
+    pub folders: AtomicU64,
+    pub symlinks: AtomicU64,
+    pub hard_links: AtomicU64,
+    pub nodes: AtomicU64,
+    pub bytes: AtomicU64,
+    pub archive_bytes: AtomicU64,
+}
+
+impl Counts {
+    pub(super) fn progress(&self) -> WriterProgress {
+        WriterProgress {
+            entries: self.entries.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            archive_bytes: self.archive_bytes.load(Relaxed),
+        }
+    }
+
+    pub(super) fn written(&self, format: Format, failures: Vec<Error>) -> Written {
+        let count = |of: &AtomicU64| of.load(Relaxed);
+        Written {
+            format,
+            files: count(&self.files),
+            folders: count(&self.folders),
+            symlinks: count(&self.symlinks),
+            hard_links: count(&self.hard_links),
+            nodes: count(&self.nodes),
+            bytes: count(&self.bytes),
+            archive_bytes: count(&self.archive_bytes),
+            failures,
+        }
+    }
+}
+
+pub(super) fn count(of: &AtomicU64) {
+    of.fetch_add(1, Relaxed);
+}

@@ -1,0 +1,208 @@
+//! Files that are read into an archive: opened without following a link, and known again by their identity.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use manyfiles::{Error, Operation};
+
+use crate::sys;
+
+/// A file that an archive is to have the content of.
+#[derive(Debug)]
+pub struct SourceFile {
+    path: PathBuf,
+    found: Found,
+}
+
+#[derive(Debug)]
+enum Found {
+    /// As it was when it was found; opened when its turn comes.
+    Closed(Metadata),
+    Opened(File, Metadata),
+}
+
+impl SourceFile {
+    /// The file at `path`, of which `found` was said, by [`symlink_metadata`](std::fs::symlink_metadata) or a
+    /// directory's entry. It is opened when its turn comes. If another file has its name by then, or it was written to
+    /// since, that is told as a failure.
+    pub fn found(path: impl Into<PathBuf>, found: Metadata) -> SourceFile {
+        SourceFile { path: path.into(), found: Found::Closed(found) }
+    }
+
+    /// Looks what is at `path` now. Fails if that is no file; a symbolic link is none.
+    pub fn at(path: impl Into<PathBuf>) -> manyfiles::Result<SourceFile> {
+        let path = path.into();
+        let found = std::fs::symlink_metadata(&path).map_err(|error| Error::new(Operation::Metadata, &path, error))?;
+        if !found.is_file() {
+            return Err(Error::new(Operation::Read, path, not_a_file()));
+        }
+        Ok(SourceFile::found(path, found))
+    }
+
+    /// A file that is open, to be read from its start; `path` is for messages.
+    pub fn opened(file: File, path: impl Into<PathBuf>) -> manyfiles::Result<SourceFile> {
+        let path = path.into();
+        match file.metadata() {
+            Ok(metadata) => Ok(SourceFile { path, found: Found::Opened(file, metadata) }),
+            Err(error) => Err(Error::new(Operation::Metadata, path, error)),
+        }
+    }
+
+    /// How long it was when it was found.
+    pub(super) fn len(&self) -> u64 {
+        match &self.found {
+            Found::Closed(metadata) | Found::Opened(_, metadata) => metadata.len(),
+        }
+    }
+
+    /// Whether it takes less room than its length, and so has holes, or is compressed.
+    pub(super) fn may_have_holes(&self) -> bool {
+        match &self.found {
+            Found::Closed(metadata) | Found::Opened(_, metadata) => sys::may_have_holes(metadata),
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.found, Found::Opened(..))
+    }
+
+    /// Reads all of it, as long as it was found to be, into the end of `to`. A failure is one of the file; if it says
+    /// that the file has changed, then the bytes that were read are there all the same.
+    pub(super) fn read(&self, to: &mut Vec<u8>, failure: &mut Option<Error>) -> Result<(), Error> {
+        let Found::Closed(found) = &self.found else { unreachable!("a file that is open is read in pieces") };
+        let error = |error| Error::new(Operation::Read, &self.path, error);
+        let file = sys::open_source(&self.path).map_err(error)?;
+        let now = file.metadata().map_err(error)?;
+        if !is_same(found, &now) {
+            return Err(error(another_file()));
+        }
+        let start = to.len();
+        // One byte more shows that a file without a size has bytes: those below /proc.
+        let len = usize::try_from(found.len()).map_err(|_| error(io::ErrorKind::OutOfMemory.into()))?;
+        to.resize(start + len + 1, 0);
+        let read = read_at(&file, &mut to[start..], 0, len);
+        let after = file.metadata();
+        let (got, read_error) = match read {
+            Ok(got) => (got, None),
+            Err((got, error)) => (got, Some(error)),
+        };
+        to.truncate(start + got.min(len));
+        if let Some(cause) = read_error {
+            to.truncate(start);
+            return Err(error(cause));
+        }
+        let after = after.map_err(error)?;
+        if got != len || is_changed(found, &after) {
+            *failure = Some(error(changed()));
+        }
+        Ok(())
+    }
+
+    /// Opens it now, if it is not open. Holes are looked for if they are to be kept.
+    pub(super) fn open(self, keeps_holes: bool) -> Result<Opened, Error> {
+        let path = self.path;
+        let opened = match self.found {
+            Found::Opened(file, metadata) => Ok((file, metadata)),
+            Found::Closed(found) => sys::open_source(&path).and_then(|file| {
+                let now = file.metadata()?;
+                if is_same(&found, &now) { Ok((file, now)) } else { Err(another_file()) }
+            }),
+        };
+        let (file, metadata) = opened.map_err(|error| Error::new(Operation::Read, &path, error))?;
+        let len = metadata.len();
+        let data = (keeps_holes && sys::may_have_holes(&metadata)).then(|| sys::data_of(&file, len)).flatten();
+        let data = data.filter(|data| data.iter().map(|piece| piece.1).sum::<u64>() < len);
+        Ok(Opened { file, path, metadata, data, is_told: AtomicBool::new(false) })
+    }
+}
+
+/// A file that is open, because it is read in pieces.
+#[derive(Debug)]
+pub(super) struct Opened {
+    file: File,
+    path: PathBuf,
+    metadata: Metadata,
+    /// Offset and length of what it has, in order, if there are holes between.
+    pub data: Option<Vec<(u64, u64)>>,
+    /// Whether a failure of it was told.
+    is_told: AtomicBool,
+}
+
+impl Opened {
+    pub(super) fn len(&self) -> u64 {
+        self.metadata.len()
+    }
+
+    /// Reads `len` bytes at `offset` into the end of `to`. Bytes that cannot be read are zeros: the head has said how
+    /// many there are.
+    pub(super) fn read(&self, offset: u64, len: u64, to: &mut Vec<u8>, failure: &mut Option<Error>) {
+        let start = to.len();
+        to.resize(start + len as usize, 0);
+        let got = match read_at(&self.file, &mut to[start..], offset, len as usize) {
+            Ok(got) if got as u64 == len => return,
+            Ok(got) => {
+                self.tell(changed(), failure);
+                got
+            }
+            Err((got, error)) => {
+                self.tell(error, failure);
+                got
+            }
+        };
+        to[start + got..].fill(0);
+    }
+
+    /// Whether it is as it was when it was opened.
+    pub(super) fn check(&self, failure: &mut Option<Error>) {
+        match self.file.metadata() {
+            Ok(now) if is_changed(&self.metadata, &now) => self.tell(changed(), failure),
+            Ok(_) => {}
+            Err(error) => self.tell(error, failure),
+        }
+    }
+
+    fn tell(&self, error: io::Error, failure: &mut Option<Error>) {
+        if !self.is_told.swap(true, Relaxed) {
+            *failure = Some(Error::new(Operation::Read, &self.path, error));
+        }
+    }
+}
+
+/// Reads at least once, and until there are `enough` bytes or the file ends.
+fn read_at(file: &File, to: &mut [u8], offset: u64, enough: usize) -> Result<usize, (usize, io::Error)> {
+    let mut got = 0;
+    while !to[got..].is_empty() {
+        match sys::read_at(file, &mut to[got..], offset + got as u64) {
+            Ok(0) => break,
+            Ok(more) => got += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err((got, error)),
+        }
+        if got >= enough {
+            break;
+        }
+    }
+    Ok(got)
+}
+
+fn is_same(found: &Metadata, now: &Metadata) -> bool {
+    now.is_file() && sys::is_same_file(found, now)
+}
+
+fn is_changed(before: &Metadata, after: &Metadata) -> bool {
+    before.len() != after.len() || before.modified().ok() != after.modified().ok()
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "this is no file")
+}
+
+fn another_file() -> io::Error {
+    io::Error::other("another file has its name since it was found; it is not in the archive")
+}
+
+fn changed() -> io::Error {
+    io::Error::other("it was changed while it was read; what the archive has of it may be neither old nor new")
+}

@@ -1,0 +1,110 @@
+//! Lays a batch out as a piece of a tar.
+
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+use manyfiles::{Error, Operation};
+
+use super::entry::{Head, Item};
+use super::report::{Counts, count};
+use super::source::Opened;
+use super::tar_head::{Kind, head};
+use crate::sys;
+use crate::tar_header::BLOCK;
+
+/// What ends a tar.
+pub(super) const END: [u8; 2 * BLOCK] = [0; 2 * BLOCK];
+
+/// The bytes of a batch.
+pub(super) fn lay(items: Vec<Item>, counts: &Counts, failures: &mut Vec<Error>) -> Vec<u8> {
+    let mut tar = Vec::new();
+    for item in items {
+        let mut failure = None;
+        let laid = one(&mut tar, item, counts, &mut failure);
+        failures.extend(failure);
+        failures.extend(laid.err());
+    }
+    tar
+}
+
+fn one(tar: &mut Vec<u8>, item: Item, counts: &Counts, failure: &mut Option<Error>) -> Result<(), Error> {
+    match item {
+        Item::Folder(entry) => {
+            tar.extend(header(&entry, Kind::Folder)?);
+            count(&counts.folders);
+        }
+        Item::Symlink(entry, target) => {
+            tar.extend(header(&entry, Kind::SymbolicLink { target: &target })?);
+            count(&counts.symlinks);
+        }
+        Item::HardLink(entry, target) => {
+            tar.extend(header(&entry, Kind::HardLink { target: &target })?);
+            count(&counts.hard_links);
+        }
+        Item::Node(entry, node) => {
+            tar.extend(header(&entry, Kind::Node(node))?);
+            count(&counts.nodes);
+        }
+        Item::Bytes(entry, bytes) => {
+            tar.extend(header(&entry, Kind::File { size: bytes.len() as u64 })?);
+            tar.extend_from_slice(&bytes);
+            tar.resize(tar.len() + padding(bytes.len() as u64), 0);
+            file(counts, bytes.len() as u64);
+        }
+        Item::Small(entry, source, len) => {
+            let start = tar.len();
+            tar.extend(header(&entry, Kind::File { size: len })?);
+            let content = tar.len();
+            if let Err(error) = source.read(tar, failure) {
+                tar.truncate(start);
+                return Err(error);
+            }
+            let got = (tar.len() - content) as u64;
+            if got != len {
+                // A header of another small size has the same length.
+                tar[start..content].copy_from_slice(&header(&entry, Kind::File { size: got })?);
+            }
+            tar.resize(tar.len() + padding(got), 0);
+            file(counts, got);
+        }
+        Item::Begin(entry, opened) => {
+            let kind = match &opened.data {
+                None => Kind::File { size: opened.len() },
+                Some(pieces) => Kind::Sparse { size: opened.len(), pieces },
+            };
+            tar.extend(header(&entry, kind)?);
+            count(&counts.files);
+        }
+        Item::Piece(opened, offset, len) => {
+            opened.read(offset, len, tar, failure);
+            counts.bytes.fetch_add(len, Relaxed);
+        }
+        Item::End(opened) => {
+            tar.resize(tar.len() + padding(stored(&opened)), 0);
+            opened.check(failure);
+            counts.bytes.fetch_add(opened.len() - stored(&opened), Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// How many bytes of a file that is open are stored.
+fn stored(opened: &Opened) -> u64 {
+    opened.data.as_ref().map_or(opened.len(), |pieces| pieces.iter().map(|piece| piece.1).sum())
+}
+
+fn file(counts: &Counts, bytes: u64) {
+    count(&counts.files);
+    counts.bytes.fetch_add(bytes, Relaxed);
+}
+
+fn header(entry: &Head, kind: Kind) -> Result<Vec<u8>, Error> {
+    head(entry, kind).ok_or_else(|| {
+        let why = io::Error::new(io::ErrorKind::FileTooLarge, "no tar can hold a file of this kind or size");
+        Error::new(Operation::Write, sys::path(&entry.path), why)
+    })
+}
+
+fn padding(len: u64) -> usize {
+    (len.next_multiple_of(BLOCK as u64) - len) as usize
+}
