@@ -13,6 +13,7 @@ mod job;
 mod list;
 mod log;
 mod measuring;
+mod pack;
 mod probe;
 mod read;
 mod report;
@@ -22,6 +23,7 @@ mod sys;
 mod terminal;
 mod test;
 mod unpack;
+mod walk;
 mod words;
 mod work;
 
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
     match cli.command {
         Command::Unpack(args) => run(unpack::WORDS, args.options.clone(), Unpack::check(args)),
         Command::Copy(args) => run(copy::WORDS, args.options.clone(), Copy::check(args)),
+        Command::Pack(args) => pack::run(args),
         Command::List(args) => list::run(args),
         Command::Test(args) => test::run(&args),
         Command::Explain(args) => explain::explain(args),

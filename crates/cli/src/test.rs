@@ -11,7 +11,7 @@ use crate::args;
 use crate::human::{bytes, counted, entries, one_line};
 use crate::report::{INCOMPLETE, Lines, UNREADABLE, json_path, print_json, tell_cannot_begin};
 use crate::stop::Stop;
-use crate::terminal::{Reading, Screen};
+use crate::terminal::{Screen, Showing, reading};
 use crate::words::{CannotBegin, Words};
 
 const WORDS: Words = Words { command: "test", done: "tested", sources: "archives" };
@@ -30,7 +30,7 @@ fn test(args: &args::Test) -> Result<ExitCode, CannotBegin> {
         .build();
     let screen = Arc::new(Screen::default());
     let total = archives.iter().map(|archive| archive.size).sum();
-    let reading = Reading::start(screen.clone(), args.progress, progress, total);
+    let showing = Showing::start(screen.clone(), args.progress, reading(progress, total));
     let mut out = Lines::new(screen.clone());
     let (mut code, mut objects) = (0, Vec::new());
     for archive in &archives {
@@ -65,7 +65,7 @@ fn test(args: &args::Test) -> Result<ExitCode, CannotBegin> {
             objects.push(object(archive, &tested, findings));
         }
     }
-    drop(reading);
+    drop(showing);
     if !args.json {
         return Ok(out.end(code));
     }

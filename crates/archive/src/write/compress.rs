@@ -51,28 +51,35 @@ impl Compressor {
         })
     }
 
-    pub(super) fn compress(&mut self, raw: Vec<u8>) -> io::Result<Vec<u8>> {
-        let room = || Vec::with_capacity(raw.len() / 2 + 1024);
+    /// Compresses `raw` into the memory of `to`. Leaves `raw` as it is, or other memory in its place.
+    pub(super) fn compress(&mut self, raw: &mut Vec<u8>, mut to: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
-            Compressor::None => Ok(raw),
-            Compressor::Gzip(deflater) => deflater.blocks(&raw),
-            Compressor::Zstd(compressor) => compressor.compress(&raw),
+            Compressor::None => {
+                std::mem::swap(raw, &mut to);
+                Ok(to)
+            }
+            Compressor::Gzip(deflater) => deflater.blocks(raw, to),
+            Compressor::Zstd(compressor) => {
+                to.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+                compressor.compress_to_buffer(raw, &mut to)?;
+                Ok(to)
+            }
             Compressor::Xz(level) => {
-                let mut encoder = liblzma::write::XzEncoder::new(room(), *level);
-                encoder.write_all(&raw)?;
+                let mut encoder = liblzma::write::XzEncoder::new(to, *level);
+                encoder.write_all(raw)?;
                 encoder.finish()
             }
             Compressor::Bzip2(level) => {
-                let mut encoder = bzip2::write::BzEncoder::new(room(), bzip2::Compression::new(*level));
-                encoder.write_all(&raw)?;
+                let mut encoder = bzip2::write::BzEncoder::new(to, bzip2::Compression::new(*level));
+                encoder.write_all(raw)?;
                 encoder.finish()
             }
             Compressor::Lz4 => {
                 let mut info = lz4_flex::frame::FrameInfo::new();
                 info.content_checksum = true;
                 info.content_size = Some(raw.len() as u64);
-                let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, room());
-                encoder.write_all(&raw)?;
+                let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, to);
+                encoder.write_all(raw)?;
                 encoder.finish().map_err(io::Error::other)
             }
         }
@@ -87,19 +94,19 @@ impl Deflater {
         Deflater(Compress::new(Level::new(level as u32), false))
     }
 
-    /// Blocks without a last one.
-    pub(super) fn blocks(&mut self, raw: &[u8]) -> io::Result<Vec<u8>> {
-        self.deflate(raw, FlushCompress::Sync)
+    /// Blocks without a last one, behind what `to` has.
+    pub(super) fn blocks(&mut self, raw: &[u8], to: Vec<u8>) -> io::Result<Vec<u8>> {
+        self.deflate(raw, to, FlushCompress::Sync)
     }
 
-    /// A whole stream.
-    pub(super) fn whole(&mut self, raw: &[u8]) -> io::Result<Vec<u8>> {
-        self.deflate(raw, FlushCompress::Finish)
+    /// A whole stream, behind what `to` has.
+    pub(super) fn whole(&mut self, raw: &[u8], to: Vec<u8>) -> io::Result<Vec<u8>> {
+        self.deflate(raw, to, FlushCompress::Finish)
     }
 
-    fn deflate(&mut self, raw: &[u8], flush: FlushCompress) -> io::Result<Vec<u8>> {
+    fn deflate(&mut self, raw: &[u8], mut to: Vec<u8>, flush: FlushCompress) -> io::Result<Vec<u8>> {
         self.0.reset();
-        let mut to = Vec::with_capacity(raw.len() / 2 + 256);
+        to.reserve(raw.len() / 2 + 256);
         loop {
             let used = self.0.total_in() as usize;
             let status = self.0.compress_vec(&raw[used..], &mut to, flush)?;

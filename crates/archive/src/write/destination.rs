@@ -85,10 +85,10 @@ impl Destination {
         written.map_err(|error| Error::new(Operation::Write, self.path(), error))
     }
 
-    /// The file that is being written, to know it among the files that are packed.
-    pub(super) fn metadata(&self) -> Option<fs::Metadata> {
+    /// The file that is written beside the name.
+    pub(super) fn partial(&self) -> Option<&Path> {
         match self {
-            Destination::Beside(beside) => beside.file.metadata().ok(), // then it is known by nothing
+            Destination::Beside(beside) => Some(&beside.partial.path),
             Destination::Stream { .. } => None,
         }
     }

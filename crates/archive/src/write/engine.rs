@@ -17,10 +17,10 @@ use manyfiles::{Error, Operation};
 use super::compress::{self, Compressor};
 use super::destination::Destination;
 use super::entry::Item;
-use super::report::{Counts, NotWritten, Written};
+use super::report::{Counts, NotWritten, WriterProgress, Written};
 use super::zip::{self, Directory};
 use super::{tar, verify};
-use crate::format::Format;
+use crate::format::{Compression, Format};
 
 /// How many batches may be on their way for each thread.
 const AHEAD: u64 = 2;
@@ -39,7 +39,7 @@ pub(super) struct Shared {
     verify: bool,
     most_ahead: u64,
     name: PathBuf,
-    pub counts: Counts,
+    progress: WriterProgress,
     state: Mutex<State>,
     /// There is a batch to be laid out, or none will come any more.
     work: Condvar,
@@ -50,6 +50,11 @@ pub(super) struct Shared {
 struct State {
     waiting: VecDeque<(u64, Vec<Item>)>,
     done: BTreeMap<u64, Laid>,
+    /// Batches that are laid out, to be freed by the thread that made them: threads that free what others have allocated
+    /// wait for each other in the allocator.
+    used: Vec<Vec<Item>>,
+    /// Memory to be used again.
+    buffers: Vec<Vec<u8>>,
     /// How many were handed over.
     handed: u64,
     /// How many were written.
@@ -64,10 +69,11 @@ struct State {
 
 /// A batch that is laid out.
 enum Laid {
-    /// A piece of a tar, compressed, and the checksum and the length that it had before.
+    /// A piece of a tar, compressed, and the checksum, if one is needed, and the length that it had
+    /// before.
     Tar {
         bytes: Vec<u8>,
-        crc: Crc,
+        crc: Option<Crc>,
         raw: u64,
     },
     Zip(Vec<zip::Part>),
@@ -92,12 +98,13 @@ pub(super) struct Order {
     pub utc: bool,
     pub verify: bool,
     pub threads: usize,
+    pub progress: WriterProgress,
     pub name: PathBuf,
 }
 
 impl Engine {
     pub(super) fn start(order: Order, destination: Destination) -> Result<Engine, Error> {
-        let Order { format, level, utc, verify, threads, name } = order;
+        let Order { format, level, utc, verify, threads, progress, name } = order;
         let mut output =
             Output { destination, written: 0, crc: Crc::new(), frames: Vec::new(), directory: Directory::default() };
         if let Format::Tar(compression) = format {
@@ -106,6 +113,8 @@ impl Engine {
         let state = State {
             waiting: VecDeque::new(),
             done: BTreeMap::new(),
+            used: Vec::new(),
+            buffers: Vec::new(),
             handed: 0,
             written: 0,
             output: Some(output),
@@ -120,7 +129,7 @@ impl Engine {
             verify,
             most_ahead: AHEAD * threads as u64,
             name,
-            counts: Counts::default(),
+            progress,
             state: Mutex::new(state),
             work: Condvar::new(),
             room: Condvar::new(),
@@ -156,7 +165,9 @@ impl Engine {
         let number = state.handed;
         state.handed += 1;
         state.waiting.push_back((number, items));
+        let used = std::mem::take(&mut state.used);
         drop(state);
+        drop(used);
         shared.work.notify_one();
         Ok(())
     }
@@ -178,7 +189,7 @@ impl Engine {
         let failures = std::mem::take(&mut state.failures);
         drop(state);
         output.expect("nobody writes any more").finish(&shared).map_err(NotWritten::Archive)?;
-        let written = shared.counts.written(shared.format, failures);
+        let written = shared.counts().written(shared.format, failures);
         if written.failures.is_empty() { Ok(written) } else { Err(NotWritten::Entries(Box::new(written))) }
     }
 
@@ -208,6 +219,10 @@ impl Drop for Engine {
 }
 
 impl Shared {
+    pub(super) fn counts(&self) -> &Counts {
+        self.progress.counts()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -222,9 +237,13 @@ impl Shared {
         self.lock().failures.push(error);
     }
 
-    /// The file that is written, to know it among those that are packed.
-    pub(super) fn own_file(&self) -> Option<std::fs::Metadata> {
-        self.lock().output.as_ref()?.destination.metadata()
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.lock().failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Whether the checksum of a whole tar is written, or compared.
+    fn needs_crc(&self) -> bool {
+        self.verify || self.format == Format::Tar(Some(Compression::Gzip))
     }
 
     /// What a thread does.
@@ -240,14 +259,16 @@ impl Shared {
                 continue;
             };
             let is_wanted = state.failed.is_none();
+            let buffer = state.buffers.pop().unwrap_or_default();
             drop(state);
             let mut failures = Vec::new();
             let laid = match is_wanted {
-                true => catch_unwind(AssertUnwindSafe(|| self.lay(&mut layout, items, &mut failures)))
+                true => catch_unwind(AssertUnwindSafe(|| self.lay(&mut layout, &items, buffer, &mut failures)))
                     .unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))),
                 false => Ok(Laid::Nothing),
             };
             state = self.lock();
+            state.used.push(items);
             state.failures.append(&mut failures);
             let laid = laid.unwrap_or_else(|error| {
                 state.failed.get_or_insert(self.error(error));
@@ -272,49 +293,64 @@ impl Shared {
             let written = match (&mut output, is_wanted) {
                 (Some(output), true) => catch_unwind(AssertUnwindSafe(|| output.add(laid, &self.name)))
                     .unwrap_or_else(|_| Err(self.error(io::Error::other("the stream panicked")))),
-                _ => Ok(()),
+                _ => Ok(None),
             };
             if let Some(output) = &output {
-                self.counts.archive_bytes.store(output.written, Relaxed);
+                self.counts().archive_bytes.store(output.written, Relaxed);
             }
             state = self.lock();
+            match written {
+                Ok(buffer) => state.buffers.extend(buffer.map(|mut buffer| {
+                    buffer.clear();
+                    buffer
+                })),
+                Err(error) => drop(state.failed.get_or_insert(error)),
+            }
             state.output = output;
             state.written += 1;
-            if let Err(error) = written {
-                state.failed.get_or_insert(error);
-            }
             self.room.notify_all();
         }
     }
 
-    fn lay(&self, layout: &mut Option<Layout>, items: Vec<Item>, failures: &mut Vec<Error>) -> io::Result<Laid> {
+    fn lay(
+        &self,
+        layout: &mut Option<Layout>,
+        items: &[Item],
+        buffer: Vec<u8>,
+        failures: &mut Vec<Error>,
+    ) -> io::Result<Laid> {
         let layout = match layout {
             Some(layout) => layout,
             None => layout.insert(Layout::new(self)?),
         };
         match layout {
-            Layout::Tar(compressor) => {
-                let raw = tar::lay(items, &self.counts, failures);
-                let mut crc = Crc::new();
-                crc.update(&raw);
+            Layout::Tar(compressor, raw) => {
+                raw.clear();
+                tar::lay(items, raw, self.counts(), failures);
+                let crc = self.needs_crc().then(|| {
+                    let mut crc = Crc::new();
+                    crc.update(raw);
+                    crc
+                });
                 let len = raw.len() as u64;
-                Ok(Laid::Tar { bytes: compressor.compress(raw)?, crc, raw: len })
+                Ok(Laid::Tar { bytes: compressor.compress(raw, buffer)?, crc, raw: len })
             }
-            Layout::Zip(layout) => Ok(Laid::Zip(layout.lay(items, &self.counts, failures)?)),
+            Layout::Zip(layout) => Ok(Laid::Zip(layout.lay(items, self.counts(), failures)?)),
         }
     }
 }
 
 /// What each thread has for itself.
 enum Layout {
-    Tar(Compressor),
+    /// With the memory that a batch is laid out in.
+    Tar(Compressor, Vec<u8>),
     Zip(Box<zip::Layout>),
 }
 
 impl Layout {
     fn new(shared: &Shared) -> io::Result<Layout> {
         Ok(match shared.format {
-            Format::Tar(compression) => Layout::Tar(Compressor::new(compression, shared.level)?),
+            Format::Tar(compression) => Layout::Tar(Compressor::new(compression, shared.level)?, Vec::new()),
             Format::Zip => Layout::Zip(Box::new(zip::Layout::new(shared.level, shared.utc))),
         })
     }
@@ -327,21 +363,25 @@ impl Output {
         Ok(())
     }
 
-    fn add(&mut self, laid: Laid, name: &Path) -> Result<(), Error> {
+    /// Gives the memory of what was written back.
+    fn add(&mut self, laid: Laid, name: &Path) -> Result<Option<Vec<u8>>, Error> {
         match laid {
             Laid::Tar { bytes, crc, raw } => {
-                self.crc.combine(&crc);
+                if let Some(crc) = crc {
+                    self.crc.combine(&crc);
+                }
                 self.frames.push((bytes.len() as u32, raw as u32));
-                self.write(&bytes)
+                self.write(&bytes)?;
+                Ok(Some(bytes))
             }
             Laid::Zip(parts) => {
                 for part in parts {
                     let bytes = self.directory.add(part, self.written);
                     self.write(&bytes.map_err(|error| Error::new(Operation::Write, name, error))?)?;
                 }
-                Ok(())
+                Ok(None)
             }
-            Laid::Nothing => Ok(()),
+            Laid::Nothing => Ok(None),
         }
     }
 
@@ -352,18 +392,19 @@ impl Output {
                 let mut crc = Crc::new();
                 crc.update(&tar::END);
                 let mut compressor = Compressor::new(compression, shared.level).map_err(error)?;
-                let bytes = compressor.compress(tar::END.to_vec()).map_err(error)?;
-                self.add(Laid::Tar { bytes, crc, raw: tar::END.len() as u64 }, &shared.name)?;
+                let bytes = compressor.compress(&mut tar::END.to_vec(), Vec::new()).map_err(error)?;
+                self.add(Laid::Tar { bytes, crc: Some(crc), raw: tar::END.len() as u64 }, &shared.name)?;
                 compress::end(compression, &self.crc, &self.frames)
             }
             Format::Zip => std::mem::take(&mut self.directory).end(self.written),
         };
         self.write(&end)?;
-        shared.counts.archive_bytes.store(self.written, Relaxed);
+        shared.counts().archive_bytes.store(self.written, Relaxed);
         let (format, crc) = (shared.format, self.crc.sum());
-        let written = shared.counts.written(format, Vec::new());
+        let written = shared.counts().written(format, Vec::new());
+        let link_bytes = shared.counts().link_bytes.load(Relaxed);
         self.destination.finish(|path| match shared.verify {
-            true => verify::verify(path, &written, crc).map_err(|why| {
+            true => verify::verify(path, &written, link_bytes, crc).map_err(|why| {
                 shared.error(io::Error::new(io::ErrorKind::InvalidData, format!("it was read back, and {why}")))
             }),
             false => Ok(()),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use manyfiles::Result;
 
+use super::report::WriterProgress;
 use super::writer::ArchiveWriter;
 use crate::format::{Compression, Format};
 
@@ -20,12 +21,22 @@ pub struct WriterOptions {
     pub(super) durable: bool,
     pub(super) verify: bool,
     pub(super) utc: bool,
+    pub(super) progress: WriterProgress,
 }
 
 impl Default for WriterOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        WriterOptions { format: None, level: None, threads, replace: false, durable: false, verify: false, utc: false }
+        WriterOptions {
+            format: None,
+            level: None,
+            threads,
+            replace: false,
+            durable: false,
+            verify: false,
+            utc: false,
+            progress: WriterProgress::default(),
+        }
     }
 }
 
@@ -81,6 +92,13 @@ impl WriterOptions {
     #[must_use]
     pub fn utc(mut self, utc: bool) -> Self {
         self.utc = utc;
+        self
+    }
+
+    /// Counts how far the writing is, for a progress bar.
+    #[must_use]
+    pub fn progress(mut self, progress: WriterProgress) -> Self {
+        self.progress = progress;
         self
     }
 

@@ -1,6 +1,7 @@
 //! What an archive's writing came to.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use manyfiles::Error;
@@ -72,16 +73,35 @@ impl std::error::Error for NotWritten {
     }
 }
 
-/// How far the writing is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WriterProgress {
-    /// Entries handed over.
-    pub entries: u64,
+/// How far the writing is. Cheap to clone: keep one and give one to
+/// [`WriterOptions::progress`](super::WriterOptions::progress).
+#[derive(Clone, Debug, Default)]
+pub struct WriterProgress(Arc<Counts>);
+
+impl WriterProgress {
+    /// At zero.
+    pub fn new() -> WriterProgress {
+        WriterProgress::default()
+    }
+
+    /// Entries handed over so far.
+    pub fn entries(&self) -> u64 {
+        self.0.entries.load(Relaxed)
+    }
+
     /// Bytes of content that were read.
-    pub bytes: u64,
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes.load(Relaxed)
+    }
+
     /// Bytes of the archive that were written.
-    pub archive_bytes: u64,
+    pub fn archive_bytes(&self) -> u64 {
+        self.0.archive_bytes.load(Relaxed)
+    }
+
+    pub(super) fn counts(&self) -> &Counts {
+        &self.0
+    }
 }
 
 /// The counts, as threads add to them.
@@ -94,18 +114,12 @@ pub(super) struct Counts {
     pub hard_links: AtomicU64,
     pub nodes: AtomicU64,
     pub bytes: AtomicU64,
+    /// Bytes that symbolic links in a zip say, which are its content there.
+    pub link_bytes: AtomicU64,
     pub archive_bytes: AtomicU64,
 }
 
 impl Counts {
-    pub(super) fn progress(&self) -> WriterProgress {
-        WriterProgress {
-            entries: self.entries.load(Relaxed),
-            bytes: self.bytes.load(Relaxed),
-            archive_bytes: self.archive_bytes.load(Relaxed),
-        }
-    }
-
     pub(super) fn written(&self, format: Format, failures: Vec<Error>) -> Written {
         let count = |of: &AtomicU64| of.load(Relaxed);
         Written {

@@ -74,10 +74,6 @@ impl SourceFile {
         let Found::Closed(found) = &self.found else { unreachable!("a file that is open is read in pieces") };
         let error = |error| Error::new(Operation::Read, &self.path, error);
         let file = sys::open_source(&self.path).map_err(error)?;
-        let now = file.metadata().map_err(error)?;
-        if !is_same(found, &now) {
-            return Err(error(another_file()));
-        }
         let start = to.len();
         // One byte more shows that a file without a size has bytes: those below /proc.
         let len = usize::try_from(found.len()).map_err(|_| error(io::ErrorKind::OutOfMemory.into()))?;
@@ -94,6 +90,10 @@ impl SourceFile {
             return Err(error(cause));
         }
         let after = after.map_err(error)?;
+        if !is_same(found, &after) {
+            to.truncate(start);
+            return Err(error(another_file()));
+        }
         if got != len || is_changed(found, &after) {
             *failure = Some(error(changed()));
         }

@@ -15,54 +15,52 @@ use crate::tar_header::BLOCK;
 /// What ends a tar.
 pub(super) const END: [u8; 2 * BLOCK] = [0; 2 * BLOCK];
 
-/// The bytes of a batch.
-pub(super) fn lay(items: Vec<Item>, counts: &Counts, failures: &mut Vec<Error>) -> Vec<u8> {
-    let mut tar = Vec::new();
+/// Appends the bytes of a batch to `tar`.
+pub(super) fn lay(items: &[Item], tar: &mut Vec<u8>, counts: &Counts, failures: &mut Vec<Error>) {
     for item in items {
         let mut failure = None;
-        let laid = one(&mut tar, item, counts, &mut failure);
+        let laid = one(tar, item, counts, &mut failure);
         failures.extend(failure);
         failures.extend(laid.err());
     }
-    tar
 }
 
-fn one(tar: &mut Vec<u8>, item: Item, counts: &Counts, failure: &mut Option<Error>) -> Result<(), Error> {
+fn one(tar: &mut Vec<u8>, item: &Item, counts: &Counts, failure: &mut Option<Error>) -> Result<(), Error> {
     match item {
         Item::Folder(entry) => {
-            tar.extend(header(&entry, Kind::Folder)?);
+            tar.extend(header(entry, Kind::Folder)?);
             count(&counts.folders);
         }
         Item::Symlink(entry, target) => {
-            tar.extend(header(&entry, Kind::SymbolicLink { target: &target })?);
+            tar.extend(header(entry, Kind::SymbolicLink { target })?);
             count(&counts.symlinks);
         }
         Item::HardLink(entry, target) => {
-            tar.extend(header(&entry, Kind::HardLink { target: &target })?);
+            tar.extend(header(entry, Kind::HardLink { target })?);
             count(&counts.hard_links);
         }
         Item::Node(entry, node) => {
-            tar.extend(header(&entry, Kind::Node(node))?);
+            tar.extend(header(entry, Kind::Node(*node))?);
             count(&counts.nodes);
         }
         Item::Bytes(entry, bytes) => {
-            tar.extend(header(&entry, Kind::File { size: bytes.len() as u64 })?);
-            tar.extend_from_slice(&bytes);
+            tar.extend(header(entry, Kind::File { size: bytes.len() as u64 })?);
+            tar.extend_from_slice(bytes);
             tar.resize(tar.len() + padding(bytes.len() as u64), 0);
             file(counts, bytes.len() as u64);
         }
         Item::Small(entry, source, len) => {
             let start = tar.len();
-            tar.extend(header(&entry, Kind::File { size: len })?);
+            tar.extend(header(entry, Kind::File { size: *len })?);
             let content = tar.len();
             if let Err(error) = source.read(tar, failure) {
                 tar.truncate(start);
                 return Err(error);
             }
             let got = (tar.len() - content) as u64;
-            if got != len {
+            if got != *len {
                 // A header of another small size has the same length.
-                tar[start..content].copy_from_slice(&header(&entry, Kind::File { size: got })?);
+                tar[start..content].copy_from_slice(&header(entry, Kind::File { size: got })?);
             }
             tar.resize(tar.len() + padding(got), 0);
             file(counts, got);
@@ -72,17 +70,17 @@ fn one(tar: &mut Vec<u8>, item: Item, counts: &Counts, failure: &mut Option<Erro
                 None => Kind::File { size: opened.len() },
                 Some(pieces) => Kind::Sparse { size: opened.len(), pieces },
             };
-            tar.extend(header(&entry, kind)?);
+            tar.extend(header(entry, kind)?);
             count(&counts.files);
         }
         Item::Piece(opened, offset, len) => {
-            opened.read(offset, len, tar, failure);
-            counts.bytes.fetch_add(len, Relaxed);
+            opened.read(*offset, *len, tar, failure);
+            counts.bytes.fetch_add(*len, Relaxed);
         }
         Item::End(opened) => {
-            tar.resize(tar.len() + padding(stored(&opened)), 0);
+            tar.resize(tar.len() + padding(stored(opened)), 0);
             opened.check(failure);
-            counts.bytes.fetch_add(opened.len() - stored(&opened), Relaxed);
+            counts.bytes.fetch_add(opened.len() - stored(opened), Relaxed);
         }
     }
     Ok(())

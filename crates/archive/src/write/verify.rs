@@ -14,9 +14,9 @@ use crate::options::Options;
 use crate::progress::InputProgress;
 use crate::unpacker::Input;
 
-/// Decodes every byte of the archive and compares it with what was packed. `crc` is that of a tar before it was
-/// compressed. An error says what differs.
-pub(super) fn verify(path: &Path, written: &Written, crc: u32) -> Result<(), String> {
+/// Decodes every byte of the archive and compares it with what was packed. `link_bytes` are content that is none of
+/// files, `crc` is that of a tar before it was compressed. An error says what differs.
+pub(super) fn verify(path: &Path, written: &Written, link_bytes: u64, crc: u32) -> Result<(), String> {
     let mut first = None;
     let tested = Options::default()
         .limits(Limits::NONE)
@@ -28,7 +28,7 @@ pub(super) fn verify(path: &Path, written: &Written, crc: u32) -> Result<(), Str
     if let Some(first) = first {
         return Err(first);
     }
-    let counts = [("entries", tested.entries, written.entries()), ("bytes", tested.bytes, written.bytes)];
+    let counts = [("entries", tested.entries, written.entries()), ("bytes", tested.bytes, written.bytes + link_bytes)];
     for (what, found, expected) in counts {
         if found != expected {
             return Err(format!("it has {found} {what} in place of {expected}"));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use manyfiles::tree::{Metadata, Node, Refusal};
@@ -13,7 +13,7 @@ use super::destination::Destination;
 use super::engine::{Engine, Order};
 use super::entry::{Head, Item};
 use super::options::WriterOptions;
-use super::report::{NotWritten, WriterProgress, Written, count};
+use super::report::{NotWritten, Written, count};
 use super::source::SourceFile;
 use crate::format::Format;
 use crate::sys;
@@ -54,6 +54,7 @@ pub struct ArchiveWriter {
     engine: Engine,
     batch: Mutex<Batch>,
     format: Format,
+    partial: Option<PathBuf>,
     /// How many bytes make a batch.
     most: u64,
 }
@@ -86,7 +87,7 @@ impl ArchiveWriter {
         })?;
         let level = options.checked_level(format).map_err(error)?;
         let destination = Destination::create(path, options.replace, options.durable)?;
-        if options.verify && destination.metadata().is_none() {
+        if options.verify && destination.partial().is_none() {
             return Err(error("it is no file, and cannot be read back".into()));
         }
         ArchiveWriter::start(destination, format, level, path, &options)
@@ -120,14 +121,16 @@ impl ArchiveWriter {
             utc: options.utc,
             verify: options.verify,
             threads: options.threads,
+            progress: options.progress.clone(),
             name: name.to_path_buf(),
         };
         let most = match format {
             Format::Tar(compression) => batch_size(compression),
             Format::Zip => 1 << 20,
         };
+        let partial = destination.partial().map(Path::to_path_buf);
         let engine = Engine::start(order, destination)?;
-        Ok(ArchiveWriter { engine, batch: Mutex::default(), format, most })
+        Ok(ArchiveWriter { engine, batch: Mutex::default(), format, partial, most })
     }
 
     /// The kind of archive.
@@ -195,7 +198,7 @@ impl ArchiveWriter {
     pub fn hard_link(&self, path: impl AsRef<Path>, existing: impl AsRef<Path>, metadata: Metadata) -> Result<()> {
         let head = self.head(Operation::HardLink, path.as_ref(), &metadata, 0o644)?;
         if self.format == Format::Zip {
-            return Err(self.refuse(Operation::HardLink, path.as_ref(), Refusal::UnwantedKind));
+            return Err(self.unsupported(Operation::HardLink, path.as_ref(), "a zip can have no hard links"));
         }
         let existing =
             name_of(existing.as_ref()).map_err(|refusal| self.refuse(Operation::HardLink, path.as_ref(), refusal))?;
@@ -206,7 +209,11 @@ impl ArchiveWriter {
     pub fn node(&self, path: impl AsRef<Path>, node: Node, metadata: Metadata) -> Result<()> {
         let head = self.head(Operation::CreateNode, path.as_ref(), &metadata, 0o644)?;
         if self.format == Format::Zip {
-            return Err(self.refuse(Operation::CreateNode, path.as_ref(), Refusal::UnwantedKind));
+            return Err(self.unsupported(
+                Operation::CreateNode,
+                path.as_ref(),
+                "a zip can have no devices and no FIFOs",
+            ));
         }
         self.add([Item::Node(head, node)], 0)
     }
@@ -216,15 +223,15 @@ impl ArchiveWriter {
         self.engine.shared().fail(error);
     }
 
-    /// How far it is.
-    pub fn progress(&self) -> WriterProgress {
-        self.engine.shared().counts.progress()
+    /// The file that is being written beside the archive's name, so that it need not be packed into itself. `None` for a
+    /// stream, a device or a pipe.
+    pub fn partial_path(&self) -> Option<&Path> {
+        self.partial.as_deref()
     }
 
-    /// The file that is being written beside the archive's name, as the system knows it: so that it is not packed into
-    /// itself. `None` for a stream, and while a thread writes.
-    pub fn own_file(&self) -> Option<std::fs::Metadata> {
-        self.engine.shared().own_file()
+    /// Fails if the archive cannot be written any more, so that nothing more need be handed over.
+    pub fn check(&self) -> Result<()> {
+        self.engine.shared().check()
     }
 
     /// Waits until everything is written, and gives the archive its name.
@@ -253,7 +260,7 @@ impl ArchiveWriter {
 
     fn push(&self, batch: &mut Batch, item: Item, bytes: u64) -> Result<()> {
         if !matches!(item, Item::Piece(..) | Item::End(_)) {
-            count(&self.engine.shared().counts.entries);
+            count(&self.engine.shared().counts().entries);
         }
         batch.items.push(item);
         batch.bytes += bytes;
@@ -279,6 +286,12 @@ impl ArchiveWriter {
         }
     }
 
+    fn unsupported(&self, operation: Operation, path: &Path, why: &str) -> Error {
+        let error = Error::new(operation, path, io::Error::new(io::ErrorKind::Unsupported, why));
+        self.fail(error.clone());
+        error
+    }
+
     fn refuse(&self, operation: Operation, path: &Path, refusal: Refusal) -> Error {
         let error = Error::refused(operation, path, refusal);
         self.fail(error.clone());
@@ -288,7 +301,7 @@ impl ArchiveWriter {
 
 impl fmt::Debug for ArchiveWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArchiveWriter").field("format", &self.format).field("progress", &self.progress()).finish()
+        f.debug_struct("ArchiveWriter").field("format", &self.format).finish_non_exhaustive()
     }
 }
 

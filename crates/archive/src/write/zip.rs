@@ -1,8 +1,7 @@
 //! Lays a batch out as a piece of a zip, and keeps the directory.
 //!
 //! The numbers of a file that is read whole stand before its content. A file that is read in pieces is deflated in
-//! blocks that follow each other, and its numbers stand behind it: its output may be a pipe. Hard links are files of
-//! their own, because zips know none. Devices and FIFOs are errors.
+//! blocks that follow each other, and its numbers stand behind it: its output may be a pipe.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -67,12 +66,7 @@ impl Layout {
         Layout { deflater: Deflater::new(level), level, utc }
     }
 
-    pub(super) fn lay(
-        &mut self,
-        items: Vec<Item>,
-        counts: &Counts,
-        failures: &mut Vec<Error>,
-    ) -> io::Result<Vec<Part>> {
+    pub(super) fn lay(&mut self, items: &[Item], counts: &Counts, failures: &mut Vec<Error>) -> io::Result<Vec<Part>> {
         let mut parts = Vec::new();
         for item in items {
             let mut failure = None;
@@ -87,26 +81,29 @@ impl Layout {
     fn one(
         &mut self,
         parts: &mut Vec<Part>,
-        item: Item,
+        item: &Item,
         counts: &Counts,
         failure: &mut Option<Error>,
     ) -> io::Result<Result<(), Error>> {
         match item {
-            Item::Folder(mut entry) => {
+            Item::Folder(entry) => {
+                let mut entry = entry.clone();
                 entry.path.push(b'/');
-                self.whole(parts, entry, 0o040_000, &[])?;
+                self.whole(parts, &entry, 0o040_000, &[])?;
                 count(&counts.folders);
             }
             Item::Symlink(entry, target) => {
-                self.whole(parts, entry, 0o120_000, &target)?;
+                self.whole(parts, entry, 0o120_000, target)?;
                 count(&counts.symlinks);
+                counts.link_bytes.fetch_add(target.len() as u64, Relaxed);
             }
+            // The writer takes none for a zip.
             Item::HardLink(entry, _) | Item::Node(entry, _) => {
                 let path = sys::path(&entry.path);
                 return Ok(Err(Error::refused(Operation::CreateNode, path, Refusal::UnwantedKind)));
             }
             Item::Bytes(entry, bytes) => {
-                self.whole(parts, entry, 0o100_000, &bytes)?;
+                self.whole(parts, entry, 0o100_000, bytes)?;
                 file(counts, bytes.len() as u64);
             }
             Item::Small(entry, source, _) => {
@@ -127,11 +124,11 @@ impl Layout {
             }
             Item::Piece(opened, offset, len) => {
                 let mut content = Vec::new();
-                opened.read(offset, len, &mut content, failure);
-                counts.bytes.fetch_add(len, Relaxed);
+                opened.read(*offset, *len, &mut content, failure);
+                counts.bytes.fetch_add(*len, Relaxed);
                 let mut crc = Crc::new();
                 crc.update(&content);
-                parts.push(Part::Data { bytes: self.deflater.blocks(&content)?, crc });
+                parts.push(Part::Data { bytes: self.deflater.blocks(&content, Vec::new())?, crc });
             }
             Item::End(opened) => {
                 opened.check(failure);
@@ -142,14 +139,14 @@ impl Layout {
     }
 
     /// Adds an entry whose content is here.
-    fn whole(&mut self, parts: &mut Vec<Part>, entry: Head, kind: u32, content: &[u8]) -> io::Result<()> {
+    fn whole(&mut self, parts: &mut Vec<Part>, entry: &Head, kind: u32, content: &[u8]) -> io::Result<()> {
         let mut record = self.record(entry, kind);
         let mut crc = Crc::new();
         crc.update(content);
         let deflated = match content.len() {
             0..32 => None,
             _ if self.level == 0 => None,
-            _ => Some(self.deflater.whole(content)?).filter(|deflated| deflated.len() < content.len()),
+            _ => Some(self.deflater.whole(content, Vec::new())?).filter(|deflated| deflated.len() < content.len()),
         };
         let packed = deflated.as_deref().unwrap_or(content);
         record.method = if deflated.is_some() { DEFLATED } else { STORED };
@@ -165,7 +162,7 @@ impl Layout {
         Ok(())
     }
 
-    fn record(&self, entry: Head, kind: u32) -> Record {
+    fn record(&self, entry: &Head, kind: u32) -> Record {
         let is_utf8 = std::str::from_utf8(&entry.path).is_ok_and(|path| !path.is_ascii());
         let is_folder = kind == 0o040_000;
         Record {
@@ -177,9 +174,9 @@ impl Layout {
             size: 0,
             attributes: (kind | entry.mode & 0o7777) << 16 | if is_folder { 0x10 } else { 0 },
             is_wide: false,
-            extra: extra(&entry),
+            extra: extra(entry),
             offset: 0,
-            name: entry.path,
+            name: entry.path.clone(),
         }
     }
 }

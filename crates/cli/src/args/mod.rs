@@ -7,6 +7,7 @@ mod glob;
 mod list;
 mod log;
 mod options;
+mod pack;
 mod reading;
 mod test;
 
@@ -23,6 +24,7 @@ pub(crate) use glob::Pattern;
 pub(crate) use list::List;
 pub(crate) use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
 pub(crate) use options::{Conflict, Options, Progress};
+pub(crate) use pack::Pack;
 pub(crate) use reading::Reading;
 pub(crate) use test::Test;
 
@@ -40,6 +42,7 @@ pub(crate) enum Command {
     Unpack(Unpack),
     #[command(visible_alias = "cp")]
     Copy(Copy),
+    Pack(Pack),
     #[command(visible_alias = "ls")]
     List(List),
     Test(Test),
@@ -170,6 +173,7 @@ const EXAMPLES: &str = "\
 Examples:
   manyfiles unpack linux.tar.xz -C src    unpack into src/
   manyfiles copy photos /mnt/backup       copy to /mnt/backup/photos
+  manyfiles pack photos photos.tar.zst    one archive of them, whole or not there
   manyfiles list linux.tar.xz             what is in it; --long, --tree, --sizes
   manyfiles test linux.tar.xz             whether all of it is sound
   manyfiles probe /mnt/nas                what files cost there, what is slow, what helps

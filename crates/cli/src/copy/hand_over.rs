@@ -8,10 +8,10 @@ use manyfiles::tree::{self, Content, Metadata, Refusal};
 use manyfiles::{Error, Operation};
 
 use super::hard_links::{self, HardLinks};
-use super::walk::Found;
 use crate::args::Options;
 use crate::session::Session;
 use crate::sys;
+use crate::walk::Found;
 
 /// Turns entries into calls of the tree.
 pub(super) struct HandOver<'a> {
@@ -143,6 +143,6 @@ impl<'a> HandOver<'a> {
 }
 
 /// The refusal of something that is neither file, folder nor link.
-pub(super) fn unwanted(found: &Found) -> Error {
+pub(crate) fn unwanted(found: &Found) -> Error {
     Error::refused(Operation::CreateNode, &found.source, Refusal::UnwantedKind)
 }

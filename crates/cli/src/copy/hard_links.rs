@@ -9,9 +9,9 @@ use std::collections::hash_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::walk::Found;
 use crate::args::Conflict;
 use crate::sys::{self, FileId};
+use crate::walk::Found;
 
 /// A name of each file that has further ones. Forgets a file when all its names have been seen, so that memory grows
 /// only with files that have names outside of what is copied.

@@ -1,7 +1,7 @@
 //! `manyfiles copy SRC… DST`.
 //!
 //! [`target`] gives each source its place, by the rules of `cp -a`, and refuses copies that would destroy files;
-//! [`walk`] finds the entries in the sources, one folder at a time, without following links; [`select`] leaves out
+//! [`crate::walk`] finds the entries in the sources, one folder at a time, without following links; [`select`] leaves out
 //! entries that are not wanted; [`hand_over`] gives each entry to the tree, and [`hard_links`] says which names are of
 //! one file. The bytes are not read here: the tree's threads clone or copy each file inside the kernel.
 
@@ -9,7 +9,6 @@ mod hand_over;
 mod hard_links;
 mod select;
 mod target;
-mod walk;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -28,13 +27,14 @@ use crate::read::{Read, Source};
 use crate::session::Session;
 use crate::sys;
 use crate::terminal::{About, AboutEntry, InputRead};
+use crate::walk::{self, Found, Order};
 use crate::words::{CannotBegin, Words};
 use crate::work::Work;
 use hand_over::HandOver;
+pub(crate) use hand_over::unwanted;
 use hard_links::HardLinks;
 use select::{Budget, Selection, Visit};
 use target::Target;
-use walk::Found;
 
 pub(crate) const WORDS: Words = Words { command: "copy", done: "copied", sources: "sources" };
 
@@ -75,16 +75,23 @@ impl Copy {
         let taken = may_meet.then(HashSet::new);
         let mut selection = Selection { args, target, filter, budget, visit, over: None, taken };
         for placed in &self.target.sources {
-            let walked = walk::walk(placed, self.target.root_id, &mut |found| match found {
-                Ok(found) => {
-                    self.found.fetch_add(1, Ordering::Relaxed);
-                    selection.found(placed, found)
-                }
-                Err(error) => match (selection.visit)(Err(error)) {
-                    ControlFlow::Continue(()) => ControlFlow::Continue(true),
-                    ControlFlow::Break(()) => ControlFlow::Break(()),
-                },
-            });
+            let walked =
+                walk::walk(
+                    &placed.source,
+                    &placed.path,
+                    self.target.root_id,
+                    Order::AsFound,
+                    &mut |found| match found {
+                        Ok(found) => {
+                            self.found.fetch_add(1, Ordering::Relaxed);
+                            selection.found(placed, found)
+                        }
+                        Err(error) => match (selection.visit)(Err(error)) {
+                            ControlFlow::Continue(()) => ControlFlow::Continue(true),
+                            ControlFlow::Break(()) => ControlFlow::Break(()),
+                        },
+                    },
+                );
             if let Some(why) = selection.over.take() {
                 return Some((placed.source.clone(), why));
             }

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use manyfiles::{Error, Operation};
 
 use super::target::{Placed, Target};
-use super::walk::Found;
 use crate::args;
 use crate::filter::{EntryPath, Filter};
 use crate::human::{bytes, entries};
+use crate::walk::Found;
 
 /// Called with each entry and each error of the walk.
 pub(super) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<()> + 'a;

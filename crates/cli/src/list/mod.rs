@@ -24,7 +24,7 @@ use crate::human::one_line;
 use crate::read::{Read, Source};
 use crate::report::{INCOMPLETE, Lines, UNREADABLE, nothing_matches, tell_cannot_begin};
 use crate::stop::Stop;
-use crate::terminal::{Reading, Screen};
+use crate::terminal::{Screen, Showing, reading};
 use crate::words::{CannotBegin, Words};
 use form::Form;
 
@@ -41,7 +41,7 @@ fn list(args: &args::List) -> Result<ExitCode, CannotBegin> {
     let unpacker = unpacker(args, &filter, &progress);
     let screen = Arc::new(Screen::default());
     let total = archives.iter().map(|archive| archive.size).sum();
-    let reading = Reading::start(screen.clone(), args.progress, progress, total);
+    let showing = Showing::start(screen.clone(), args.progress, reading(progress, total));
     let mut out = Lines::new(screen.clone());
     let has_headings = archives.len() > 1 && !args.null && !args.json;
     let mut read = Read::default();
@@ -66,7 +66,7 @@ fn list(args: &args::List) -> Result<ExitCode, CannotBegin> {
         screen.say_all(source.error.iter().chain(&source.warning));
         read.sources.push(source);
     }
-    drop(reading);
+    drop(showing);
     read.unmatched = filter.unmatched();
     screen.say_all(nothing_matches(&read));
     let code = match () {

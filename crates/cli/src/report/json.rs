@@ -98,7 +98,7 @@ fn status(outcome: &Outcome, exit_code: u8) -> &'static str {
     }
 }
 
-fn failure(error: &Error) -> Value {
+pub(crate) fn failure(error: &Error) -> Value {
     let mut object = Map::new();
     match error.path() {
         Some(of) => path(&mut object, "path", of),

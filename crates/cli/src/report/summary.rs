@@ -65,7 +65,7 @@ fn attributes(entries_with: u64) -> Option<String> {
 }
 
 /// `2 sockets skipped (a, b): …`
-fn sockets(paths: &[PathBuf]) -> Option<String> {
+pub(crate) fn sockets(paths: &[PathBuf]) -> Option<String> {
     const NAMED: usize = 3;
     let mut named: Vec<_> = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
     match paths.len().saturating_sub(NAMED) as u64 {

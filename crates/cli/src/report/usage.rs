@@ -33,10 +33,12 @@ pub(super) fn hint(error: &clap::Error, words: &[OsString]) -> Option<String> {
 }
 
 fn without_letters(letters: &str) -> String {
-    match letters.contains('t') {
-        true => "tar's letters are not needed: manyfiles list ARCHIVE (-l tells more)".into(),
-        false => "tar's letters are not needed: manyfiles unpack ARCHIVE -C DIR (-v tells more)".into(),
-    }
+    let instead = match letters {
+        _ if letters.contains('c') => "manyfiles pack SRC... ARCHIVE (its name tells the format)",
+        _ if letters.contains('t') => "manyfiles list ARCHIVE (-l tells more)",
+        _ => "manyfiles unpack ARCHIVE -C DIR (-v tells more)",
+    };
+    format!("tar's letters are not needed: {instead}")
 }
 
 fn is_unpack(command: &str) -> bool {
@@ -46,7 +48,7 @@ fn is_unpack(command: &str) -> bool {
 /// `-xvf`, `xzf`: what people write before the archive's name.
 fn is_letters_of_tar(word: &str) -> bool {
     let letters = word.strip_prefix('-').unwrap_or(word);
-    !letters.is_empty() && letters.len() <= 6 && letters.chars().all(|letter| "xtvfzjJapk".contains(letter))
+    !letters.is_empty() && letters.len() <= 6 && letters.chars().all(|letter| "cxtvfzjJapk".contains(letter))
 }
 
 #[cfg(test)]
@@ -68,6 +70,13 @@ mod tests {
         }
         for line in ["x -tf a.tar", "-tvf a.tar", "tzf a.tgz"] {
             assert!(hint_for(line).is_some_and(|hint| hint.contains("manyfiles list ARCHIVE")), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_letters_that_make_a_tar_are_answered_with_pack() {
+        for line in ["cf a.tar b", "-czf a.tgz b", "cvzf a.tgz b"] {
+            assert!(hint_for(line).is_some_and(|hint| hint.contains("manyfiles pack SRC")), "{line}");
         }
     }
 

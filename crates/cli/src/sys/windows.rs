@@ -99,6 +99,22 @@ pub(crate) fn is_privileged() -> bool {
     false
 }
 
+/// Standard output, past the standard library's buffer.
+pub(crate) fn stdout() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+}
+
+/// Which file standard output goes to: not asked for here.
+pub(crate) fn stdout_id() -> Option<FileId> {
+    None
+}
+
+/// The entries of a folder.
+pub(crate) fn read_folder(path: &Path, _found: &Metadata) -> io::Result<std::fs::ReadDir> {
+    std::fs::read_dir(reach(path)?.path())
+}
+
 /// Which file it is.
 pub(crate) fn file_id(path: &Path, metadata: &Metadata) -> Option<FileId> {
     file_id_and_names(path, metadata).map(|(id, _)| id)

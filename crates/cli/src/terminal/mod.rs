@@ -7,15 +7,15 @@
 mod display;
 mod failures;
 mod question;
-mod reading;
 mod screen;
+mod showing;
 mod waiting;
 mod watch;
 
 pub(crate) use display::{Display, time_left};
 pub(crate) use failures::Failures;
 pub(crate) use question::{About, AboutEntry, Question};
-pub(crate) use reading::Reading;
 pub(crate) use screen::Screen;
+pub(crate) use showing::{Showing, reading};
 pub(crate) use waiting::Waiting;
 pub(crate) use watch::{InputRead, Watch};

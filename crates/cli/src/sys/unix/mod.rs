@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use manyfiles::tree::Node;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use signal_hook::iterator::Signals;
 
 use super::{FileId, SIGHUP, SIGINT, SIGTERM};
@@ -88,6 +89,23 @@ pub(crate) fn is_privileged() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The entries of a folder, if the folder of this path is still the one that was `found`: what a link leads to that has
+/// taken its place, or the place of a folder above it, is not read.
+pub(crate) fn read_folder(path: &Path, found: &Metadata) -> io::Result<std::fs::ReadDir> {
+    let reached = reach(path)?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let folder = File::options().read(true).custom_flags(flags.bits() as i32).open(reached.path())?;
+    let now = folder.metadata()?;
+    if (now.dev(), now.ino()) != (found.dev(), found.ino()) {
+        return Err(io::Error::other("another folder has its name since it was found"));
+    }
+    match std::fs::read_dir(by_descriptor(&folder)) {
+        // Without /proc there is no way but the path.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::read_dir(reached.path()),
+        read => read,
+    }
+}
+
 /// Which file it is.
 pub(crate) fn file_id(_path: &Path, metadata: &Metadata) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
@@ -111,6 +129,17 @@ pub(crate) fn has_holes(metadata: &Metadata) -> bool {
 /// Whether it is a socket. A socket leads to a running program, so a copy of it would be of no use.
 pub(crate) fn is_socket(metadata: &Metadata) -> bool {
     metadata.file_type().is_socket()
+}
+
+/// Standard output, past the standard library's buffer.
+pub(crate) fn stdout() -> io::Result<File> {
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+/// Which file standard output goes to.
+pub(crate) fn stdout_id() -> Option<FileId> {
+    let metadata = stdout().ok()?.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 /// A path to an open file, as long as it is open.

@@ -14,15 +14,14 @@ use std::time::Duration;
 
 use manyfiles::{Error, Operation};
 
-use super::target::Placed;
 use crate::sys::{self, FileId};
 
 /// After a pause of this length a handle is not waited for any more: a second has passed in all.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Something that is to be copied.
+/// Something that was found.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Where it is, as messages say it: below the source as it was given.
     pub source: PathBuf,
     /// The same from the root of the file system, as it is opened.
@@ -69,13 +68,13 @@ fn set_below(path: &mut PathBuf, folder: &Path, name: &OsStr) {
 }
 
 /// Called with each entry, or with the error in its place.
-pub(super) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), bool> + 'a;
+pub(crate) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), bool> + 'a;
 
 /// While all handles of the process are in use, by files that are written just now, it waits for one.
-fn read_folder(path: &Path) -> io::Result<fs::ReadDir> {
+fn read_folder(folder: &Found) -> io::Result<fs::ReadDir> {
     let mut pause = Duration::from_micros(100);
     loop {
-        match sys::reach(path).and_then(|reached| fs::read_dir(reached.path())) {
+        match sys::read_folder(&folder.source, &folder.metadata) {
             Err(error) if sys::is_out_of_handles(&error) && pause < LONGEST_PAUSE => {
                 thread::sleep(pause);
                 pause *= 2;
@@ -85,23 +84,40 @@ fn read_folder(path: &Path) -> io::Result<fs::ReadDir> {
     }
 }
 
-/// Shows everything in `placed`, folders before what is in them. The visitor says whether to go on, and whether to look
-/// into the folder it was shown. `root` is the destination, which is not copied into itself.
-pub(super) fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>) -> ControlFlow<()> {
-    let metadata = match fs::symlink_metadata(&placed.source) {
+/// In which order the entries of a folder are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// As the file system gives them.
+    AsFound,
+    /// By their names' bytes, first the files of a folder, then each folder in it with all that it has. Needs memory
+    /// for the names of a folder.
+    ByName,
+}
+
+/// Shows everything in `source`, folders before what is in them, under its `path` below the root. The visitor says
+/// whether to go on, and whether to look into the folder it was shown. `root` is the destination, which is not copied
+/// into itself.
+pub(crate) fn walk(
+    source: &Path,
+    path: &Path,
+    root: Option<FileId>,
+    order: Order,
+    visit: &mut Visit<'_>,
+) -> ControlFlow<()> {
+    let metadata = match fs::symlink_metadata(source) {
         Ok(metadata) => metadata,
         Err(error) => {
-            visit(Err(cannot_read(placed.source.clone(), error)))?;
+            visit(Err(cannot_read(source, error)))?;
             return ControlFlow::Continue(());
         }
     };
     let mut folders = Vec::new();
     let top = Found {
-        source: placed.source.clone(),
+        source: source.to_path_buf(),
         // Where the current folder is gone, opening says so.
-        absolute: std::path::absolute(&placed.source).unwrap_or_else(|_| placed.source.clone()),
+        absolute: std::path::absolute(source).unwrap_or_else(|_| source.to_path_buf()),
         below: ".".into(),
-        path: placed.path.clone(),
+        path: path.to_path_buf(),
         metadata,
         above: None,
         is_done: Cell::default(),
@@ -109,15 +125,21 @@ pub(super) fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>)
     if visit(Ok(&top))? && top.metadata.is_dir() {
         folders.push(Rc::new(top));
     }
+    let shows_folders_late = order == Order::ByName;
     while let Some(folder) = folders.pop() {
-        let entries = match read_folder(&folder.source) {
-            Ok(entries) => entries,
+        if shows_folders_late && folder.above.is_some() && !visit(Ok(&folder))? {
+            continue;
+        }
+        let entries: Box<dyn Iterator<Item = io::Result<fs::DirEntry>>> = match read_folder(&folder) {
+            Ok(entries) if order == Order::AsFound => Box::new(entries),
+            Ok(entries) => Box::new(by_name(entries)),
             Err(error) => {
                 visit(Err(cannot_read(folder.source.clone(), error)))?;
                 continue;
             }
         };
         let mut found = folder.inside();
+        let first = folders.len();
         for entry in entries {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -144,12 +166,31 @@ pub(super) fn walk(placed: &Placed, root: Option<FileId>, visit: &mut Visit<'_>)
                 )))?;
                 continue;
             }
-            if visit(Ok(&found))? && is_folder {
+            if is_folder && shows_folders_late || visit(Ok(&found))? && is_folder {
                 folders.push(Rc::new(found.clone()));
             }
         }
+        if shows_folders_late {
+            folders[first..].reverse(); // the last is looked into next
+        }
     }
     ControlFlow::Continue(())
+}
+
+/// The entries by name, and behind them the error that ended the list.
+fn by_name(entries: fs::ReadDir) -> impl Iterator<Item = io::Result<fs::DirEntry>> {
+    let (mut sorted, mut last) = (Vec::new(), None);
+    for entry in entries {
+        match entry {
+            Ok(entry) => sorted.push((entry.file_name(), entry)),
+            Err(error) => {
+                last = Some(error);
+                break;
+            }
+        }
+    }
+    sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+    sorted.into_iter().map(|(_, entry)| Ok(entry)).chain(last.map(Err))
 }
 
 fn cannot_read(path: impl AsRef<Path>, error: io::Error) -> Error {

@@ -1,0 +1,82 @@
+//! Where sources are in the archive.
+
+use std::path::{Component, Path, PathBuf};
+
+/// A source, and the path of its entries in the archive.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// As it was given.
+    pub given: PathBuf,
+    /// Where it is.
+    pub source: PathBuf,
+    /// `.`: what is in it has no folder around it.
+    pub path: PathBuf,
+}
+
+/// Gives each source its path. Every contradiction is named.
+pub(super) fn place(sources: &[PathBuf], directory: &Path) -> Result<Vec<Placed>, Vec<String>> {
+    let placed: Vec<_> = sources
+        .iter()
+        .map(|given| {
+            let source = if directory == Path::new(".") { given.clone() } else { directory.join(given) };
+            Placed { given: given.clone(), source, path: path_in_archive(given) }
+        })
+        .collect();
+    let mut wrong = Vec::new();
+    for (number, one) in placed.iter().enumerate() {
+        for other in &placed[..number] {
+            let (outer, inner) = if is_in(&one.path, &other.path) { (other, one) } else { (one, other) };
+            if is_in(&inner.path, &outer.path) {
+                let (inner, outer) = (inner.given.display(), outer.given.display());
+                wrong.push(format!("{inner} would be in the archive twice: {outer} has that path already"));
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(placed) } else { Err(wrong) }
+}
+
+fn is_in(inner: &Path, outer: &Path) -> bool {
+    outer == Path::new(".") || inner.starts_with(outer)
+}
+
+/// The path without what leads out of the folder that it is unpacked into: as other programs have it.
+fn path_in_archive(source: &Path) -> PathBuf {
+    let mut path = PathBuf::new();
+    for part in source.components() {
+        match part {
+            Component::Normal(name) => path.push(name),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::ParentDir => path.clear(),
+        }
+    }
+    if path.as_os_str().is_empty() { ".".into() } else { path }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_in_the_archive_lead_out_of_no_folder() {
+        for (given, path) in
+            [("a/b", "a/b"), ("./a", "a"), ("/a/b", "a/b"), ("../../a", "a"), ("a/../b", "b"), (".", "."), ("..", ".")]
+        {
+            assert_eq!(path_in_archive(Path::new(given)), Path::new(path), "{given}");
+        }
+    }
+
+    #[test]
+    fn what_would_be_there_twice_is_named() {
+        let wrong = |sources: &[&str]| {
+            let sources: Vec<_> = sources.iter().map(PathBuf::from).collect();
+            place(&sources, Path::new(".")).err().unwrap_or_default().len()
+        };
+        assert_eq!(wrong(&["a", "b"]), 0);
+        assert_eq!(wrong(&["a", "ab"]), 0);
+        assert_eq!(wrong(&["a", "a/b"]), 1);
+        assert_eq!(wrong(&["a/b", "a"]), 1);
+        assert_eq!(wrong(&["a", "./a"]), 1);
+        assert_eq!(wrong(&["a", "."]), 1);
+        assert_eq!(wrong(&["/a", "../a", "b"]), 1);
+    }
+}
