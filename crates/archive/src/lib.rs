@@ -82,4 +82,4 @@ pub use progress::InputProgress;
 pub use summary::{Summary, Trailing};
 pub use test::{Finding, Tested};
 pub use unpacker::{Input, Unpacker};
-pub use write::{ArchiveWriter, NotWritten, SourceFile, WriterOptions, WriterProgress, Written};
+pub use write::{ArchiveWriter, NotWritten, SourceFile, WriterCanceller, WriterOptions, WriterProgress, Written};

@@ -39,7 +39,8 @@ impl Session {
         let waiting = Waiting::default();
         let question = || Question::new(screen.clone(), stop.clone(), waiting.clone(), job.root(), job.about());
         let tree = open(job, options, question)?;
-        stop.attach(tree.canceller());
+        let canceller = tree.canceller();
+        stop.attach(move || canceller.cancel());
         let failures = Arc::new(Mutex::new(Failures::new(options.verbose >= 1)));
         let (shown, asked) = (failures.clone(), waiting.clone());
         let watch = Watch::start(screen.clone(), tree.observer(), shown, asked, options.progress, job.input_read())

@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use manyfiles::tree::Canceller;
-
 use crate::sys::{self, SIGHUP, SIGINT, SIGPIPE};
 
 /// Whether the job was told to stop, and by what. Cheap to clone.
@@ -18,7 +16,7 @@ pub(crate) struct Stop(Arc<Inner>);
 struct Inner {
     /// 0: go on.
     signal: AtomicI32,
-    canceller: Mutex<Option<Canceller>>,
+    cancel: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
 impl Stop {
@@ -36,13 +34,13 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Cancels this too when the job is stopped, or now if it is.
-    pub(crate) fn attach(&self, canceller: Canceller) {
-        let mut slot = self.0.canceller.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Calls this when the job is stopped, or now if it is.
+    pub(crate) fn attach(&self, cancel: impl Fn() + Send + 'static) {
+        let mut slot = self.0.cancel.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_set() {
-            canceller.cancel();
+            cancel();
         }
-        *slot = Some(canceller);
+        *slot = Some(Box::new(cancel));
     }
 
     /// Stops the job as Ctrl-C does.
@@ -65,12 +63,12 @@ impl Stop {
     }
 
     fn set(&self, signal: i32) {
-        let slot = self.0.canceller.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.0.cancel.lock().unwrap_or_else(PoisonError::into_inner);
         // The first signal is the reason. Later ones follow from it: a terminal that is gone can be neither read nor
         // written.
         let _was_stopped = self.0.signal.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
-        if let Some(canceller) = &*slot {
-            canceller.cancel();
+        if let Some(cancel) = &*slot {
+            cancel();
         }
     }
 }

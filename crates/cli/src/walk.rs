@@ -166,7 +166,8 @@ pub(crate) fn walk(
                 )))?;
                 continue;
             }
-            if is_folder && shows_folders_late || visit(Ok(&found))? && is_folder {
+            let is_shown_late = is_folder && shows_folders_late;
+            if is_shown_late || (visit(Ok(&found))? && is_folder) {
                 folders.push(Rc::new(found.clone()));
             }
         }

@@ -152,6 +152,10 @@ impl Engine {
         &self.shared
     }
 
+    pub(super) fn shared_handle(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
     /// Hands a batch over. Waits while many are on their way. Fails if the archive cannot be written any more.
     pub(super) fn hand(&self, items: Vec<Item>) -> Result<(), Error> {
         let shared = &*self.shared;
@@ -207,12 +211,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         if !self.threads.is_empty() {
-            let mut state = self.shared.lock();
-            state
-                .failed
-                .get_or_insert_with(|| Error::new(Operation::Write, &self.shared.name, io::Error::other("given up")));
-            state.waiting.clear();
-            drop(state);
+            self.shared.cancel();
             self.end();
         }
     }
@@ -239,6 +238,15 @@ impl Shared {
 
     pub(super) fn check(&self) -> Result<(), Error> {
         self.lock().failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Throws away what is not written yet.
+    pub(super) fn cancel(&self) {
+        let mut state = self.lock();
+        let cancelled = || self.error(io::Error::new(io::ErrorKind::Interrupted, "cancelled"));
+        state.failed.get_or_insert_with(cancelled);
+        drop(state);
+        self.room.notify_all();
     }
 
     /// Whether the checksum of a whole tar is written, or compared.

@@ -21,4 +21,4 @@ mod zip;
 pub use options::WriterOptions;
 pub use report::{NotWritten, WriterProgress, Written};
 pub use source::SourceFile;
-pub use writer::ArchiveWriter;
+pub use writer::{ArchiveWriter, WriterCanceller};

@@ -10,7 +10,7 @@ use manyfiles::{Error, Operation, Result};
 
 use super::compress::batch_size;
 use super::destination::Destination;
-use super::engine::{Engine, Order};
+use super::engine::{Engine, Order, Shared};
 use super::entry::{Head, Item};
 use super::options::WriterOptions;
 use super::report::{NotWritten, Written, count};
@@ -229,6 +229,11 @@ impl ArchiveWriter {
         self.partial.as_deref()
     }
 
+    /// To stop the writing from another thread.
+    pub fn canceller(&self) -> WriterCanceller {
+        WriterCanceller(self.engine.shared_handle())
+    }
+
     /// Fails if the archive cannot be written any more, so that nothing more need be handed over.
     pub fn check(&self) -> Result<()> {
         self.engine.shared().check()
@@ -296,6 +301,23 @@ impl ArchiveWriter {
         let error = Error::refused(operation, path, refusal);
         self.fail(error.clone());
         error
+    }
+}
+
+/// Stops the writing of an archive: calls fail from then on, and nothing of it stays. Cheap to clone.
+#[derive(Clone)]
+pub struct WriterCanceller(Arc<Shared>);
+
+impl WriterCanceller {
+    /// Stops it. What is done once [`finish`](ArchiveWriter::finish) has all bytes written is not stopped any more.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+impl fmt::Debug for WriterCanceller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriterCanceller").finish_non_exhaustive()
     }
 }
 

@@ -181,7 +181,7 @@ impl<'a> HandOver<'a> {
 
     fn source(&self, found: &Found) -> io::Result<SourceFile> {
         if !sys::is_too_long(&found.source) {
-            return Ok(SourceFile::found(&found.absolute, found.metadata.clone()));
+            return Ok(SourceFile::found(&found.source, found.metadata.clone()));
         }
         // No call takes the whole path.
         let file = File::open(sys::reach(&found.source)?.path())?;

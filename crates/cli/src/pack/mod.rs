@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use manyfiles_archive::{ArchiveWriter, WriterProgress};
+use manyfiles_archive::{ArchiveWriter, NotWritten, WriterProgress};
 
 use crate::args;
 use crate::filter::Filter;
@@ -56,6 +56,8 @@ fn pack(args: &args::Pack) -> Result<Outcome, CannotBegin> {
     let started = Instant::now();
     let progress = WriterProgress::new();
     let archive = begin(args, path, progress.clone())?;
+    let canceller = archive.canceller();
+    stop.attach(move || canceller.cancel());
     let screen = Arc::new(Screen::of(&stop));
     if !args.quiet {
         screen.say_all(placed.iter().filter_map(renamed));
@@ -72,12 +74,9 @@ fn pack(args: &args::Pack) -> Result<Outcome, CannotBegin> {
         }
     }
     let (report, warnings) = (hand_over.report, hand_over.ignored.map(|ignored| ignored.warnings));
-    let end = match stop.signal() {
-        Some(signal) => {
-            drop(archive);
-            End::Stopped(signal)
-        }
-        None => End::Written(archive.finish()),
+    let end = match (archive.finish(), stop.signal()) {
+        (Err(NotWritten::Archive(_)), Some(signal)) => End::Stopped(signal),
+        (written, _) => End::Written(written),
     };
     drop(showing);
     screen.say_all(warnings.unwrap_or_default());
