@@ -359,7 +359,7 @@ fn a_folder_that_no_handle_is_free_for_is_read_when_there_is_one() {
     skip_unless!(Need::Preload);
     let temp = sources();
     // The first is refused three times.
-    let refused = |nth: u64| Rule::fail(Call::List, libc::EMFILE).path_contains("/src/deep").nth(nth);
+    let refused = |nth: u64| Rule::fail(Call::Open, libc::EMFILE).path_contains("/src/deep").nth(nth);
     let preload = (1..=3).fold(Preload::new(), |preload, nth| preload.rule(refused(nth)));
     let mut command = Command::new(common::BINARY);
     command.current_dir(temp.path()).args(["copy", "src/deep", "copied"]);
