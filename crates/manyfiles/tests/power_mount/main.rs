@@ -25,7 +25,9 @@ use manyfiles_testkit::{Need, Op, SlowMount, SlowOptions, skip_unless};
 const CUTS: usize = 40;
 
 /// Where a subject works, and where it says what it was told.
+#[derive(Debug)]
 pub struct Place {
+    /// The root of the mount.
     pub root: PathBuf,
     told: Mutex<File>,
 }
@@ -66,9 +68,10 @@ pub fn cut(
             // The last one is after everything.
             let step = if n == 0 { record.len() } else { random.below(record.len() as u64) as usize };
             let told = record.seen(step);
-            let told: Vec<String> =
-                told.file("told").map(|bytes| String::from_utf8_lossy(bytes).lines().map(String::from).collect())
-                    .unwrap_or_default();
+            let told: Vec<String> = told
+                .file("told")
+                .map(|bytes| String::from_utf8_lossy(bytes).lines().map(String::from).collect())
+                .unwrap_or_default();
             for stop in [Stop::AllLost, Stop::PartLost, Stop::PartLost] {
                 let chance = (stop == Stop::PartLost).then(|| Random(random.below(u64::MAX)));
                 let left = record.cut(step, chance);
@@ -178,7 +181,11 @@ fn check_versions(told: &[String], left: &Remnant) {
     for (file, newest) in newest {
         let bytes = left.file(format!("new/below/{file}")).unwrap_or_else(|| panic!("{file} is not there"));
         let is_whole = (newest..newest + 40).any(|n| version(file, n) == bytes);
-        assert!(is_whole, "{file}, version {newest} or later, has {:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)]));
+        assert!(
+            is_whole,
+            "{file}, version {newest} or later, has {:?}",
+            String::from_utf8_lossy(&bytes[..bytes.len().min(40)])
+        );
     }
 }
 

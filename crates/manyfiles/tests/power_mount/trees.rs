@@ -39,8 +39,11 @@ fn a_tree_that_was_promised_is_there() {
             cut(
                 options,
                 |place, _| {
-                    if write(&place.root.join("new/tree"), 1, durability, false) {
-                        place.told("whole");
+                    // The second run finds the folders of the first one, whether that had an end or not.
+                    for _ in 0..2 {
+                        if write(&place.root.join("new/tree"), 1, durability, false) {
+                            place.told("whole");
+                        }
                     }
                 },
                 |told, left, _| assert!(told.is_empty() || has_whole(left, "new/tree", 1)),
@@ -50,7 +53,7 @@ fn a_tree_that_was_promised_is_there() {
 }
 
 #[test]
-fn no_name_of_a_replaced_file_is_there_without_its_bytes() {
+fn a_file_that_is_replaced_has_its_old_bytes_or_the_new_ones() {
     for durability in [Durability::EachFile, Durability::AtFinish] {
         cut(
             |options| options,
@@ -66,8 +69,16 @@ fn no_name_of_a_replaced_file_is_there_without_its_bytes() {
                         assert!(told.is_empty(), "{n} is not there");
                         continue;
                     };
-                    let runs = if told.len() == 2 { 2..3 } else { 1..3 };
-                    assert!(runs.clone().any(|run| content(run, n) == bytes), "{n} is of none of {runs:?}, {durability:?}");
+                    // Until the first run's end nothing is promised of a name that was free.
+                    let runs = match told.len() {
+                        0 => continue,
+                        1 => 1..3,
+                        _ => 2..3,
+                    };
+                    assert!(
+                        runs.clone().any(|run| content(run, n) == bytes),
+                        "{n} is of none of {runs:?}, {durability:?}"
+                    );
                 }
             },
         );

@@ -582,6 +582,7 @@ static void *leave_with_the_parent(void *mountpoint) {
 
 static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *config) {
     if (writeback) connection->want |= FUSE_CAP_WRITEBACK_CACHE;
+    if (record_fd != -1) connection->want &= ~FUSE_CAP_AUTO_INVAL_DATA; /* a new time of change is no reason to drop pages */
     struct fuse_context *context = fuse_get_context();
     instance = context->fuse;
     config->use_ino = 1;

@@ -344,7 +344,9 @@ impl Inner {
     fn cut(&mut self) -> Left {
         let mut names = self.durable_names.clone();
         let chosen: Vec<bool> = self.name_changes.iter().map(|_| !self.random.one_in(2)).collect();
-        for (change, is_made) in self.name_changes.iter().zip(with_those_before(&self.name_changes, NameChange::paths, chosen)) {
+        for (change, is_made) in
+            self.name_changes.iter().zip(with_those_before(&self.name_changes, NameChange::paths, chosen))
+        {
             if is_made {
                 change.make(&mut names);
             }

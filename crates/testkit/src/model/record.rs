@@ -57,12 +57,23 @@ type Name = (u64, OsString);
 
 #[derive(Clone, Debug)]
 enum Change {
-    Made { file: u64, kind: u64, target: PathBuf },
+    Made {
+        file: u64,
+        kind: u64,
+        target: PathBuf,
+    },
     /// What these names lead to from then on: one change, however many names.
     Names(Vec<(Name, Option<u64>)>),
     Exchanged(Name, Name),
-    Wrote { file: u64, at: usize, bytes: Vec<u8> },
-    Length { file: u64, len: usize },
+    Wrote {
+        file: u64,
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    Length {
+        file: u64,
+        len: usize,
+    },
     Synced(u64),
     SyncFailed(u64),
 }
@@ -107,12 +118,13 @@ impl Record {
                         2 if at & EXCHANGE != 0 => {
                             steps.push(Change::Exchanged((folder, first), (folder_to, second)));
                         }
-                        2 => steps.push(Change::Names(vec![
-                            ((folder, first), None),
-                            ((folder_to, second), Some(file)),
-                        ])),
+                        2 => {
+                            steps.push(Change::Names(vec![((folder, first), None), ((folder_to, second), Some(file))]))
+                        }
                         3 => steps.push(Change::Names(vec![((folder, first), None)])),
-                        _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "a kind of change that is unknown")),
+                        _ => {
+                            return Err(io::Error::new(io::ErrorKind::InvalidData, "a kind of change that is unknown"));
+                        }
                     }
                 }
             }
@@ -244,12 +256,7 @@ impl State {
         }
     }
 
-    fn remnant(
-        &self,
-        names: &BTreeMap<Name, u64>,
-        mut bytes: impl FnMut(&Content) -> Vec<u8>,
-        root: u64,
-    ) -> Remnant {
+    fn remnant(&self, names: &BTreeMap<Name, u64>, mut bytes: impl FnMut(&Content) -> Vec<u8>, root: u64) -> Remnant {
         let mut remnant = Remnant::default();
         // A file with two names has the same bytes by both.
         let mut known: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
