@@ -3,7 +3,8 @@
 //! records what it does; then the power is cut at many points of that record. What the program was told before that
 //! point is to be there, also if syncs fail and lose what they were to write.
 //!
-//! `MANYFILES_SEED=n` chooses the points and the chances; `MANYFILES_ROUNDS=n` runs each subject so many times (1).
+//! A seed chooses the points and the chances. `MANYFILES_SEED=n` tries one alone. The threads of a subject may run in
+//! another order then, so that its record is another one.
 #![cfg(all(target_os = "linux", feature = "full"))]
 
 mod logs;
@@ -19,7 +20,7 @@ use manyfiles::sync::SyncBatch;
 use manyfiles::vfs::Vfs;
 use manyfiles::writer::FileWriter;
 use manyfiles_testkit::model::{Random, Record, Remnant};
-use manyfiles_testkit::{Need, Op, SlowMount, SlowOptions, skip_unless};
+use manyfiles_testkit::{Need, Op, SlowMount, SlowOptions, seeds, skip_unless};
 
 /// Points of each record at which the power is cut, each in three ways.
 const CUTS: usize = 40;
@@ -48,10 +49,6 @@ pub enum Stop {
     PartLost,
 }
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
-
 /// Runs `subject` on a recording mount, cuts the power at many points, and has `check` look at what was told by then
 /// and at what is left, which is in a folder as well.
 pub fn cut(
@@ -60,8 +57,7 @@ pub fn cut(
     check: impl Fn(&[String], &Remnant, &Path),
 ) {
     skip_unless!(Need::Fuse);
-    let first = number("MANYFILES_SEED", 1);
-    for seed in first..first + number("MANYFILES_ROUNDS", 1) {
+    for seed in seeds(1, 1) {
         let record = recorded(options, |place| subject(place, seed));
         let mut random = Random(seed);
         for n in 0..CUTS {
@@ -229,8 +225,8 @@ fn what_a_vfs_has_synced_is_there() {
                         // What the failure took is given up: the file begins anew.
                         Err(_) => {
                             let _ = vfs.flush(&path);
-                            fs::remove_file(&path).unwrap();
                             place.told(format!("{} 0", n % 4));
+                            fs::remove_file(&path).unwrap();
                             lens[n % 4] = 0;
                         }
                     }
@@ -246,7 +242,6 @@ fn what_a_vfs_has_synced_is_there() {
             }
             for (file, len) in durable {
                 let bytes = left.file(file).unwrap_or_default();
-                // A removal that was told is not synced: the file of before may be back.
                 assert!(bytes.len() >= len, "{file}: {} of {len}", bytes.len());
                 assert!(!bytes[..len].contains(&0), "{file} has zeros below {len}");
             }
