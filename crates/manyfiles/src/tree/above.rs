@@ -15,10 +15,10 @@ pub(super) fn parents_of_missing(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folders whose syncs make the name of `path` durable, which is there by now: its parent first. `missing` are those
-/// that [`got a name`](parents_of_missing); the others are part of it because a run that was killed, or has failed, may
-/// have made names in them and synced none. They are asked for no more than they allow: one that may not be read is left
-/// out, and another file system's are.
+/// The folders whose syncs make the name of `path` durable, which is there by now: its parent first. `missing` are
+/// those that [got a name](parents_of_missing). The others are part of it because a run that was killed, or has failed,
+/// may have made names in them and synced none. Of these, one that may not be read is left out, and so are those of
+/// another file system.
 pub(super) fn that_have_names(path: &Path, missing: &[PathBuf]) -> Result<Vec<(PathBuf, Dir)>> {
     let volume = |dir: &Dir| dir.stat(OsStr::new(".")).map(|own| own.identity.volume);
     let own = Dir::open_root(path).and_then(|dir| volume(&dir)).ok();

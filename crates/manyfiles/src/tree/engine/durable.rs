@@ -16,7 +16,8 @@ pub(super) struct Durable {
     /// Synced at the end, with all but files that replace others and those on other file systems. `None`: each file is
     /// synced.
     pub(super) whole: Option<WholeFileSystem>,
-    /// Folders above the root that have names to be synced in them: their handles, since their paths may lead elsewhere by then.
+    /// Folders above the root that have names to be synced in them: their handles, since their paths may lead elsewhere
+    /// by then.
     pub(super) above: Vec<(PathBuf, Dir)>,
 }
 
