@@ -1,12 +1,14 @@
 //! [`SlowMount`]: a file system that waits and fails when told to.
 
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::model::Record;
 use crate::{cc, mounts};
 
 /// How many requests of a [`SlowMount`] can wait at the same time.
@@ -70,6 +72,7 @@ pub struct SlowOptions {
     jitter: Option<(Duration, u64)>,
     like: Vec<&'static str>,
     logs: bool,
+    records: bool,
 }
 
 impl SlowOptions {
@@ -184,6 +187,14 @@ impl SlowOptions {
         self
     }
 
+    /// Keeps every change and every sync for [`SlowMount::record`], which says what a power cut at any of them leaves.
+    /// A sync that fails loses what was written since the last one: programs see it until the kernel drops its pages.
+    #[must_use]
+    pub fn record(mut self) -> Self {
+        self.records = true;
+        self
+    }
+
     /// Mounts over a new folder in memory.
     pub fn mount(self) -> io::Result<SlowMount> {
         let temp = crate::scratch()?;
@@ -226,6 +237,7 @@ impl SlowOptions {
             .env("SLOWFS_FREE", temp.path().join("free"))
             .env("SLOWFS_LIKE", self.like.join(" "))
             .envs(self.logs.then(|| ("SLOWFS_LOG", temp.path().join("log"))))
+            .envs(self.records.then(|| ("SLOWFS_RECORD", temp.path().join("record"))))
             .args(["-f", "-o", &options])
             .arg(&point)
             .stdin(Stdio::piped())
@@ -275,6 +287,12 @@ impl SlowMount {
     /// [failed once](SlowOptions::fail_nth) as "failed flush".
     pub fn log(&self) -> io::Result<Vec<String>> {
         Ok(std::fs::read_to_string(self.temp.path().join("log"))?.lines().map(String::from).collect())
+    }
+
+    /// What was changed and synced since it was mounted, if it was to be [recorded](SlowOptions::record). It begins with
+    /// an empty folder.
+    pub fn record(&self) -> io::Result<Record> {
+        Record::new(&std::fs::read(self.temp.path().join("record"))?, std::fs::metadata(&self.backing)?.ino())
     }
 
     /// How many threads serve it now. One is added when a request comes while all others wait, and stays.

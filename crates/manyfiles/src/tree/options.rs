@@ -98,8 +98,9 @@ pub enum Durability {
     #[default]
     None,
     /// Each file is synced before it is closed, and before it replaces another; names are synced by
-    /// [`finish`](super::TreeWriter::finish). A crash in between leaves no file under its name without its bytes where
-    /// the name is given last ([`Replace`](OnConflict::Replace), [`Newer`](OnConflict::Newer)).
+    /// [`finish`](super::TreeWriter::finish). A crash in between leaves a file that was to be replaced
+    /// ([`Replace`](OnConflict::Replace), [`Newer`](OnConflict::Newer)) with its old bytes or the new ones, all of them;
+    /// a file whose name was free may be there with a part of its bytes.
     EachFile,
     /// When [`finish`](super::TreeWriter::finish) has returned without an error: one sync of the whole file system
     /// where that can be trusted (Linux 5.8 and later on ext4, XFS, btrfs, F2FS and tmpfs), and as

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Metadata;
-use super::above::parents_of_missing;
+use super::above::{parents_of_missing, that_have_names};
 use crate::error::explained;
 use crate::folders;
 use crate::sys::{self, Dir, EntryKind};
@@ -61,11 +61,7 @@ impl Publish {
         let missing = if durable { parents_of_missing(above) } else { Vec::new() };
         folders::make_all(above).map_err(|error| Error::new(Operation::CreateFolder, above, error))?;
         let parent = Dir::open_root(above).map_err(|error| Error::new(Operation::Open, above, error))?;
-        let open = |path: PathBuf| match Dir::open_root(&path) {
-            Ok(dir) => Ok((path, dir)),
-            Err(error) => Err(Error::new(Operation::Open, path, error)),
-        };
-        let to_sync = missing.into_iter().map(open).collect::<Result<_>>()?;
+        let to_sync = if durable { that_have_names(above, &missing)? } else { Vec::new() };
         refuse_mounts(&parent, name).map_err(failed)?;
         let mode = if old { parent.stat(name).map_or(0o700, |old| mode_to_make(old.mode)) } else { 0o777 };
         let (making, held) = make(&parent, mode).map_err(|error| Error::new(Operation::CreateFolder, above, error))?;

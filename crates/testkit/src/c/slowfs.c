@@ -21,6 +21,9 @@
  *   SLOWFS_LIE      files whose paths have this text say that their length is 0, as those of /proc do
  *   SLOWFS_LOG      a file that gets a line for each flush, rename, link and unlink that has been made, for each cut to nothing, for each
  *                   operation that is held, and for each that fails once
+ *   SLOWFS_RECORD   a file that gets every change of bytes and names and every sync, in order, as `struct change` and its bytes say: what
+ *                   a power cut at any of them leaves can be reckoned from it. A sync of a file that fails puts back the bytes of
+ *                   before the last one that succeeded: programs see the new ones until the kernel drops its pages
  *
  * Operations: open (of what exists), create, read, write, flush (once per close(2), which waits for it), fsync, mkdir,
  * unlink (rmdir too), rename, link (symlink too), setattr (chmod, chown, truncate, utimens).
@@ -49,6 +52,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,7 +91,7 @@ static volatile bool leaving; /* the parent has gone */
 static struct fuse *instance;
 static bool writeback, plain, publish, fold, fat;
 static const char *lie; /* a part of the paths that it concerns */
-static int log_fd = -1;
+static int log_fd = -1, record_fd = -1;
 
 /* FUSE's paths start with a slash; ours are relative to the backing folder. */
 static const char *rel(const char *path) {
@@ -147,6 +151,98 @@ static void note(const char *what, const char *path) {
     char line[2 * PATH_MAX];
     int n = snprintf(line, sizeof line, "%s %s\n", what, path ?: "");
     if (log_fd != -1 && write(log_fd, line, n) != n) abort();
+}
+
+/* What is recorded. Files and folders go by their inode numbers. */
+enum { MADE, LINKED, RENAMED, REMOVED, WROTE, LENGTH, SYNCED, FAILED };
+struct change {
+    uint64_t kind, file, folder, folder_to, at, size; /* then `size` bytes: what was written, or names, with a 0 between two */
+};
+/* A change and its record are one step. */
+static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
+static void step_begins(void) {
+    if (record_fd != -1) pthread_mutex_lock(&recording);
+}
+static int step_ends(int returned) {
+    if (record_fd != -1) pthread_mutex_unlock(&recording);
+    return returned;
+}
+
+static void record(struct change change, const char *bytes) {
+    struct iovec parts[2] = {{&change, sizeof change}, {(void *)bytes, change.size}};
+    if (writev(record_fd, parts, 2) != (ssize_t)(sizeof change + change.size)) abort();
+}
+
+static uint64_t inode_at(const char *relative) {
+    struct stat st;
+    return fstatat(backing, relative, &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_ino;
+}
+static uint64_t folder_of(const char *relative) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(relative, '/');
+    if (!slash) return inode_at(".");
+    memcpy(folder, relative, slash - relative);
+    folder[slash - relative] = 0;
+    return inode_at(folder);
+}
+static const char *name_of(const char *relative) {
+    const char *slash = strrchr(relative, '/');
+    return slash ? slash + 1 : relative;
+}
+
+/* A name was made, linked or removed. For a new symbolic link, `more` is its target. */
+static void record_name(int kind, const char *path, uint64_t type, const char *more) {
+    if (record_fd == -1) return;
+    char names[2 * PATH_MAX];
+    const char *relative = rel(path);
+    int n = snprintf(names, sizeof names, "%s%c%s", name_of(relative), 0, more ?: "");
+    record((struct change){kind, kind == REMOVED ? 0 : inode_at(relative), folder_of(relative), 0, type, n}, names);
+}
+static void record_length(int fd) {
+    struct stat st;
+    if (record_fd != -1 && !fstat(fd, &st)) record((struct change){LENGTH, st.st_ino, 0, 0, st.st_size, 0}, "");
+}
+
+/* The bytes that were there before a write, the last write first, until a sync of the file succeeds. */
+static struct undo {
+    uint64_t file;
+    off_t at;
+    size_t size;
+    struct undo *before;
+    char bytes[];
+} *undos;
+static void keep_for_undo(int fd, uint64_t file, size_t size, off_t at) {
+    struct undo *undo = calloc(1, sizeof *undo + size);
+    if (!undo) abort();
+    if (pread(fd, undo->bytes, size, at) == -1) abort();
+    undo->file = file, undo->at = at, undo->size = size, undo->before = undos;
+    undos = undo;
+}
+static void sync_recorded(int fd, int error) {
+    struct stat st;
+    if (fstat(fd, &st)) abort();
+    int own = -1;
+    if (error) {
+        char self[64];
+        snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+        if ((own = open(self, O_RDWR | O_CLOEXEC)) == -1 || fstat(own, &st)) abort();
+    }
+    for (struct undo **at = &undos, *undo; (undo = *at);) {
+        if (undo->file != st.st_ino) {
+            at = &undo->before;
+            continue;
+        }
+        off_t left = st.st_size - undo->at; /* the length stays */
+        size_t size = left < 0 ? 0 : (off_t)undo->size < left ? undo->size : (size_t)left;
+        if (error && size) {
+            if (pwrite(own, undo->bytes, size, undo->at) != (ssize_t)size) abort();
+            record((struct change){WROTE, st.st_ino, 0, 0, undo->at, size}, undo->bytes);
+        }
+        *at = undo->before;
+        free(undo);
+    }
+    if (own != -1) close(own);
+    record((struct change){error ? FAILED : SYNCED, st.st_ino, 0, 0, 0, 0}, "");
 }
 
 /* An error that is due once: at this operation, or 0. */
@@ -243,7 +339,10 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
     if (writeback && (flags & O_ACCMODE) == O_WRONLY) flags = (flags & ~O_ACCMODE) | O_RDWR;
     handle->published = -1;
     handle->fd = -1;
+    if (record_fd != -1 && (flags & O_ACCMODE) == O_WRONLY) flags = (flags & ~O_ACCMODE) | O_RDWR; /* for undoing */
     bool apart = publish && (flags & O_ACCMODE) != O_RDONLY;
+    step_begins();
+    bool is_new = record_fd != -1 && !inode_at(rel(path));
     int file = openat(backing, rel(path), (apart ? (flags & ~(O_TRUNC | O_APPEND | O_ACCMODE)) | O_RDWR : flags) | O_CLOEXEC, mode);
     if (apart && file != -1) {
         handle->published = file;
@@ -256,6 +355,11 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
     } else {
         handle->fd = file;
     }
+    int opened_with = errno;
+    if (file != -1 && is_new) record_name(MADE, path, S_IFREG, NULL);
+    if (file != -1 && !is_new && flags & O_TRUNC) record_length(file);
+    step_ends(0);
+    errno = opened_with;
     if (flags & O_TRUNC) note("cut", path);
     handle->path = log_fd == -1 && !onces ? NULL : strdup(path);
     for (int held = 0; held < OPS; held++) handle->held[held] = is_held(held, path);
@@ -267,6 +371,7 @@ static int open_as(enum op op, const char *path, int flags, mode_t mode, struct 
     for (const struct rule *r = rules; r; r = r->next)
         if (!handle->error[r->op] && strstr(path, r->text)) handle->error[r->op] = r->error;
     fi->fh = (uintptr_t)handle;
+    fi->keep_cache = record_fd != -1; /* pages that a failed sync has lost on the disk stay as programs see them */
     return 0;
 }
 static int fs_open(const char *path, struct fuse_file_info *fi) { return open_as(OPEN, path, fi->flags, 0, fi); }
@@ -288,8 +393,16 @@ static int fs_write(const char *path, const char *bytes, size_t size, off_t offs
     if (refused) return refused;
     if (size > most_at_once) size = most_at_once;
     if (space != -1 && atomic_fetch_add(&spent, size) + (long)size > space) return -ENOSPC;
+    step_begins();
+    struct stat st;
+    if (record_fd != -1) {
+        if (fstat(handle_of(fi)->fd, &st)) abort();
+        keep_for_undo(handle_of(fi)->fd, st.st_ino, size, offset);
+    }
     ssize_t n = pwrite(handle_of(fi)->fd, bytes, size, offset);
-    return n == -1 ? -errno : (int)n;
+    int error = errno;
+    if (record_fd != -1 && n > 0) record((struct change){WROTE, st.st_ino, 0, 0, offset, n}, bytes);
+    return step_ends(n == -1 ? -error : (int)n);
 }
 static int fs_flush(const char *path, struct fuse_file_info *fi) {
     (void)path;
@@ -308,8 +421,20 @@ static int fs_flush(const char *path, struct fuse_file_info *fi) {
 static int fs_fsync(const char *path, int data_only, struct fuse_file_info *fi) {
     (void)path;
     int refused = begin_on(FSYNC, fi);
+    step_begins();
+    if (record_fd != -1) sync_recorded(handle_of(fi)->fd, refused);
+    step_ends(0);
     if (refused) return refused;
     return result(data_only ? fdatasync(handle_of(fi)->fd) : fsync(handle_of(fi)->fd));
+}
+static int fs_fsyncdir(const char *path, int data_only, struct fuse_file_info *fi) {
+    (void)path, (void)data_only;
+    struct stat st;
+    if (record_fd == -1) return 0;
+    step_begins();
+    if (fstat(dirfd((DIR *)(uintptr_t)fi->fh), &st)) abort();
+    record((struct change){SYNCED, st.st_ino, 0, 0, 0, 0}, "");
+    return step_ends(0);
 }
 static int fs_release(const char *path, struct fuse_file_info *fi) {
     (void)path;
@@ -327,39 +452,77 @@ static int fs_flock(const char *path, struct fuse_file_info *fi, int operation) 
 static int fs_fallocate(const char *path, int mode, off_t offset, off_t length, struct fuse_file_info *fi) {
     (void)path;
     int refused = fat ? -EOPNOTSUPP : begin_on(WRITE, fi);
-    return refused ? refused : result(fallocate(handle_of(fi)->fd, mode, offset, length));
+    if (record_fd != -1 && mode & ~FALLOC_FL_KEEP_SIZE) refused = -EOPNOTSUPP;
+    if (refused) return refused;
+    step_begins();
+    int returned = result(fallocate(handle_of(fi)->fd, mode, offset, length));
+    if (!returned) record_length(handle_of(fi)->fd);
+    return step_ends(returned);
 }
 
 static int fs_mkdir(const char *path, mode_t mode) {
     int refused = begin(MKDIR, path);
-    return refused ? refused : result(mkdirat(backing, rel(path), mode));
+    if (refused) return refused;
+    step_begins();
+    int returned = result(mkdirat(backing, rel(path), mode));
+    if (!returned) record_name(MADE, path, S_IFDIR, NULL);
+    return step_ends(returned);
 }
 static int fs_mknod(const char *path, mode_t mode, dev_t device) {
     int refused = begin(CREATE, path);
-    return refused ? refused : result(mknodat(backing, rel(path), mode, device));
+    if (refused) return refused;
+    step_begins();
+    int returned = result(mknodat(backing, rel(path), mode, device));
+    if (!returned) record_name(MADE, path, mode & S_IFMT, NULL);
+    return step_ends(returned);
+}
+static int remove_name(const char *path, int flags) {
+    step_begins();
+    int returned = result(unlinkat(backing, rel(path), flags));
+    if (!returned) record_name(REMOVED, path, 0, NULL);
+    return step_ends(returned);
 }
 static int fs_unlink(const char *path) {
     int refused = begin(UNLINK, path);
     if (!refused) note("unlink", path);
-    return refused ? refused : result(unlinkat(backing, rel(path), 0));
+    return refused ? refused : remove_name(path, 0);
 }
 static int fs_rmdir(const char *path) {
     int refused = begin(UNLINK, path);
-    return refused ? refused : result(unlinkat(backing, rel(path), AT_REMOVEDIR));
+    return refused ? refused : remove_name(path, AT_REMOVEDIR);
 }
 static int fs_rename(const char *from, const char *to, unsigned flags) {
     int refused = fat && flags ? -EINVAL : begin(RENAME, to);
     if (!refused) note("rename", from);
-    return refused ? refused : result(renameat2(backing, rel(from), backing, rel(to), flags));
+    if (refused) return refused;
+    step_begins();
+    const char *old = rel(from), *new = rel(to);
+    uint64_t file = record_fd == -1 ? 0 : inode_at(old);
+    bool is_same = record_fd != -1 && file == inode_at(new); /* two names of one file: nothing is done */
+    int returned = result(renameat2(backing, old, backing, new, flags));
+    if (!returned && !is_same && record_fd != -1) {
+        char names[2 * PATH_MAX];
+        int n = snprintf(names, sizeof names, "%s%c%s", name_of(old), 0, name_of(new));
+        record((struct change){RENAMED, file, folder_of(old), folder_of(new), flags, n}, names);
+    }
+    return step_ends(returned);
 }
 static int fs_symlink(const char *target, const char *path) {
     int refused = fat ? -EPERM : begin(LINK, path);
-    return refused ? refused : result(symlinkat(target, backing, rel(path)));
+    if (refused) return refused;
+    step_begins();
+    int returned = result(symlinkat(target, backing, rel(path)));
+    if (!returned) record_name(MADE, path, S_IFLNK, target);
+    return step_ends(returned);
 }
 static int fs_link(const char *from, const char *to) {
     int refused = fat ? -EPERM : begin(LINK, to);
     if (!refused) note("link", from);
-    return refused ? refused : result(linkat(backing, rel(from), backing, rel(to), 0));
+    if (refused) return refused;
+    step_begins();
+    int returned = result(linkat(backing, rel(from), backing, rel(to), 0));
+    if (!returned) record_name(LINKED, to, 0, NULL);
+    return step_ends(returned);
 }
 static int fs_readlink(const char *path, char *buffer, size_t size) {
     ssize_t n = readlinkat(backing, rel(path), buffer, size - 1);
@@ -384,11 +547,13 @@ static int fs_truncate(const char *path, off_t length, struct fuse_file_info *fi
     int refused = begin(SETATTR, path);
     if (refused) return refused;
     if (length == 0) note("cut", path);
-    if (fi) return result(ftruncate(handle_of(fi)->fd, length));
-    int fd = openat(backing, rel(path), O_WRONLY | O_CLOEXEC);
+    int fd = fi ? handle_of(fi)->fd : openat(backing, rel(path), O_WRONLY | O_CLOEXEC);
     if (fd == -1) return -errno;
+    step_begins();
     int returned = result(ftruncate(fd, length));
-    close(fd);
+    if (!returned) record_length(fd);
+    step_ends(0);
+    if (!fi) close(fd);
     return returned;
 }
 static int fs_utimens(const char *path, const struct timespec times[2], struct fuse_file_info *fi) {
@@ -417,6 +582,7 @@ static void *leave_with_the_parent(void *mountpoint) {
 
 static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *config) {
     if (writeback) connection->want |= FUSE_CAP_WRITEBACK_CACHE;
+    if (record_fd != -1) connection->want &= ~FUSE_CAP_AUTO_INVAL_DATA; /* a new time of change is no reason to drop pages */
     struct fuse_context *context = fuse_get_context();
     instance = context->fuse;
     config->use_ino = 1;
@@ -434,6 +600,7 @@ static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *conf
 static const struct fuse_operations operations = {
     .init = fs_init, .getattr = fs_getattr, .opendir = fs_opendir, .readdir = fs_readdir, .releasedir = fs_releasedir,
     .open = fs_open, .create = fs_create, .read = fs_read, .write = fs_write, .flush = fs_flush, .fsync = fs_fsync,
+    .fsyncdir = fs_fsyncdir,
     .release = fs_release, .flock = fs_flock, .fallocate = fs_fallocate, .mkdir = fs_mkdir, .mknod = fs_mknod,
     .unlink = fs_unlink, .rmdir = fs_rmdir, .rename = fs_rename, .symlink = fs_symlink, .link = fs_link,
     .readlink = fs_readlink, .chmod = fs_chmod, .chown = fs_chown, .truncate = fs_truncate, .utimens = fs_utimens,
@@ -514,6 +681,8 @@ int main(int argc, char **argv) {
     fat = strstr(like, "fat");
     lie = getenv("SLOWFS_LIE");
     if (log && (log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) == -1) die("SLOWFS_LOG cannot be opened");
+    const char *to = getenv("SLOWFS_RECORD");
+    if (to && (record_fd = open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) == -1) die("SLOWFS_RECORD cannot be opened");
     umask(0);
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* threads inherit it: a delay of 2 ms takes 2.0 ms */
     return fuse_main(argc, argv, &operations, argv[argc - 1]);

@@ -27,9 +27,13 @@ mod calls;
 mod content;
 mod names;
 mod random;
+#[cfg(target_os = "linux")]
+mod record;
 
 pub use calls::{FileId, HandleAge};
 pub use random::Random;
+#[cfg(target_os = "linux")]
+pub use record::{Node, Record, Remnant};
 
 use content::Content;
 use names::{NameChange, with_those_before};
@@ -340,7 +344,9 @@ impl Inner {
     fn cut(&mut self) -> Left {
         let mut names = self.durable_names.clone();
         let chosen: Vec<bool> = self.name_changes.iter().map(|_| !self.random.one_in(2)).collect();
-        for (change, is_made) in self.name_changes.iter().zip(with_those_before(&self.name_changes, chosen)) {
+        for (change, is_made) in
+            self.name_changes.iter().zip(with_those_before(&self.name_changes, NameChange::paths, chosen))
+        {
             if is_made {
                 change.make(&mut names);
             }
@@ -356,7 +362,7 @@ impl Inner {
     fn sync_names(&mut self, folder: &Path) {
         let in_folder = |change: &NameChange| change.paths().iter().any(|path| path.parent() == Some(folder));
         let chosen = self.name_changes.iter().map(in_folder).collect();
-        let is_durable = with_those_before(&self.name_changes, chosen);
+        let is_durable = with_those_before(&self.name_changes, NameChange::paths, chosen);
         let changes = std::mem::take(&mut self.name_changes);
         for (change, is_durable) in changes.into_iter().zip(is_durable) {
             if is_durable {

@@ -31,13 +31,18 @@ impl NameChange {
 }
 
 /// Changes of one name reach the disk in their order: each chosen change brings the earlier changes of its names with
-/// it.
-pub(super) fn with_those_before(changes: &[NameChange], mut chosen: Vec<bool>) -> Vec<bool> {
-    let mut names: BTreeSet<&Path> = BTreeSet::new();
+/// it. `names` says which names a change has.
+pub(super) fn with_those_before<'a, C, N: Ord>(
+    changes: &'a [C],
+    names: impl Fn(&'a C) -> Vec<N>,
+    mut chosen: Vec<bool>,
+) -> Vec<bool> {
+    let mut brought: BTreeSet<N> = BTreeSet::new();
     for (change, is_chosen) in changes.iter().zip(&mut chosen).rev() {
-        *is_chosen |= change.paths().iter().any(|path| names.contains(path));
+        let own = names(change);
+        *is_chosen |= own.iter().any(|name| brought.contains(name));
         if *is_chosen {
-            names.extend(change.paths());
+            brought.extend(own);
         }
     }
     chosen

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::folders::Folder;
 use crate::sys::{Dir, WholeFileSystem};
 use crate::tree::Durability;
-use crate::tree::above::parents_of_missing;
+use crate::tree::above::{open_all, parents_of_missing, that_have_names};
 use crate::{Error, Operation, Result};
 
 /// What is synced, and when.
@@ -16,7 +16,8 @@ pub(super) struct Durable {
     /// Synced at the end, with all but files that replace others and those on other file systems. `None`: each file is
     /// synced.
     pub(super) whole: Option<WholeFileSystem>,
-    /// Folders above the root that got a new name in them: their handles, since their paths may lead elsewhere by then.
+    /// Folders above the root that have names to be synced in them: their handles, since their paths may lead elsewhere
+    /// by then.
     pub(super) above: Vec<(PathBuf, Dir)>,
 }
 
@@ -25,8 +26,9 @@ impl Durable {
     /// comes before the first byte is written, because the kernel tells a lost write only to handles that were open
     /// before.
     pub(super) fn open(root: &Path, made: Option<Dir>, durability: Durability) -> Result<(Dir, bool, Option<Durable>)> {
-        let is_durable = durability != Durability::None && made.is_none();
-        let above = if is_durable { parents_of_missing(root) } else { Vec::new() };
+        let made_here = made.is_none();
+        let is_durable = durability != Durability::None && made_here;
+        let missing = if is_durable { parents_of_missing(root) } else { Vec::new() };
         // If the look fails, the folder counts as one that was there before.
         let is_missing =
             || matches!(std::fs::symlink_metadata(root), Err(error) if error.kind() == ErrorKind::NotFound);
@@ -39,15 +41,23 @@ impl Durable {
                 Dir::open_root(root).map_err(failed)?
             }
         };
-        let above = above.into_iter().map(|path| match Dir::open_root(&path) {
-            Ok(dir) => Ok((path, dir)),
-            Err(error) => Err(Error::new(Operation::Open, path, error)),
-        });
-        let above = above.collect::<Result<Vec<_>>>()?;
+        // The sync of the whole file system has the folders above in it, but for those that are on another one.
+        let above = |whole: bool| {
+            if made_here && whole {
+                open_all(&missing)
+            } else if made_here {
+                that_have_names(root, &missing)
+            } else {
+                Ok(Vec::new())
+            }
+        };
         let durable = match durability {
             Durability::None => None,
-            Durability::EachFile => Some(Durable { whole: None, above }),
-            Durability::AtFinish => Some(Durable { whole: WholeFileSystem::of(&dir).map_err(failed)?, above }),
+            Durability::EachFile => Some(Durable { whole: None, above: above(false)? }),
+            Durability::AtFinish => {
+                let whole = WholeFileSystem::of(&dir).map_err(failed)?;
+                Some(Durable { above: above(whole.is_some())?, whole })
+            }
         };
         Ok((dir, is_new, durable))
     }
