@@ -260,6 +260,21 @@ fn a_tar_that_is_cut_short_names_the_entry_and_one_without_an_end_is_not_sound()
 }
 
 #[test]
+fn a_header_that_became_zeros_is_told() {
+    let mut tar = Tar::default().file("a", b"x").entry(b'5', "folder/", "", b"").file("b", b"x").end();
+    assert!(told(&tar).0.is_sound());
+    tar[1024..1536].fill(0);
+    let cause = "a block of zeros stands where an entry should begin; some programs take it for the end of the tar";
+    assert_eq!(told(&tar).1, [format!("byte 1024: {cause}")]);
+    assert_eq!(found_and_had(&tar), (2, 2));
+    assert_eq!(told(&zstd_with_checksum(&tar)).1, [format!("byte 1024 of the tar inside: {cause}")]);
+    // Zeros between tars are what this option is about.
+    let (_temp, path) = file_of(&tar);
+    let tested = Unpacker::options().ignore_zeros(true).build().test(Input::File(path), &mut |_| {}).unwrap();
+    assert!(tested.is_sound());
+}
+
+#[test]
 fn damaged_compressed_data_is_told_once_and_ends_the_test() {
     let packed = zstd_with_checksum(&tar());
     let (tested, findings) = told(&packed[..packed.len() - 1]);

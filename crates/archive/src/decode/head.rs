@@ -31,8 +31,8 @@ pub(super) fn look(compression: Compression, input: &mut Input) -> io::Result<()
             let Some(head) = head else { return Ok(()) };
             note(input, !head.has_checksum, false);
             if head.needs_dictionary {
-                let cause = "it was compressed with a dictionary, which it does not have in it; `zstd -d -D DICTIONARY` \
-                             makes a plain tar of it";
+                let cause = "it was compressed with a dictionary, which it does not have in it; \
+                             `zstd -d -D DICTIONARY` makes a plain tar of it";
                 return Err(io::Error::new(io::ErrorKind::Unsupported, cause));
             }
             if head.window > MOST_MEMORY {
