@@ -89,8 +89,12 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
     let compression = match head {
         [0x1f, 0x8b, ..] => Compression::Gzip,
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
-        // A frame to be skipped, with which both zstd and lz4 files may begin: pzstd writes them, lz4 tools do not.
-        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+        // A frame to be skipped, with which both zstd and lz4 files may begin.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] => match behind_skipped(rest).and_then(detect) {
+            Some(Format::Tar(Some(Compression::Lz4))) => Compression::Lz4,
+            // Most are of zstd: pzstd writes them, lz4's tools do not.
+            _ => Compression::Zstd,
+        },
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
         [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Compression::Lz4,
@@ -98,6 +102,12 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
         _ => return is_tar(head).then_some(Format::Tar(None)),
     };
     Some(Format::Tar(Some(compression)))
+}
+
+/// What follows a frame to be skipped, of which `rest` is what stands behind its first four bytes.
+fn behind_skipped(rest: &[u8]) -> Option<&[u8]> {
+    let (len, rest) = rest.split_first_chunk()?;
+    rest.get(u32::from_le_bytes(*len) as usize..)
 }
 
 /// A header with the right checksum, a damaged one that says it is one, or the zeros of an archive without entries.
@@ -182,6 +192,11 @@ mod tests {
         assert_eq!(detect(b"\x28\xb5\x2f\xfd").unwrap().to_string(), "tar.zst");
         assert_eq!(detect(b"BZh91AY&SY").unwrap().to_string(), "tar.bz2");
         assert_eq!(detect(b"PK\x03\x04").unwrap(), Format::Zip);
+        let skipped = b"\x50\x2a\x4d\x18\x03\0\0\0abc";
+        assert_eq!(detect(&[&skipped[..], skipped, b"\x04\x22\x4d\x18"].concat()).unwrap().to_string(), "tar.lz4");
+        assert_eq!(detect(&[&skipped[..], b"\x28\xb5\x2f\xfd"].concat()).unwrap().to_string(), "tar.zst");
+        assert_eq!(detect(skipped).unwrap().to_string(), "tar.zst");
+        assert_eq!(detect(b"\x50\x2a\x4d\x18\xff\xff\xff\xff").unwrap().to_string(), "tar.zst");
         assert_eq!(detect(&[0; HEAD]).unwrap(), Format::Tar(None));
         assert_eq!(detect(&[0; 600]), None, "zeros that are no whole end of an archive");
         assert_eq!(detect(b""), None);

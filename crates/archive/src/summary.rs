@@ -24,7 +24,7 @@ pub struct Summary {
     pub trailing: Option<Trailing>,
 }
 
-/// What followed an archive and was not read, shown as a sentence for its user. Padding does not count: zeros fill up a
+/// What followed an archive, or stood before it, and was not read, shown as a sentence for its user. Padding does not count: zeros fill up a
 /// tar's last record, and may fill up compressed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -39,6 +39,8 @@ pub enum Trailing {
     AfterCompressed,
     /// Bytes after the end of the zip and its comment.
     AfterZip,
+    /// Entries of a zip before the first one that its directory has, for example those of another zip (`cat a b`).
+    BeforeZip,
 }
 
 impl fmt::Display for Trailing {
@@ -59,6 +61,10 @@ impl fmt::Display for Trailing {
             ),
             Trailing::AfterZip => f.write_str(
                 "bytes that belong to no entry follow the end of the zip, and were not read; the zip itself was whole",
+            ),
+            Trailing::BeforeZip => f.write_str(
+                "entries that the directory of the zip does not have stand before its first one, and were not read; if \
+                 two zips were joined, cut them apart, or see whether `zip -FF` finds the first",
             ),
             Trailing::AfterCompressed => f.write_str(
                 "bytes that are no compressed data follow the compressed data, and were not read; what was read was \

@@ -45,8 +45,8 @@ pub struct Tested {
     pub intact: u64,
     /// The bytes of their content.
     pub intact_bytes: u64,
-    /// Whether the compressed data of a tar is damaged. The checksum comes behind the content of many entries, so the
-    /// intact entries are what was decoded, and may have wrong bytes.
+    /// Whether the compressed data of a tar is damaged, or was made without checksums. A checksum comes behind the
+    /// content of many entries, so the intact entries are what was decoded, and may have wrong bytes.
     pub unproven: bool,
     /// How many things are wrong. 0: the archive is sound.
     pub findings: u64,
@@ -71,6 +71,8 @@ pub(crate) struct Test<'a> {
     pub is_damaged: bool,
     /// Whether damage was noticed in the bytes of the archive itself, not in a tar that it holds compressed.
     is_outside: bool,
+    /// Whether compressed data had no checksum that could be compared.
+    pub is_unchecked: bool,
     /// The path of the last entry, while an entry is read.
     pub current: Option<PathBuf>,
 }
@@ -86,6 +88,7 @@ impl<'a> Test<'a> {
             findings: 0,
             is_damaged: false,
             is_outside: false,
+            is_unchecked: false,
             current: None,
         }
     }
@@ -121,8 +124,8 @@ impl<'a> Test<'a> {
     }
 
     pub(crate) fn done(&self, format: Format) -> Tested {
-        let &Test { entries, bytes, intact, intact_bytes, findings, is_outside, .. } = self;
-        let unproven = is_outside && matches!(format, Format::Tar(Some(_)));
+        let &Test { entries, bytes, intact, intact_bytes, findings, is_outside, is_unchecked, .. } = self;
+        let unproven = (is_outside || is_unchecked) && matches!(format, Format::Tar(Some(_)));
         Tested { format, entries, bytes, intact, intact_bytes, unproven, findings }
     }
 }

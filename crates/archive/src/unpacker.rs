@@ -95,8 +95,8 @@ impl Unpacker {
     ///
     /// What is compared: the checksums of gzip, zstd, xz, bzip2 and lz4; the sums of a tar's headers, their numbers, and
     /// the end of the tar; a zip's lengths and checksums, and each entry's own header with the directory. A tar without
-    /// compression has no checksum of content, nor has a zstd or lz4 that was made without: changed bytes there cannot
-    /// be noticed. What follows the archive and is not read counts as wrong.
+    /// compression has no checksum of content, nor has a zstd, xz or lz4 that was made without
+    /// ([`unproven`](Tested::unproven) says so): changed bytes there cannot be noticed. What follows the archive and is not read counts as wrong.
     ///
     /// Every entry is tested, selected or not. The limits hold as for [`unpack`](Unpacker::unpack).
     ///
@@ -199,11 +199,19 @@ impl Unpacker {
                 test.tell(None, Some(at), Trailing::AfterCompressed.to_string());
             }
         }
-        if let Target::Test(test) = target
-            && source.odd_padding()
-        {
-            let cause = "zeros stand behind compressed data, which this compression does not allow";
-            test.tell(None, Some(Position::Archive(source.used())), cause);
+        if let Target::Test(test) = target {
+            let at = Some(Position::Archive(source.used()));
+            if source.odd_padding() {
+                test.tell(None, at, "zeros stand behind compressed data, which this compression does not allow");
+            }
+            if source.unknown_check() {
+                test.tell(
+                    None,
+                    None,
+                    "its checksums are of a kind that is not known, so nothing was compared with them",
+                );
+            }
+            test.is_unchecked = source.unchecked();
         }
         Ok(summary)
     }

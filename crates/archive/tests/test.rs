@@ -190,6 +190,13 @@ fn a_zip_that_was_changed_or_cut_is_never_called_sound_where_unzip_or_7_zip_says
     }
 }
 
+fn zstd_with_checksum(tar: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(tar).unwrap();
+    encoder.finish().unwrap()
+}
+
 /// What is wrong, as it is told.
 fn told(archive: &[u8]) -> (Tested, Vec<String>) {
     let (tested, findings) = test(archive).unwrap_or_else(|error| panic!("{error}"));
@@ -223,7 +230,7 @@ fn behind_a_damaged_header_of_a_tar_the_others_are_found_and_those_before_are_wh
     assert_eq!(findings.len(), 2, "{findings:?}");
     assert_eq!(found_and_had(&tar), (2, 1));
     // Inside of whole compressed data as well, counted from the start of the tar there.
-    let packed = zstd::encode_all(&tar[..], 1).unwrap();
+    let packed = zstd_with_checksum(&tar);
     assert_eq!(told(&packed).1[0], "byte 1024 of the tar inside: no valid header where an entry should begin");
     assert_eq!((found_and_had(&packed), told(&packed).0.unproven), ((2, 1), false));
 }
@@ -253,11 +260,23 @@ fn a_tar_that_is_cut_short_names_the_entry_and_one_without_an_end_is_not_sound()
 }
 
 #[test]
+fn a_header_that_became_zeros_is_told() {
+    let mut tar = Tar::default().file("a", b"x").entry(b'5', "folder/", "", b"").file("b", b"x").end();
+    assert!(told(&tar).0.is_sound());
+    tar[1024..1536].fill(0);
+    let cause = "a block of zeros stands where an entry should begin; some programs take it for the end of the tar";
+    assert_eq!(told(&tar).1, [format!("byte 1024: {cause}")]);
+    assert_eq!(found_and_had(&tar), (2, 2));
+    assert_eq!(told(&zstd_with_checksum(&tar)).1, [format!("byte 1024 of the tar inside: {cause}")]);
+    // Zeros between tars are what this option is about.
+    let (_temp, path) = file_of(&tar);
+    let tested = Unpacker::options().ignore_zeros(true).build().test(Input::File(path), &mut |_| {}).unwrap();
+    assert!(tested.is_sound());
+}
+
+#[test]
 fn damaged_compressed_data_is_told_once_and_ends_the_test() {
-    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
-    encoder.include_checksum(true).unwrap();
-    encoder.write_all(&tar()).unwrap();
-    let packed = encoder.finish().unwrap();
+    let packed = zstd_with_checksum(&tar());
     let (tested, findings) = told(&packed[..packed.len() - 1]);
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert!(findings[0].ends_with("it is cut short"), "{findings:?}");

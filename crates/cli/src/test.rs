@@ -81,8 +81,15 @@ fn test(args: &args::Test) -> Result<ExitCode, CannotBegin> {
 fn summary(tested: &Tested) -> String {
     let Tested { format, entries: found, bytes: decoded, intact, intact_bytes, unproven, findings, .. } = *tested;
     let all = format!("{format}, {}, {}", entries(found), bytes(decoded));
+    let doubt = match format {
+        Format::Tar(Some(compression)) if unproven && intact > 0 => {
+            let missing = if tested.is_sound() { "missing" } else { "wrong or missing" };
+            format!("; nothing proves their bytes, because the checksum of {compression} is {missing}")
+        }
+        _ => String::new(),
+    };
     if tested.is_sound() {
-        return format!("sound: {all}");
+        return format!("sound: {all}{doubt}");
     }
     let had = match format {
         _ if intact == 0 => "'manyfiles unpack' gets no entry of it".into(),
@@ -93,12 +100,6 @@ fn summary(tested: &Tested) -> String {
             bytes(intact_bytes)
         ),
         _ => format!("'manyfiles unpack' gets {} whole, {}", entries(intact), bytes(intact_bytes)),
-    };
-    let doubt = match format {
-        Format::Tar(Some(compression)) if unproven && intact > 0 => {
-            format!("; nothing proves their bytes, because the checksum of {compression} is wrong or missing")
-        }
-        _ => String::new(),
     };
     format!("{} wrong: {all}; {had}{doubt}", counted(findings, "thing is", "things are"))
 }

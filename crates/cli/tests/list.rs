@@ -114,7 +114,7 @@ drwxr-x--- 1234/5678         0 2017-07-14 02:40:00 site/
 -rw-r--r-- 1234/5678         3 2017-07-14 02:40:00 site/img/a.jpg
 lrwxrwxrwx 1234/5678         0 2017-07-14 02:40:00 site/home -> index.html
 hrw-r--r-- 1234/5678         0 2017-07-14 02:40:00 site/same.html link to site/index.html
-prw-r--r-- 1234/5678         0 2017-07-14 02:40:00 site/pipe
+prw-r--r-- 1234/5678         0 2017-07-14 02:40:00 site/pipe  (refused: 'manyfiles unpack' makes it with --special-files only)
 ";
     assert_eq!(list(temp.path(), &["-l", "site.tar"]).code(0).out, lines);
 }
@@ -127,8 +127,16 @@ fn what_unpack_would_refuse_is_listed_with_the_reason() {
     let long = list(temp.path(), &["-l", "evil.tar"]).code(0).out;
     let refused: Vec<_> = long.lines().map(|line| line.contains("(refused: ")).collect();
     assert_eq!(refused, [true, true, false], "{long}");
-    let objects = objects(&list(temp.path(), &["--json", "evil.tar"]).code(0));
-    assert!(objects[0]["refused"].is_string() && objects[2].get("refused").is_none());
+    let shown = objects(&list(temp.path(), &["--json", "evil.tar"]).code(0));
+    assert!(shown[0]["refused"].is_string() && shown[2].get("refused").is_none());
+    // What 'unpack' makes only if asked to has a kind, and the reason.
+    Tar::new().fifo("pipe").file("good", "3").save(temp.path().join("pipe.tar"));
+    let long = list(temp.path(), &["-l", "pipe.tar"]).code(0).out;
+    let refused: Vec<_> = long.lines().map(|line| (&line[..1], line.contains("(refused: "))).collect();
+    assert_eq!(refused, [("p", true), ("-", false)], "{long}");
+    let shown = objects(&list(temp.path(), &["--json", "pipe.tar"]).code(0));
+    assert_eq!((&shown[0]["kind"], shown[0]["refused"].is_string()), (&"fifo".into(), true));
+    manyfiles(temp.path(), &["unpack", "pipe.tar", "-C", "out"]).code(1);
 }
 
 #[test]

@@ -20,6 +20,10 @@ pub(crate) struct State {
     pub trailing_garbage: AtomicBool,
     /// Whether zeros that the compression does not allow were passed over.
     pub odd_padding: AtomicBool,
+    /// Whether a part of the content has no checksum, or one that cannot be computed.
+    pub unchecked: AtomicBool,
+    /// Whether a checksum is of a kind that is not known, so that nothing was compared with it.
+    pub unknown_check: AtomicBool,
 }
 
 /// A reader with a buffer that can be looked into.

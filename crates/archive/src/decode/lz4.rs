@@ -5,7 +5,9 @@ use std::io::{self, BufRead, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
+use super::head;
 use super::input::Input;
+use crate::format::Compression;
 
 const LEGACY: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
 
@@ -13,6 +15,8 @@ pub(crate) struct Lz4Frame {
     decoder: FrameDecoder<Ends>,
     /// Frames of the old format end where the file does.
     is_legacy: bool,
+    /// No frame with content follows those that were skipped.
+    is_empty: bool,
 }
 
 /// Notices that the input has ended.
@@ -37,6 +41,7 @@ impl Lz4Frame {
 
     /// Begins a frame, after those that are to be skipped.
     pub(super) fn new(mut input: Input) -> io::Result<Lz4Frame> {
+        let mut skipped = false;
         while is_skippable(input.peek(8)?) {
             let head = input.peek(8)?;
             let Some(len) = head.get(4..8).and_then(|len| <[u8; 4]>::try_from(len).ok()) else {
@@ -52,9 +57,12 @@ impl Lz4Frame {
                 input.consume(len);
                 left -= len as u64;
             }
+            skipped = true;
         }
+        let is_empty = skipped && !Lz4Frame::begins(input.peek(4)?);
         let is_legacy = input.peek(4)? == LEGACY;
-        Ok(Lz4Frame { decoder: FrameDecoder::new(Ends { input, ended: false }), is_legacy })
+        head::look(Compression::Lz4, &mut input)?;
+        Ok(Lz4Frame { decoder: FrameDecoder::new(Ends { input, ended: false }), is_legacy, is_empty })
     }
 
     pub(super) fn into_inner(self) -> Input {
@@ -64,6 +72,9 @@ impl Lz4Frame {
 
 impl Read for Lz4Frame {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.is_empty {
+            return Ok(0);
+        }
         let len = self.decoder.read(into)?;
         if len == 0 && self.decoder.get_ref().ended && !self.is_legacy {
             return Err(cut_short());

@@ -14,13 +14,14 @@ use flate2::bufread::GzDecoder;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::MtStreamBuilder;
 
+use super::head::{self, MOST_MEMORY_LOG};
 use super::input::Input;
 use super::lz4::{self, Lz4Frame};
 use super::zstd::ZstdFrame;
 use crate::format::Compression;
 
 /// More memory than this is not spent on an xz file's dictionary (its highest preset takes 64 MiB).
-const XZ_MEMORY: u64 = 1 << 30;
+const XZ_MEMORY: u64 = 1 << MOST_MEMORY_LOG;
 /// Up to this much memory, the blocks of an xz file are decoded at the same time.
 const XZ_MEMORY_FOR_THREADS: u64 = 128 << 20;
 
@@ -49,7 +50,8 @@ enum Next {
 }
 
 impl Members {
-    pub(super) fn new(compression: Compression, input: Input) -> io::Result<Members> {
+    pub(super) fn new(compression: Compression, mut input: Input) -> io::Result<Members> {
+        head::look(compression, &mut input)?;
         Ok(Members { compression, current: start(compression, input)? })
     }
 
@@ -70,6 +72,7 @@ impl Members {
         };
         let next = next(self.compression, &mut input)?;
         if let Next::Member = next {
+            head::look(self.compression, &mut input)?;
             self.current = match decoder {
                 Some(decoder) => Current::Zstd(ZstdFrame::after(decoder, input)),
                 None => start(self.compression, input)?,
@@ -92,7 +95,7 @@ impl Read for Members {
             let len = match &mut self.current {
                 Current::Gzip(decoder) => decoder.read(into)?,
                 Current::Bzip2(decoder) => decoder.read(into)?,
-                Current::Xz(decoder) => decoder.read(into)?,
+                Current::Xz(decoder) => decoder.read(into).map_err(of_xz)?,
                 Current::Lz4(frame) => frame.read(into)?,
                 Current::Zstd(frame) => frame.read(into)?,
                 Current::None => return Ok(0),
@@ -124,6 +127,18 @@ fn start(compression: Compression, input: Input) -> io::Result<Current> {
         Compression::Lz4 => Current::Lz4(Box::new(Lz4Frame::new(input)?)),
         Compression::Zstd => Current::Zstd(ZstdFrame::new(input)?),
     })
+}
+
+/// An xz's error: of one that needs more than this decoder gives, nothing says that it is damaged.
+fn of_xz(error: io::Error) -> io::Error {
+    match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(liblzma::stream::Error::MemLimit) => head::too_much_memory("xz -d"),
+        Some(liblzma::stream::Error::Options) => {
+            let cause = "it is compressed in a way that is not supported; `xz -d` may make a plain tar of it";
+            io::Error::new(io::ErrorKind::Unsupported, cause)
+        }
+        _ => error,
+    }
 }
 
 /// Looks at what follows a member.

@@ -3,6 +3,7 @@
 //! Blocks are bounded in number and used again. The thread ends with the input, or when the receiver is gone. A thread
 //! that waits for a stream which neither ends nor sends is left behind.
 
+mod head;
 mod input;
 mod lz4;
 mod members;
@@ -102,6 +103,10 @@ impl Blocks {
                 Ok(Message::Failed(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     return Err(self.damage("it is cut short"));
                 }
+                // Nothing is wrong with it, but it is not for this decoder.
+                Ok(Message::Failed(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    return Err(ErrorKind::Unsupported(error.to_string()));
+                }
                 Ok(Message::Failed(error)) => return Err(self.damage(&error.to_string())),
                 Ok(message) => return Ok(message),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -122,6 +127,16 @@ impl Blocks {
     /// Whether zeros that the compression does not allow stand between its members or behind them.
     pub(crate) fn odd_padding(&self) -> bool {
         self.state.odd_padding.load(Relaxed)
+    }
+
+    /// Whether a part of the content had no checksum, or one that could not be computed.
+    pub(crate) fn unchecked(&self) -> bool {
+        self.state.unchecked.load(Relaxed)
+    }
+
+    /// Whether a checksum was of a kind that is not known.
+    pub(crate) fn unknown_check(&self) -> bool {
+        self.state.unknown_check.load(Relaxed)
     }
 
     pub(crate) fn trailing_garbage(&self) -> bool {

@@ -3,8 +3,9 @@
 
 use std::io::{self, BufRead, Read};
 
-use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
+use super::head::MOST_MEMORY_LOG;
 use super::input::Input;
 
 pub(crate) struct ZstdFrame {
@@ -15,7 +16,10 @@ pub(crate) struct ZstdFrame {
 
 impl ZstdFrame {
     pub(super) fn new(input: Input) -> io::Result<ZstdFrame> {
-        Ok(ZstdFrame::after(Decoder::new()?, input))
+        let mut decoder = Decoder::new()?;
+        // By default it takes 128 MiB, with which `zstd --long=31` is refused.
+        decoder.set_parameter(DParameter::WindowLogMax(MOST_MEMORY_LOG))?;
+        Ok(ZstdFrame::after(decoder, input))
     }
 
     /// The next frame, with the decoder of one that has ended: its memory is used again.

@@ -47,6 +47,15 @@ fn all<S: Source>(scanner: &mut Scanner<S>, cancel: &Cancel) -> Result<(), Error
     Ok(())
 }
 
+/// Tells of one block of zeros at byte `start`, behind which the tar goes on. The end of a tar has two. One may be the
+/// header of an entry without content (an empty file, a folder, a link), of which nothing else is left.
+pub(super) fn lone_zeros<S: Source>(scanner: &Scanner<S>, start: u64, test: &mut Test<'_>) {
+    let cause = "a block of zeros stands where an entry should begin; some programs take it for the end of the tar";
+    if let ErrorKind::Damaged { at, .. } = scanner.source().damage(start, cause) {
+        test.tell(None, Some(at), cause);
+    }
+}
+
 /// Tells if the end is not what ends a tar. Where it is cut short between two entries, nothing else tells.
 pub(super) fn end<S: Source>(scanner: &Scanner<S>, test: &mut Test<'_>) {
     let cause = match scanner.end {

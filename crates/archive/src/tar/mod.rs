@@ -58,6 +58,9 @@ pub(crate) fn read<S: Source>(
                 Ok(false) => scanner.go_on(ignore_zeros, cancel),
                 Err(kind) => Err(kind),
             };
+            if let (Some(at), Target::Test(test), false) = (scanner.lone_zeros.take(), &mut *target, ignore_zeros) {
+                check::lone_zeros(&scanner, at, test);
+            }
             match (step, &mut *target) {
                 (Ok(true), _) => {}
                 (Ok(false), _) => break,

@@ -45,6 +45,8 @@ pub(crate) struct Scanner<S> {
     pub(super) headers: u64,
     /// How many bytes of zeros have been read as the end of the tar.
     pub(super) end: Option<u64>,
+    /// Where one block of zeros stands before a header: it may have been a header.
+    pub(super) lone_zeros: Option<u64>,
     /// A header that was read already.
     pub(super) ahead: Option<Block>,
     /// The bytes after the tar that are not read.
@@ -61,6 +63,7 @@ impl<S: Source> Scanner<S> {
             padding: 0,
             headers: 0,
             end: None,
+            lone_zeros: None,
             ahead: None,
             trailing: None,
         }
@@ -136,6 +139,7 @@ impl<S: Source> Scanner<S> {
         }
         let start = self.source.position();
         let mut is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
+        let begins_with_zeros = is_zero;
         if is_zero && self.source.position() > start {
             // The end is two blocks of zeros, or one and the end of the file. One alone ends nothing: some archives are
             // joined.
@@ -161,6 +165,9 @@ impl<S: Source> Scanner<S> {
             return Err(self
                 .source
                 .damage(self.source.position() - BLOCK as u64, "no valid header where an entry should begin"));
+        }
+        if begins_with_zeros {
+            self.lone_zeros = Some(start);
         }
         self.headers += 1;
         Ok(true)

@@ -38,6 +38,16 @@ impl StreamSource {
         self.blocks.odd_padding()
     }
 
+    /// Whether a part of the content had no checksum, or one that could not be computed. Known at the end.
+    pub(crate) fn unchecked(&self) -> bool {
+        self.blocks.unchecked()
+    }
+
+    /// Whether a checksum was of a kind that is not known. Known at the end.
+    pub(crate) fn unknown_check(&self) -> bool {
+        self.blocks.unknown_check()
+    }
+
     /// How many bytes of the input were taken by the decoder.
     pub(crate) fn used(&self) -> u64 {
         self.blocks.used()

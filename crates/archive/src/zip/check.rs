@@ -2,6 +2,7 @@
 //! the directory's order.
 
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -10,9 +11,11 @@ use super::directory::{Directory, Record};
 use super::order::Order;
 use super::{Archive, Jobs, deliver, local, workers};
 use crate::cancel::Cancel;
+use crate::entry::Kind;
 use crate::error::{ErrorKind, Position, Result};
 use crate::limit::Limit;
 use crate::limits::{Limits, check_ratio};
+use crate::read_at::read_at;
 use crate::sys;
 use crate::test::Test;
 
@@ -24,6 +27,7 @@ struct Checked {
     remarks: Vec<String>,
     /// The first byte behind it.
     end: Option<u64>,
+    is_folder: bool,
 }
 
 pub(super) fn check(
@@ -45,7 +49,7 @@ pub(super) fn check(
         for cause in checked.lost.into_iter().chain(checked.remarks) {
             test.tell(Some(sys::path(&name)), at, cause);
         }
-        test.entry(if is_intact { record.size } else { 0 }, is_intact);
+        test.entry(if is_intact && !checked.is_folder { record.size } else { 0 }, is_intact);
         if let Some(end) = checked.end {
             extents.push((record.start, end, place as u32));
         }
@@ -68,7 +72,32 @@ pub(super) fn check(
             test.tell(Some(sys::path(&name)), Some(Position::Archive(start)), cause);
         }
     }
+    if extents.len() == jobs.wanted.len() {
+        for start in unlisted(archive, &extents, directory.start)? {
+            let cause = "an entry stands here that the directory does not have, and was not read";
+            test.tell(None, Some(Position::Archive(start)), cause);
+        }
+    }
     Ok(())
+}
+
+/// Where room that no entry of the directory takes begins as an entry does: with a zip before this one (`cat a b`), or
+/// with an entry that only a program sees that reads from the front. Other bytes there may be anything, such as a
+/// program that unpacks the archive, or a signature. `extents` are in order.
+fn unlisted(archive: &Archive<'_>, extents: &[(u64, u64, u32)], directory: u64) -> Result<Vec<u64>, ErrorKind> {
+    let mut found = Vec::new();
+    let mut taken = 0;
+    for (start, end) in extents.iter().map(|&(start, end, _)| (start, end)).chain([(directory, directory)]) {
+        let mut signature = [0; 4];
+        if start.saturating_sub(taken) >= local::LOCAL as u64 {
+            read_at(archive.file, &mut signature, taken)?;
+            if signature == *b"PK\x03\x04" {
+                found.push(taken);
+            }
+        }
+        taken = taken.max(end);
+    }
+    Ok(found)
 }
 
 /// Counts what was decoded. The sizes of the directory are not believed: one that is damaged is to be told.
@@ -107,11 +136,17 @@ fn entry(
     counted: &Decoded<'_>,
     cancel: &Cancel,
 ) -> Result<Checked, ErrorKind> {
-    let mut checked = Checked { lost: None, remarks: Vec::new(), end: None };
+    let mut checked = Checked { lost: None, remarks: Vec::new(), end: None, is_folder: false };
     checked.remarks.extend(local::in_the_directory(record).map(String::from));
     if record.is_broken {
         checked.lost = Some("the archive's directory is damaged here".into());
         return Ok(checked);
+    }
+    // A folder is made all the same.
+    let is_folder = record.entry(&record.name(), Path::new("")).kind == Kind::Folder;
+    checked.is_folder = is_folder;
+    if is_folder && record.size > 0 {
+        checked.remarks.push("a folder has content, which no folder can keep".into());
     }
     match local::read(archive.file, archive.stamp.len, record) {
         Ok(Some(local)) => {
@@ -120,6 +155,9 @@ fn entry(
         }
         Ok(None) => {}
         Err(error) => checked.lost = Some(format!("its header cannot be read: {error}")),
+    }
+    if record.is_encrypted() && is_folder {
+        return Ok(checked);
     }
     if record.is_encrypted() {
         checked.lost =
@@ -135,11 +173,19 @@ fn entry(
         whole.and_then(|content| counted.add(content.len() as u64).map_err(Failed::Archive))
     };
     match decoded {
+        Ok(()) if decoder.unread > 0 => {
+            checked.remarks.push("bytes stand behind its compressed content, and were not read".into());
+        }
         Ok(()) => {}
         Err(Failed::Archive(kind)) => return Err(kind),
         Err(Failed::Entry(error)) => {
             let error = error.to_string();
-            checked.lost = Some(error.strip_prefix("the archive is damaged here: ").unwrap_or(&error).to_owned());
+            let cause = error.strip_prefix("the archive is damaged here: ").unwrap_or(&error).to_owned();
+            if is_folder {
+                checked.remarks.push(cause);
+            } else {
+                checked.lost = Some(cause);
+            }
         }
     }
     Ok(checked)

@@ -20,7 +20,7 @@ pub(crate) const SMALL: u64 = 512 << 10;
 const BUFFER: usize = 128 << 10;
 
 /// More memory than this is not spent on a dictionary.
-const LZMA_MEMORY: u64 = 1 << 30;
+const MEMORY: u64 = 1 << 30;
 
 /// Decodes entries one after the other, with buffers that are used again.
 pub(crate) struct Decoder<'a> {
@@ -28,6 +28,9 @@ pub(crate) struct Decoder<'a> {
     len: u64,
     packed: Vec<u8>,
     inflate: Decompress,
+    /// How many bytes of the last entry's compressed content stood behind the end of its compressed stream, and were not
+    /// decoded. Only a test asks.
+    pub(super) unread: u64,
 }
 
 fn damaged(cause: &str) -> io::Error {
@@ -46,7 +49,7 @@ fn undecoded(error: io::Error) -> io::Error {
 
 impl<'a> Decoder<'a> {
     pub(super) fn new(file: &'a File, len: u64) -> Decoder<'a> {
-        Decoder { file, len, packed: Vec::new(), inflate: Decompress::new(false) }
+        Decoder { file, len, packed: Vec::new(), inflate: Decompress::new(false), unread: 0 }
     }
 
     /// The content of an entry that is [`SMALL`], checked.
@@ -61,6 +64,7 @@ impl<'a> Decoder<'a> {
         let packed =
             self.packed.get(header..end).ok_or_else(|| damaged("its content reaches past the end of the archive"))?;
         let size = record.size as usize;
+        self.unread = 0;
         let content = match record.method {
             0 => packed.to_vec(),
             8 => {
@@ -68,15 +72,19 @@ impl<'a> Decoder<'a> {
                 // A byte more than there should be, so that the decoder does not stop before the end of its stream.
                 let mut content = Vec::with_capacity(size + 1);
                 match self.inflate.decompress_vec(packed, &mut content, FlushDecompress::Finish) {
-                    Ok(Status::StreamEnd) => content,
+                    Ok(Status::StreamEnd) => {
+                        self.unread = packed.len() as u64 - self.inflate.total_in();
+                        content
+                    }
                     Ok(_) if content.len() > size => content,
                     Ok(_) => return Err(damaged("its compressed content is cut short")),
                     Err(error) => return Err(damaged(&error.to_string())),
                 }
             }
             _ => {
-                let mut content = Vec::new();
-                decoder(record, packed)?.read_to_end(&mut content).map_err(undecoded)?;
+                let (mut content, mut rest) = (Vec::new(), packed);
+                decoder(record, &mut rest)?.read_to_end(&mut content).map_err(undecoded)?;
+                self.unread = unread(record, rest.len() as u64);
                 content
             }
         };
@@ -95,7 +103,7 @@ impl<'a> Decoder<'a> {
 
     /// The content of any entry, piece by piece into `write`. Checked at the end only.
     pub(super) fn pieces<E: From<io::Error>>(
-        &self,
+        &mut self,
         record: &Record<'_>,
         mut write: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -105,8 +113,10 @@ impl<'a> Decoder<'a> {
         if start.checked_add(record.packed).is_none_or(|end| end > self.len) {
             return Err(damaged("its content reaches past the end of the archive").into());
         }
+        self.unread = 0;
         let range = Range { file: self.file, at: start, left: record.packed };
-        let mut decoder = decoder(record, BufReader::with_capacity(BUFFER, range))?;
+        let mut packed = BufReader::with_capacity(BUFFER, range);
+        let mut decoder = decoder(record, &mut packed)?;
         let mut buffer = vec![0; BUFFER];
         let mut check = Check::new(record);
         loop {
@@ -119,8 +129,16 @@ impl<'a> Decoder<'a> {
             check.add(&buffer[..len])?;
             write(&buffer[..len])?;
         }
+        drop(decoder);
+        self.unread = unread(record, packed.buffer().len() as u64 + packed.get_ref().left);
         Ok(check.finish()?)
     }
+}
+
+/// How many of the bytes that a decoder has left over are too many: an LZMA stream may have an end of its own behind its
+/// content, which is not decoded.
+fn unread(record: &Record<'_>, left: u64) -> u64 {
+    if record.method == 14 { 0 } else { left }
 }
 
 /// The length of the header before an entry's content, with the name and the extra fields that it has again.
@@ -188,9 +206,14 @@ fn decoder<'a>(record: &Record<'_>, packed: impl BufRead + 'a) -> io::Result<Box
         12 => Box::new(bzip2::bufread::MultiBzDecoder::new(packed).take(most)),
         // Such a stream need not have an end of its own.
         14 => Box::new(lzma(record, packed)?.take(record.size)),
-        20 | 93 => Box::new(zstd::stream::read::Decoder::with_buffer(packed)?.take(most)),
+        20 | 93 => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+            // By default it takes 128 MiB.
+            decoder.window_log_max(MEMORY.ilog2())?;
+            Box::new(decoder.take(most))
+        }
         95 => {
-            let stream = Stream::new_stream_decoder(LZMA_MEMORY, 0).map_err(io::Error::from)?;
+            let stream = Stream::new_stream_decoder(MEMORY, 0).map_err(io::Error::from)?;
             Box::new(XzDecoder::new_stream(packed, stream).take(most))
         }
         other => {
@@ -219,7 +242,7 @@ fn lzma<'a>(record: &Record<'_>, mut packed: impl BufRead + 'a) -> io::Result<im
     let mut properties = [0; 5];
     properties.copy_from_slice(&header[4..]);
     // No dictionary needs to be larger than the content.
-    let dictionary = u64::from(u32_at(&properties, 1)).min(record.size.max(4096)).min(LZMA_MEMORY) as u32;
+    let dictionary = u64::from(u32_at(&properties, 1)).min(record.size.max(4096)).min(MEMORY) as u32;
     properties[1..].copy_from_slice(&dictionary.to_le_bytes());
     let mut filters = Filters::new();
     filters.lzma1_properties(&properties).map_err(io::Error::from)?;

@@ -136,7 +136,7 @@ pub(super) fn hand_over(filter: &EntryFilter, record: &Record<'_>, decoded: Deco
 pub(super) fn stream(
     filter: &EntryFilter,
     record: &Record<'_>,
-    decoder: &Decoder<'_>,
+    decoder: &mut Decoder<'_>,
     tree: &TreeWriter,
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {

@@ -16,6 +16,8 @@ pub(crate) struct Directory {
     /// Where each entry begins.
     starts: Vec<u32>,
     shift: u64,
+    /// Where it begins.
+    pub start: u64,
     /// The damage after the last entry, if there is any.
     pub damage: Option<ErrorKind>,
     /// Where bytes behind the last entry begin that are neither an entry nor a signature, if there are any.
@@ -47,7 +49,7 @@ impl Directory {
         let damage =
             (!is_count).then(|| damaged(at, "its directory is damaged, or has not as many entries as it says"));
         let odd_end = (at < bytes.len() && !bytes[at..].starts_with(b"PK\x05\x05")).then_some(end.start + at as u64);
-        Ok(Directory { bytes, starts, shift: end.shift, damage, odd_end })
+        Ok(Directory { bytes, starts, shift: end.shift, start: end.start, damage, odd_end })
     }
 
     pub(super) fn len(&self) -> usize {

@@ -27,6 +27,8 @@ pub(crate) struct End {
     pub shift: u64,
     /// Whether bytes other than zeros follow the archive.
     pub has_more_behind: bool,
+    /// Whether its comment ends behind the end of the file.
+    pub is_cut: bool,
     /// What is strange about the record, though the directory was found by it.
     pub remark: Option<&'static str>,
 }
@@ -50,18 +52,29 @@ pub(crate) fn find(file: &File, len: u64) -> Result<Option<End>, ErrorKind> {
     read_at(file, &mut tail, tail_start)?;
     let mut damage = None;
     // The last record with fields that agree is taken: a comment, or bytes after the archive, may look like a record.
-    for at in (0..(tail.len() + 1).saturating_sub(END)).rev() {
-        let record = &tail[at..];
-        if !record.starts_with(b"PK\x05\x06") || END + usize::from(u16_at(record, 20)) > record.len() {
-            continue;
-        }
-        let before = &tail[..at];
-        match locate(file, record, before, tail_start + at as u64)? {
+    let records = || {
+        let places = (0..(tail.len() + 1).saturating_sub(END)).rev();
+        places.filter(|&at| tail[at..].starts_with(b"PK\x05\x06"))
+    };
+    let is_cut = |at: &usize| END + usize::from(u16_at(&tail[*at..], 20)) > tail.len() - at;
+    for at in records().filter(|at| !is_cut(at)) {
+        match locate(file, &tail[at..], &tail[..at], tail_start + at as u64)? {
             Ok(end) => return Ok(Some(end)),
             Err(kind) => damage = damage.or(Some(kind)),
         }
     }
-    damage.map_or(Ok(None), Err)
+    if let Some(damage) = damage {
+        return Err(damage);
+    }
+    // The end of the comment may be missing, and with it nothing that is needed.
+    for at in records().filter(is_cut) {
+        if let Ok(end) = locate(file, &tail[at..], &tail[..at], tail_start + at as u64)?
+            && end.size > 0
+        {
+            return Ok(Some(End { is_cut: true, ..end }));
+        }
+    }
+    Ok(None)
 }
 
 /// The content of a last record, if its fields agree. The outer error is one of reading.
@@ -116,10 +129,10 @@ fn locate(file: &File, record: &[u8], before: &[u8], position: u64) -> Result<Re
             read_at(file, &mut signature, start)?;
         }
         if signature == *b"PK\x01\x02" || (size == 0 && entries == 0) {
-            let behind = &record[END + usize::from(u16_at(record, 20))..];
+            let behind = record.get(END + usize::from(u16_at(record, 20))..).unwrap_or_default();
             let has_more_behind = behind.iter().any(|&byte| byte != 0);
             let remark = remark(file, record, before, position, shift)?;
-            return Ok(Ok(End { start, size, entries, is_zip64, shift, has_more_behind, remark }));
+            return Ok(Ok(End { start, size, entries, is_zip64, shift, has_more_behind, is_cut: false, remark }));
         }
     }
     damaged("its directory is not where it should be")

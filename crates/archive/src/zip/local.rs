@@ -11,7 +11,8 @@ use super::end::NEWEST;
 use super::field::{extra_fields, u16_at, u32_at, u64_at};
 use crate::sys;
 
-const LOCAL: usize = 30;
+/// The shortest header of an entry.
+pub(super) const LOCAL: usize = 30;
 /// Versions up to this one are given by some writers in one place only; those above stand for a method or for
 /// encryption.
 const COMMON: u8 = 46;

@@ -31,6 +31,7 @@ use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Position, Result};
 use crate::limits::{Limits, Meter, check_ratio};
 use crate::progress::InputProgress;
+use crate::read_at::read_at;
 use crate::stamp::Stamp;
 use crate::summary::Trailing;
 use crate::target::Target;
@@ -52,7 +53,7 @@ pub(crate) struct Archive<'a> {
 /// that the directory is there and says why it cannot be used.
 pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     match end::find(file, len) {
-        Ok(end) => Ok(end.is_some()),
+        Ok(end) => Ok(end.is_some_and(|end| !end.is_cut)),
         // Bytes that only look like a directory are no error.
         Err(ErrorKind::Damaged { .. }) => Ok(false),
         Err(error) => Err(error),
@@ -99,14 +100,36 @@ pub(crate) fn read(
             if let Some(cause) = end.remark {
                 test.tell(None, at(end.start + end.size), cause);
             }
+            if jobs.claims_too_much {
+                let cause = "its directory says that there is more than the limits allow, so nothing of it is unpacked";
+                test.tell(None, at(end.start), cause);
+                (test.intact, test.intact_bytes) = (0, 0);
+            }
         }
     }
     archive.progress.advance(archive.stamp.len - jobs.packed.min(archive.stamp.len));
     archive.stamp.check(archive.file)?;
     match directory.damage {
         Some(damage) => Err(damage),
-        None => Ok(end.has_more_behind.then_some(Trailing::AfterZip)),
+        None if end.is_cut => {
+            Err(ErrorKind::damaged(Position::Archive(archive.stamp.len), "the comment at its end is cut short"))
+        }
+        None if end.has_more_behind => Ok(Some(Trailing::AfterZip)),
+        // A test tells of each place.
+        None if matches!(target, Target::Test(_)) => Ok(None),
+        None => Ok(begins_with_others(archive.file, &directory)?.then_some(Trailing::BeforeZip)),
     }
+}
+
+/// Whether the file begins with an entry, and the directory has none so near its beginning.
+fn begins_with_others(file: &File, directory: &Directory) -> Result<bool, ErrorKind> {
+    let first = (0..directory.len()).map(|index| directory.record(index).start).min().unwrap_or(directory.start);
+    let mut signature = [0; 4];
+    if first < local::LOCAL as u64 {
+        return Ok(false);
+    }
+    read_at(file, &mut signature, 0)?;
+    Ok(signature == *b"PK\x03\x04")
 }
 
 /// Which entries are wanted.
@@ -116,13 +139,16 @@ struct Jobs {
     contested: Contested,
     /// Their size in the archive.
     packed: u64,
+    /// Whether unpacking ends before anything is written, because of the sizes that the directory claims. Of a test.
+    claims_too_much: bool,
 }
 
 impl Jobs {
     /// Checks the sizes that the directory claims before anything is written. A test writes nothing, and counts what
-    /// it decodes: a damaged size is to be told.
+    /// it decodes: a damaged size is to be told, and that unpacking would end at it.
     fn plan(archive: &Archive<'_>, directory: &Directory, meter: &mut Meter, is_test: bool) -> Result<Jobs, ErrorKind> {
-        let mut jobs = Jobs { wanted: Vec::new(), contested: Contested::default(), packed: 0 };
+        let mut jobs = Jobs { wanted: Vec::new(), contested: Contested::default(), packed: 0, claims_too_much: false };
+        let mut claimed: u64 = 0;
         for index in 0..directory.len() {
             meter.entry()?;
             let record = directory.record(index);
@@ -136,7 +162,9 @@ impl Jobs {
                 meter.stripped();
                 continue;
             };
-            if entry.kind == Kind::File && entry.refusal.is_none() && !is_test {
+            if entry.kind == Kind::File && entry.refusal.is_none() && is_test {
+                claimed = claimed.saturating_add(record.size);
+            } else if entry.kind == Kind::File && entry.refusal.is_none() {
                 meter.content(record.size)?;
                 if deliver::is_long(&record) {
                     jobs.contested.long(entry.path.as_os_str().as_encoded_bytes());
@@ -146,6 +174,8 @@ impl Jobs {
             jobs.wanted.push(index as u32);
         }
         check_ratio(archive.limits, meter.bytes, archive.stamp.len)?;
+        jobs.claims_too_much =
+            claimed > archive.limits.bytes || check_ratio(archive.limits, claimed, archive.stamp.len).is_err();
         if !jobs.contested.is_empty() {
             for &index in &jobs.wanted {
                 let record = directory.record(index as usize);

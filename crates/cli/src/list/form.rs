@@ -1,5 +1,6 @@
 //! What a form of the list is, and what the forms have in common.
 
+use manyfiles::tree::Refusal;
 use manyfiles_archive::{Entry, Kind};
 
 use crate::human::one_line;
@@ -28,5 +29,8 @@ pub(super) fn is_folder_without_slash(entry: &Entry<'_>) -> bool {
 /// Why an entry would not be written.
 pub(super) fn refusal(entry: &Entry<'_>) -> Option<String> {
     let error = entry.refusal.as_ref()?;
+    if let (Kind::Node(_), Some(Refusal::UnwantedKind)) = (entry.kind, error.refusal()) {
+        return Some("refused: 'manyfiles unpack' makes it with --special-files only".into());
+    }
     Some(error.refusal().map_or_else(|| error.io_error().to_string(), |refusal| refusal.to_string()))
 }

@@ -77,12 +77,12 @@ fn list(args: &args::List) -> Result<ExitCode, CannotBegin> {
     Ok(out.end(code))
 }
 
-/// Shows entries as the archive has them: nothing is written, so no rights are to be taken away.
+/// Shows entries as the archive has them: nothing is written, so no rights are to be taken away. Devices and FIFOs are
+/// shown as refused, because by default `unpack` refuses them.
 fn unpacker(args: &args::List, filter: &Arc<Filter>, progress: &InputProgress) -> Unpacker {
     let choices = Unpacker::options()
         .limits(args.reading.limits())
         .ignore_zeros(args.reading.ignore_zeros)
-        .special_files(true)
         .ownership(true)
         .set_id(true)
         .progress(progress.clone());

@@ -1,0 +1,122 @@
+//! What the first bytes of a member say about it: whether it has checksums, and whether it can be decoded here at all.
+//!
+//! The decoders leave both out: one that does not know an xz's kind of check passes over the check in silence, and what
+//! needs more memory than is allowed, or a dictionary, is the same error as damage.
+
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::input::Input;
+use crate::format::Compression;
+
+/// More memory than this is not spent on what a member refers back to, as a power of two.
+pub(super) const MOST_MEMORY_LOG: u32 = 30;
+const MOST_MEMORY: u64 = 1 << MOST_MEMORY_LOG;
+/// The longest head of a zstd frame.
+const LONGEST: usize = 18;
+
+/// Looks at the head of the member that `input` is at.
+pub(super) fn look(compression: Compression, input: &mut Input) -> io::Result<()> {
+    match compression {
+        // Each member has a checksum.
+        Compression::Gzip | Compression::Bzip2 => Ok(()),
+        Compression::Xz => {
+            // The lower half of the second byte behind the six of the magic is the kind of check.
+            let check = input.peek(8)?.get(7).map(|byte| byte & 0xf);
+            note(input, matches!(check, Some(0)), matches!(check, Some(2..=3 | 5..=9 | 11..=15)));
+            Ok(())
+        }
+        Compression::Zstd => {
+            let head = zstd(input.peek(LONGEST)?);
+            let Some(head) = head else { return Ok(()) };
+            note(input, !head.has_checksum, false);
+            if head.needs_dictionary {
+                let cause = "it was compressed with a dictionary, which it does not have in it; \
+                             `zstd -d -D DICTIONARY` makes a plain tar of it";
+                return Err(io::Error::new(io::ErrorKind::Unsupported, cause));
+            }
+            if head.window > MOST_MEMORY {
+                return Err(too_much_memory("zstd -d --long=31"));
+            }
+            Ok(())
+        }
+        Compression::Lz4 => {
+            let is_unchecked = match input.peek(5)? {
+                // Flags: a checksum of each block, a checksum of all.
+                [0x04, 0x22, 0x4d, 0x18, flags] => flags & 0b1_0100 == 0,
+                // The old format has none.
+                [0x02, 0x21, 0x4c, 0x18, ..] => true,
+                _ => false,
+            };
+            note(input, is_unchecked, false);
+            Ok(())
+        }
+    }
+}
+
+/// The error of what needs more memory than it is given.
+pub(super) fn too_much_memory(command: &str) -> io::Error {
+    let cause = format!("it needs more than 1 GiB of memory to be decompressed; `{command}` makes a plain tar of it");
+    io::Error::new(io::ErrorKind::Unsupported, cause)
+}
+
+fn note(input: &Input, is_unchecked: bool, is_unknown: bool) {
+    if is_unchecked || is_unknown {
+        input.state.unchecked.store(true, Relaxed);
+    }
+    if is_unknown {
+        input.state.unknown_check.store(true, Relaxed);
+    }
+}
+
+/// The head of a zstd frame.
+#[derive(Debug, PartialEq, Eq)]
+struct Zstd {
+    has_checksum: bool,
+    needs_dictionary: bool,
+    /// How many bytes of content the decoder has to keep.
+    window: u64,
+}
+
+/// `None`: a frame to be skipped, or bytes that the decoder will not take.
+fn zstd(bytes: &[u8]) -> Option<Zstd> {
+    let (&flags, rest) = bytes.strip_prefix(b"\x28\xb5\x2f\xfd")?.split_first()?;
+    let is_one_segment = flags & 0b10_0000 != 0;
+    let (window, rest) =
+        if is_one_segment { (None, rest) } else { rest.split_first().map(|(it, rest)| (Some(*it), rest))? };
+    let (dictionary, rest) = rest.split_at_checked([0, 1, 2, 4][usize::from(flags & 0b11)])?;
+    let window = match window {
+        Some(byte) => {
+            let base = 1_u64 << (10 + (byte >> 3));
+            base + base / 8 * u64::from(byte & 0b111)
+        }
+        // Then it is the length of the content.
+        None => {
+            let len = [1, 2, 4, 8][usize::from(flags >> 6)];
+            let mut number = [0; 8];
+            number[..len].copy_from_slice(rest.get(..len)?);
+            u64::from_le_bytes(number)
+        }
+    };
+    let needs_dictionary = dictionary.iter().any(|&byte| byte != 0);
+    Some(Zstd { has_checksum: flags & 0b100 != 0, needs_dictionary, window })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_zstd_frame_is_read_as_its_description_has_it() {
+        let head = |rest: &[u8]| zstd(&[b"\x28\xb5\x2f\xfd", rest].concat());
+        let frame = |has_checksum, needs_dictionary, window| Some(Zstd { has_checksum, needs_dictionary, window });
+        assert_eq!(head(&[0b0000_0100, 0b0000_0000]), frame(true, false, 1024));
+        assert_eq!(head(&[0b0000_0000, 0b1010_1000]), frame(false, false, 1 << 31));
+        assert_eq!(head(&[0b0000_0000, 0b0000_0011]), frame(false, false, 1024 + 3 * 128));
+        assert_eq!(head(&[0b0000_0011, 0, 9, 0, 0, 0]), frame(false, true, 1024));
+        assert_eq!(head(&[0b0010_0000, 200]), frame(false, false, 200));
+        assert_eq!(head(&[0b1110_0110, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1]), frame(true, true, 1 << 56));
+        assert_eq!(head(&[0b1110_0110, 7]), None, "cut short");
+        assert_eq!(zstd(b"\x50\x2a\x4d\x18\0\0\0\0"), None);
+    }
+}
