@@ -9,7 +9,8 @@ use manyfiles::appender::Records;
 use crate::faults::Fault;
 use crate::rows::{How, Row};
 use crate::run::{End, Outcome};
-use crate::scene::{Expected, OnFailure, Scene, below, node_at};
+use crate::scene::{Expected, Node, OnFailure, Scene, below, node_at};
+use crate::tar;
 use crate::told::Told;
 
 /// One word for a run. The first two are as promised, the third is nobody's fault.
@@ -92,7 +93,7 @@ pub fn judge(row: &Row, scene: &Scene, fault: &Fault, outcome: &Outcome) -> (BTr
     let folder = &outcome.folder;
     let by_neighbour = matches!(fault, Fault::Neighbour(_));
 
-    let wrong: Vec<&Expected> = scene.after.iter().filter(|expected| !is_there(expected, folder)).collect();
+    let wrong: Vec<&Expected> = scene.after.iter().filter(|expected| !is_there(scene, expected, folder)).collect();
     let mut is_lost = told.is_empty() && !wrong.is_empty();
     is_lost |= told.is_empty() && is_unread(row, scene, outcome);
     is_lost |= !outcome.tale.wrong.is_empty();
@@ -133,6 +134,9 @@ pub fn judge(row: &Row, scene: &Scene, fault: &Fault, outcome: &Outcome) -> (BTr
         let now = node_at(&folder.join(expected.path)).ok().flatten();
         match expected.on_failure {
             OnFailure::NewOrOld if now.as_ref() != old => say(Verdict::OldGone, expected.path.into()),
+            OnFailure::WholeTar if now.as_ref() != old && tar_at(scene, &folder.join(expected.path)).is_none() => {
+                say(if old.is_some() { Verdict::OldGone } else { Verdict::Partial }, expected.path.into());
+            }
             OnFailure::WholeOrNothing if can_tidy && now.is_some() => say(Verdict::Partial, expected.path.into()),
             _ => {}
         }
@@ -163,7 +167,21 @@ fn finish(bad: BTreeSet<Verdict>, good: Verdict, why: &[String], told: &[Told]) 
     if bad.is_empty() { (BTreeSet::from([good]), why) } else { (bad, why) }
 }
 
-fn is_there(expected: &Expected, folder: &Path) -> bool {
+/// What of the files below `src` the tar has. `None`: it is not whole, or has other bytes.
+fn tar_at(scene: &Scene, path: &Path) -> Option<usize> {
+    let files = tar::files(&std::fs::read(path).ok()?)?;
+    let is_right = files.iter().all(|(name, bytes)| {
+        let source = format!("src/{name}");
+        scene.before.iter().any(|(path, node)| *path == source && matches!(node, Node::File(all) if all == bytes))
+    });
+    is_right.then_some(files.len())
+}
+
+fn is_there(scene: &Scene, expected: &Expected, folder: &Path) -> bool {
+    if expected.new == Some(Node::Tar) {
+        let all = scene.before.iter().filter(|(path, node)| path.starts_with("src/") && matches!(node, Node::File(_)));
+        return tar_at(scene, &folder.join(expected.path)) == Some(all.count());
+    }
     node_at(&folder.join(expected.path)).is_ok_and(|now| now == expected.new)
 }
 

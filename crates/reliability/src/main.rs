@@ -21,6 +21,8 @@ mod scene;
 #[cfg(target_os = "linux")]
 mod table;
 #[cfg(target_os = "linux")]
+mod tar;
+#[cfg(target_os = "linux")]
 mod told;
 
 #[cfg(not(target_os = "linux"))]

@@ -13,6 +13,8 @@ pub enum Node {
     File(Vec<u8>),
     Link(&'static str),
     Folder,
+    /// A whole tar of all files below `src`.
+    Tar,
 }
 
 /// What may have the name after an operation that failed.
@@ -24,6 +26,8 @@ pub enum OnFailure {
     WholeOrNothing,
     /// All of the new or all of the old content.
     NewOrOld,
+    /// A tar that is whole but may lack entries that were told, what was there before, or nothing.
+    WholeTar,
 }
 
 /// A name that the operation is to make or change.
@@ -128,6 +132,7 @@ impl Scene {
                 Node::File(bytes) => fs::write(path, bytes)?,
                 Node::Link(target) => symlink(target, path)?,
                 Node::Folder => fs::create_dir_all(path)?,
+                Node::Tar => fs::write(path, b"")?, // none is there before
             }
         }
         Ok(())

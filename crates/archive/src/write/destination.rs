@@ -23,6 +23,8 @@ pub(super) enum Destination {
 
 pub(super) struct Beside {
     file: File,
+    /// Holds the lock while the file is written, closed and renamed.
+    lock: Option<File>,
     partial: Partial,
     target: PathBuf,
     replace: bool,
@@ -64,9 +66,9 @@ impl Destination {
             _ => {}
         }
         let partial = partial_name(&target);
-        let file = create_partial(&partial)?;
+        let (file, lock) = create_partial(&partial)?;
         let partial = Partial { path: partial, is_done: false };
-        Ok(Destination::Beside(Beside { file, partial, target, replace, durable }))
+        Ok(Destination::Beside(Beside { file, lock, partial, target, replace, durable }))
     }
 
     /// What errors call it.
@@ -106,7 +108,7 @@ impl Destination {
 
 impl Beside {
     fn finish(self, check: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-        let Beside { file, mut partial, target, replace, durable } = self;
+        let Beside { file, lock, mut partial, target, replace, durable } = self;
         if let Ok(there) = fs::metadata(&target) {
             // Rights are not as important as the archive: where they cannot be set, it has those of a new file.
             drop(file.set_permissions(there.permissions()));
@@ -115,8 +117,6 @@ impl Beside {
             sync_all(&file)
                 .map_err(|error| Error::new(Operation::Sync, &target, io::Error::new(error.kind(), error)))?;
         }
-        // The lock is one of all handles, and stays with this one. On Windows nobody could read a locked file.
-        let lock = if cfg!(windows) { None } else { file.try_clone().ok() };
         let closer = Closer::new();
         closer.close_at(file, &target);
         if let Err(errors) = closer.wait() {
@@ -142,15 +142,21 @@ fn partial_name(target: &Path) -> PathBuf {
     folder_of(target).join(name)
 }
 
-/// Makes the file, and locks it. One that a killed run has left is removed.
-fn create_partial(path: &Path) -> Result<File> {
+/// Makes the file, and locks it. One that a killed run has left is removed. The lock has a handle of its own, which only
+/// reads: what closing says of the bytes comes by the other one.
+fn create_partial(path: &Path) -> Result<(File, Option<File>)> {
     let error = |error| Error::new(Operation::Create, path, error);
     for _ in 0..8 {
         match File::options().read(true).write(true).create_new(true).open(path) {
             Ok(file) => {
-                // Where the file system has no locks, two runs at once are not told.
-                drop(file.try_lock());
-                return Ok(file);
+                // Where the file system has no locks, two runs at once are not told. On Windows a lock keeps all other
+                // handles from writing: there it is that of the file itself, and ends when that is closed.
+                if cfg!(windows) {
+                    drop(file.try_lock());
+                    return Ok((file, None));
+                }
+                let lock = sys::open_source(path).ok().filter(|lock| lock.try_lock().is_ok());
+                return Ok((file, lock));
             }
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => remove_left(path)?,
             Err(cause) => return Err(error(cause)),

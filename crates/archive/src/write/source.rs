@@ -26,7 +26,7 @@ enum Found {
 impl SourceFile {
     /// The file at `path`, of which `found` was said, by [`symlink_metadata`](std::fs::symlink_metadata) or a
     /// directory's entry. It is opened when its turn comes. If another file has its name by then, or it was written to
-    /// since, that is told as a failure.
+    /// since, that is told as a failure. (On Windows another file of the same length and time is not noticed.)
     pub fn found(path: impl Into<PathBuf>, found: Metadata) -> SourceFile {
         SourceFile { path: path.into(), found: Found::Closed(found) }
     }
@@ -75,16 +75,28 @@ impl SourceFile {
         let error = |error| Error::new(Operation::Read, &self.path, error);
         let file = sys::open_source(&self.path).map_err(error)?;
         let start = to.len();
-        // One byte more shows that a file without a size has bytes: those below /proc.
         let len = usize::try_from(found.len()).map_err(|_| error(io::ErrorKind::OutOfMemory.into()))?;
         to.resize(start + len + 1, 0);
-        let read = read_at(&file, &mut to[start..], 0, len);
+        let mut read = read_at(&file, &mut to[start..], 0, len);
+        // More than its length says: of a file below /proc, of a mount whose lengths lie, of a file that grows.
+        while let Ok(got) = read
+            && got > 0
+            && got == to.len() - start
+        {
+            if got > LONGEST_LIE {
+                read = Err((got, io::Error::new(io::ErrorKind::FileTooLarge, "it is far longer than its length says")));
+                break;
+            }
+            to.resize(start + 2 * got + 4096, 0);
+            let more = read_at(&file, &mut to[start + got..], got as u64, usize::MAX);
+            read = more.map(|more| got + more).map_err(|(more, error)| (got + more, error));
+        }
         let after = file.metadata();
         let (got, read_error) = match read {
             Ok(got) => (got, None),
             Err((got, error)) => (got, Some(error)),
         };
-        to.truncate(start + got.min(len));
+        to.truncate(start + got);
         if let Some(cause) = read_error {
             to.truncate(start);
             return Err(error(cause));
@@ -94,7 +106,7 @@ impl SourceFile {
             to.truncate(start);
             return Err(error(another_file()));
         }
-        if got != len || is_changed(found, &after) {
+        if got < len || is_changed(found, &after) {
             *failure = Some(error(changed()));
         }
         Ok(())
@@ -156,7 +168,14 @@ impl Opened {
 
     /// Whether it is as it was when it was opened.
     pub(super) fn check(&self, failure: &mut Option<Error>) {
+        let more = read_at(&self.file, &mut [0], self.len(), 1);
         match self.file.metadata() {
+            Ok(now) if more.is_ok_and(|more| more > 0) && now.len() == self.len() => {
+                self.tell(
+                    io::Error::other("it has more bytes than its length says; the archive has those it says"),
+                    failure,
+                );
+            }
             Ok(now) if is_changed(&self.metadata, &now) => self.tell(changed(), failure),
             Ok(_) => {}
             Err(error) => self.tell(error, failure),
@@ -169,6 +188,9 @@ impl Opened {
         }
     }
 }
+
+/// Up to so many bytes are read of a file that has more than its length says.
+const LONGEST_LIE: usize = 64 << 20;
 
 /// Reads at least once, and until there are `enough` bytes or the file ends.
 fn read_at(file: &File, to: &mut [u8], offset: u64, enough: usize) -> Result<usize, (usize, io::Error)> {

@@ -18,7 +18,12 @@ pub(super) fn place(sources: &[PathBuf], directory: &Path) -> Result<Vec<Placed>
     let placed: Vec<_> = sources
         .iter()
         .map(|given| {
-            let source = if directory == Path::new(".") { given.clone() } else { directory.join(given) };
+            let source = match directory == Path::new(".") {
+                true => given.clone(),
+                // With a slash behind it: a folder by a link, too.
+                false if given == Path::new(".") => directory.join(""),
+                false => directory.join(given),
+            };
             Placed { given: given.clone(), source, path: path_in_archive(given) }
         })
         .collect();

@@ -1,4 +1,4 @@
-//! The command `manyfiles`: `unpack`, `copy`, `list`, `test`, `log cat`.
+//! The command `manyfiles`: `unpack`, `copy`, `pack`, `list`, `test`, `log cat`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +21,10 @@ pub fn rows() -> Vec<Row> {
         ours("manyfiles copy", copied, |folder| manyfiles(folder, &["copy", "src/.", "dst"])).inside(),
         ours("manyfiles copy --fsync", copied, |folder| manyfiles(folder, &["copy", "--fsync", "src/.", "dst"]))
             .inside(),
+        ours("manyfiles pack", packed, |folder| manyfiles(folder, &["pack", "-C", "src", ".", "dst/archive.tar"])),
+        ours("manyfiles pack --force --fsync", packed_over, |folder| {
+            manyfiles(folder, &["pack", "--force", "--fsync", "-C", "src", ".", "dst/archive.tar"])
+        }),
         ours("manyfiles list", listed, |folder| manyfiles(folder, &["list", "src/archive.tar"])),
         ours("manyfiles test", tested, |folder| manyfiles(folder, &["test", "src/archive.tar"])),
         ours("manyfiles log cat", logged, |folder| manyfiles(folder, &["log", "cat", "src/log"])),
@@ -117,6 +121,23 @@ pub fn copied() -> Scene {
         .from("src/b/hard")
         .file("dst/empty", Vec::new(), WholeOrNothing)
         .from("src/empty")
+}
+
+/// What [`copied`] has as files, to be packed.
+pub fn packed() -> Scene {
+    let scene = Scene::default()
+        .file_before("src/a/small", small())
+        .file_before("src/a/large", large())
+        .file_before("src/b/other", old())
+        .file_before("src/empty", Vec::new())
+        .then("dst/archive.tar", Some(Node::Tar), OnFailure::WholeTar);
+    ["src", "src/a", "src/b", "src/a/small", "src/a/large", "src/b/other", "src/empty"]
+        .into_iter()
+        .fold(scene, Scene::from)
+}
+
+pub fn packed_over() -> Scene {
+    Scene { is_synced_first: true, ..packed().file_before("dst/archive.tar", old()) }
 }
 
 /// An archive that is read, and what is printed of it.

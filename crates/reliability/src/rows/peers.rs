@@ -5,7 +5,7 @@ use std::process::Command;
 
 use manyfiles_testkit::Need;
 
-use super::commands::{copied, listed, unpacked};
+use super::commands::{copied, listed, packed, unpacked};
 use super::row::{COMMANDS, How, Row};
 use crate::scene::OnFailure::Anything;
 use crate::scene::Scene;
@@ -14,6 +14,8 @@ pub fn rows() -> Vec<Row> {
     vec![
         peer("GNU tar -x", archive, |folder| program("tar", folder, &["-xf", "src/archive.tar", "-C", "dst"])),
         peer("bsdtar -x", archive, |folder| program("bsdtar", folder, &["-xf", "src/archive.tar", "-C", "dst"])),
+        peer("GNU tar -c", packed, |folder| program("tar", folder, &["-cf", "dst/archive.tar", "-C", "src", "."])),
+        peer("bsdtar -c", packed, |folder| program("bsdtar", folder, &["-cf", "dst/archive.tar", "-C", "src", "."])),
         peer("GNU tar -t", listed, |folder| program("tar", folder, &["-tf", "src/archive.tar"])),
         peer("bsdtar -t", listed, |folder| program("bsdtar", folder, &["-tf", "src/archive.tar"])),
         // An exception ends it: what comes later is not there, as the caller knows.
