@@ -1,7 +1,8 @@
-//! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`].
+//! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`], and writes them.
 //!
 //! - [`Unpacker::unpack`] reads an archive from a file or a stream and hands every entry to a tree, which writes them
 //!   on many threads; [`Unpacker::list`] only shows the entries, and [`Unpacker::test`] tells what is damaged.
+//! - [`ArchiveWriter`] writes an archive: one file in place of many. The rest of this page is about reading.
 //! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64;
 //!   stored, deflate, deflate64, bzip2, lzma, zstd, xz). Recognised by content, never by name.
 //! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed

@@ -36,7 +36,7 @@ fn files() -> Vec<(String, Vec<u8>)> {
         ("folder/grüße 你好".into(), b"utf-8".to_vec()),
         (format!("long/{}/{}", "n".repeat(120), "m".repeat(200)), noise(513, 3)),
         ("block".into(), noise(512, 4)),
-        ("large".into(), noise(5_000_000, 5)),
+        ("large".into(), noise(2_500_000, 5)),
     ];
     files.extend((0..500).map(|n| (format!("many/{n}"), noise(n * 7, n as u32))));
     files
@@ -215,8 +215,9 @@ fn a_file_that_is_gone_is_named_and_the_archive_is_sound_without_it() {
 fn a_file_of_another_length_is_named_and_the_archive_is_sound() {
     let temp = tempfile::tempdir().unwrap();
     let changing = temp.path().join("changing");
-    for (before, after) in [(1000, 10), (10, 1000), (9_000_000, 5_000_000), (5_000_000, 9_000_000), (3_000_000, 10)] {
-        for name in NAMES {
+    for (before, after) in [(1000, 10), (10, 1000), (3_000_000, 2_000_000), (2_000_000, 3_000_000), (3_000_000, 10)] {
+        // The slow compressions have larger batches: for them all of these are small.
+        for name in NAMES.into_iter().filter(|name| before < 1 << 20 || ["a.tar", "a.tar.gz", "a.zip"].contains(name)) {
             fs::write(&changing, noise(before, 1)).unwrap();
             let source = SourceFile::at(&changing).unwrap();
             fs::write(&changing, noise(after, 1)).unwrap();
