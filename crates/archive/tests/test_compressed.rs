@@ -1,5 +1,5 @@
-//! `Unpacker::test` of compressed tars: checksums that are missing or of an unknown kind, frames to be skipped, and what
-//! is whole but needs more than the decoder gives.
+//! `Unpacker::test` of compressed tars: checksums that are missing or of an unknown kind, frames to be skipped, and
+//! what is whole but needs more than the decoder gives.
 
 mod common;
 

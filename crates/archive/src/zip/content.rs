@@ -28,8 +28,8 @@ pub(crate) struct Decoder<'a> {
     len: u64,
     packed: Vec<u8>,
     inflate: Decompress,
-    /// How many bytes of the last entry's compressed content stood behind the end of its compressed stream, and were not
-    /// decoded. Only a test asks.
+    /// How many bytes of the last entry's compressed content stood behind the end of its compressed stream, and were
+    /// not decoded. Only a test asks.
     pub(super) unread: u64,
 }
 
@@ -135,8 +135,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// How many of the bytes that a decoder has left over are too many: an LZMA stream may have an end of its own behind its
-/// content, which is not decoded.
+/// How many of the bytes that a decoder has left over are too many: an LZMA stream may have an end of its own behind
+/// its content, which is not decoded.
 fn unread(record: &Record<'_>, left: u64) -> u64 {
     if record.method == 14 { 0 } else { left }
 }
