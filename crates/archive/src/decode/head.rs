@@ -60,6 +60,11 @@ pub(super) fn too_much_memory(command: &str) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, cause)
 }
 
+/// The error where the system has no memory for a decoder: nothing is known of the archive.
+pub(super) fn no_memory() -> io::Error {
+    io::Error::new(io::ErrorKind::OutOfMemory, "not enough memory to decompress it")
+}
+
 fn note(input: &Input, is_unchecked: bool, is_unknown: bool) {
     if is_unchecked || is_unknown {
         input.state.unchecked.store(true, Relaxed);

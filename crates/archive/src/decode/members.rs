@@ -133,6 +133,7 @@ fn start(compression: Compression, input: Input) -> io::Result<Current> {
 fn of_xz(error: io::Error) -> io::Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(liblzma::stream::Error::MemLimit) => head::too_much_memory("xz -d"),
+        Some(liblzma::stream::Error::Mem) => head::no_memory(),
         Some(liblzma::stream::Error::Options) => {
             let cause = "it is compressed in a way that is not supported; `xz -d` may make a plain tar of it";
             io::Error::new(io::ErrorKind::Unsupported, cause)
@@ -171,4 +172,22 @@ fn next(compression: Compression, input: &mut Input) -> io::Result<Next> {
         (Compression::Lz4, head) if Lz4Frame::begins(head) => Next::Member,
         _ => Next::Garbage,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use liblzma::stream::Error;
+
+    #[test]
+    fn what_an_xz_needs_is_no_damage_of_it() {
+        for (error, kind) in [
+            (Error::Mem, io::ErrorKind::OutOfMemory),
+            (Error::MemLimit, io::ErrorKind::Unsupported),
+            (Error::Options, io::ErrorKind::Unsupported),
+            (Error::Data, io::ErrorKind::InvalidData),
+        ] {
+            assert_eq!(of_xz(error.into()).kind(), kind);
+        }
+    }
 }

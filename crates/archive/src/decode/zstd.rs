@@ -4,8 +4,10 @@
 use std::io::{self, BufRead, Read};
 
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+use zstd::zstd_safe::get_error_name;
+use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 
-use super::head::MOST_MEMORY_LOG;
+use super::head::{self, MOST_MEMORY_LOG};
 use super::input::Input;
 
 pub(crate) struct ZstdFrame {
@@ -39,7 +41,7 @@ impl Read for ZstdFrame {
             let is_cut = packed.is_empty();
             let (mut from, mut to) = (InBuffer::around(packed), OutBuffer::around(&mut *into));
             // The frame has ended, and all of its content is in `to`.
-            self.ended = self.decoder.run(&mut from, &mut to)? == 0;
+            self.ended = self.decoder.run(&mut from, &mut to).map_err(of_zstd)? == 0;
             let (used, len) = (from.pos(), to.pos());
             self.input.consume(used);
             if len > 0 {
@@ -51,4 +53,11 @@ impl Read for ZstdFrame {
         }
         Ok(0)
     }
+}
+
+/// A zstd's error: where there is no memory, nothing says that it is damaged. The error has a text only, which is that of
+/// its number.
+fn of_zstd(error: io::Error) -> io::Error {
+    let no_memory = 0_usize.wrapping_sub(ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize);
+    if error.to_string() == get_error_name(no_memory) { head::no_memory() } else { error }
 }
