@@ -3,11 +3,11 @@
 
 use std::io::{self, BufRead, Read};
 
-use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::get_error_name;
 use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 
-use super::head::{self, MOST_MEMORY_LOG};
+use super::head;
 use super::input::Input;
 
 pub(crate) struct ZstdFrame {
@@ -18,10 +18,7 @@ pub(crate) struct ZstdFrame {
 
 impl ZstdFrame {
     pub(super) fn new(input: Input) -> io::Result<ZstdFrame> {
-        let mut decoder = Decoder::new()?;
-        // By default it takes 128 MiB, with which `zstd --long=31` is refused.
-        decoder.set_parameter(DParameter::WindowLogMax(MOST_MEMORY_LOG))?;
-        Ok(ZstdFrame::after(decoder, input))
+        Ok(ZstdFrame::after(Decoder::new()?, input))
     }
 
     /// The next frame, with the decoder of one that has ended: its memory is used again.
