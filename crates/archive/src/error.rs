@@ -126,8 +126,8 @@ pub enum ErrorKind {
     },
     /// Another process changed it or cut it short meanwhile: what was written may be wrong.
     #[error(
-        "the archive was changed or cut short while it was being unpacked, so what was written may be wrong; unpack \
-         it again: {0}"
+        "the archive was changed or cut short while it was being read, so what came of it may be wrong; read it \
+         again: {0}"
     )]
     Changed(#[source] io::Error),
     /// The writing was cancelled.
@@ -153,7 +153,7 @@ impl ErrorKind {
             ErrorKind::Limit { limit, value, .. } => {
                 told(format!("given up: with it the archive goes over the limit of {value} for the {limit}"))
             }
-            ErrorKind::Changed(_) => told("the archive was changed or cut short while it was being unpacked".into()),
+            ErrorKind::Changed(_) => told("the archive was changed or cut short while it was being read".into()),
             other => told(other.to_string()),
         }
     }

@@ -24,8 +24,8 @@ pub struct Summary {
     pub trailing: Option<Trailing>,
 }
 
-/// What followed an archive, or stood before it, and was not read, shown as a sentence for its user. Padding does not count: zeros fill up a
-/// tar's last record, and may fill up compressed data.
+/// What followed an archive, or stood before it, and was not read, shown as a sentence for its user. Padding does not
+/// count: zeros fill up a tar's last record, and may fill up compressed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trailing {

@@ -67,6 +67,21 @@ fn bytes_behind_the_end_of_an_entrys_compressed_stream_are_told() {
 }
 
 #[test]
+fn what_needs_more_memory_than_is_given_is_not_called_damaged() {
+    for content in [noise(1000), noise(2_000_000)] {
+        let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(27).unwrap();
+        encoder.write_all(&content).unwrap();
+        let mut packed = encoder.finish().unwrap();
+        assert!(told(&Zip::default().packed("a", 93, &packed, &content).end()).0.is_sound());
+        packed[5] = 21 << 3;
+        let (tested, findings) = told(&Zip::default().packed("a", 93, &packed, &content).end());
+        assert_eq!((tested.intact, findings.len()), (0, 1), "{findings:?}");
+        assert!(findings[0].contains("a: it needs more memory than is spent on it"), "{findings:?}");
+    }
+}
+
+#[test]
 fn content_of_a_folder_is_told() {
     assert_one(&Zip::default().stored("folder/", b"lost").end(), "folder/: a folder has content", 1);
     assert!(told(&Zip::default().stored("folder/", b"").end()).0.is_sound());

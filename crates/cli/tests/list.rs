@@ -114,7 +114,7 @@ drwxr-x--- 1234/5678         0 2017-07-14 02:40:00 site/
 -rw-r--r-- 1234/5678         3 2017-07-14 02:40:00 site/img/a.jpg
 lrwxrwxrwx 1234/5678         0 2017-07-14 02:40:00 site/home -> index.html
 hrw-r--r-- 1234/5678         0 2017-07-14 02:40:00 site/same.html link to site/index.html
-prw-r--r-- 1234/5678         0 2017-07-14 02:40:00 site/pipe  (refused: 'manyfiles unpack' makes it with --special-files only)
+prw-r--r-- 1234/5678         0 2017-07-14 02:40:00 site/pipe  (refused: only --special-files makes it)
 ";
     assert_eq!(list(temp.path(), &["-l", "site.tar"]).code(0).out, lines);
 }

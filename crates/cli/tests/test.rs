@@ -87,6 +87,21 @@ fn json_is_one_object_for_all_archives() {
     assert_eq!((&json["command"], &json["status"]), (&"test".into(), &"not_begun".into()));
 }
 
+#[cfg(target_os = "linux")] // where a limit on memory is one
+#[test]
+fn an_archive_for_which_there_is_no_memory_is_not_called_damaged() {
+    let temp = tempdir().unwrap();
+    // A zstd frame that may refer back by 128 MiB, with its content as it is in one last block.
+    let tar = tar();
+    let block = (tar.len() as u32) << 3 | 1;
+    let frame = [b"\x28\xb5\x2f\xfd\0\x88", &block.to_le_bytes()[..3], &tar].concat();
+    fs::write(temp.path().join("far.tar.zst"), frame).unwrap();
+    manyfiles(temp.path(), &["test", "far.tar.zst"]).code(0);
+    let ran = shell(temp.path(), "ulimit -v 130000; $M test far.tar.zst").code(2).says("not enough memory");
+    assert_eq!(ran.out, "");
+    shell(temp.path(), "ulimit -v 130000; $M list far.tar.zst").code(2).says("not enough memory");
+}
+
 #[test]
 fn what_is_no_archive_is_told_and_the_next_is_tested() {
     let temp = tempdir().unwrap();

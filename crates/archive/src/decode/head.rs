@@ -9,9 +9,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::input::Input;
 use crate::format::Compression;
 
-/// More memory than this is not spent on what a member refers back to, as a power of two.
-pub(super) const MOST_MEMORY_LOG: u32 = 30;
-const MOST_MEMORY: u64 = 1 << MOST_MEMORY_LOG;
+/// The largest window of zstd, which `zstd` takes by default, too.
+const ZSTD_MEMORY: u64 = 128 << 20;
 /// The longest head of a zstd frame.
 const LONGEST: usize = 18;
 
@@ -35,8 +34,8 @@ pub(super) fn look(compression: Compression, input: &mut Input) -> io::Result<()
                              `zstd -d -D DICTIONARY` makes a plain tar of it";
                 return Err(io::Error::new(io::ErrorKind::Unsupported, cause));
             }
-            if head.window > MOST_MEMORY {
-                return Err(too_much_memory("zstd -d --long=31"));
+            if head.window > ZSTD_MEMORY {
+                return Err(too_much_memory("128 MiB", "zstd -d --long=31"));
             }
             Ok(())
         }
@@ -55,9 +54,14 @@ pub(super) fn look(compression: Compression, input: &mut Input) -> io::Result<()
 }
 
 /// The error of what needs more memory than it is given.
-pub(super) fn too_much_memory(command: &str) -> io::Error {
-    let cause = format!("it needs more than 1 GiB of memory to be decompressed; `{command}` makes a plain tar of it");
+pub(super) fn too_much_memory(given: &str, command: &str) -> io::Error {
+    let cause = format!("it needs more than {given} of memory to be decompressed; `{command}` makes a plain tar of it");
     io::Error::new(io::ErrorKind::Unsupported, cause)
+}
+
+/// The error where the system has no memory for a decoder: nothing is known of the archive.
+pub(super) fn no_memory() -> io::Error {
+    io::Error::new(io::ErrorKind::OutOfMemory, "not enough memory to decompress it")
 }
 
 fn note(input: &Input, is_unchecked: bool, is_unknown: bool) {

@@ -14,14 +14,14 @@ use flate2::bufread::GzDecoder;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::MtStreamBuilder;
 
-use super::head::{self, MOST_MEMORY_LOG};
+use super::head;
 use super::input::Input;
 use super::lz4::{self, Lz4Frame};
 use super::zstd::ZstdFrame;
 use crate::format::Compression;
 
 /// More memory than this is not spent on an xz file's dictionary (its highest preset takes 64 MiB).
-const XZ_MEMORY: u64 = 1 << MOST_MEMORY_LOG;
+const XZ_MEMORY: u64 = 1 << 30;
 /// Up to this much memory, the blocks of an xz file are decoded at the same time.
 const XZ_MEMORY_FOR_THREADS: u64 = 128 << 20;
 
@@ -132,7 +132,8 @@ fn start(compression: Compression, input: Input) -> io::Result<Current> {
 /// An xz's error: of one that needs more than this decoder gives, nothing says that it is damaged.
 fn of_xz(error: io::Error) -> io::Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-        Some(liblzma::stream::Error::MemLimit) => head::too_much_memory("xz -d"),
+        Some(liblzma::stream::Error::MemLimit) => head::too_much_memory("1 GiB", "xz -d"),
+        Some(liblzma::stream::Error::Mem) => head::no_memory(),
         Some(liblzma::stream::Error::Options) => {
             let cause = "it is compressed in a way that is not supported; `xz -d` may make a plain tar of it";
             io::Error::new(io::ErrorKind::Unsupported, cause)
@@ -171,4 +172,22 @@ fn next(compression: Compression, input: &mut Input) -> io::Result<Next> {
         (Compression::Lz4, head) if Lz4Frame::begins(head) => Next::Member,
         _ => Next::Garbage,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use liblzma::stream::Error;
+
+    #[test]
+    fn what_an_xz_needs_is_no_damage_of_it() {
+        for (error, kind) in [
+            (Error::Mem, io::ErrorKind::OutOfMemory),
+            (Error::MemLimit, io::ErrorKind::Unsupported),
+            (Error::Options, io::ErrorKind::Unsupported),
+            (Error::Data, io::ErrorKind::InvalidData),
+        ] {
+            assert_eq!(of_xz(error.into()).kind(), kind);
+        }
+    }
 }

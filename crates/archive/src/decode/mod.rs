@@ -103,6 +103,9 @@ impl Blocks {
                 Ok(Message::Failed(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     return Err(self.damage("it is cut short"));
                 }
+                Ok(Message::Failed(error)) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    return Err(ErrorKind::Read(error));
+                }
                 // Nothing is wrong with it, but it is not for this decoder.
                 Ok(Message::Failed(error)) if error.kind() == io::ErrorKind::Unsupported => {
                     return Err(ErrorKind::Unsupported(error.to_string()));

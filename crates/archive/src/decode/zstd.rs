@@ -3,9 +3,11 @@
 
 use std::io::{self, BufRead, Read};
 
-use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+use zstd::zstd_safe::get_error_name;
+use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 
-use super::head::MOST_MEMORY_LOG;
+use super::head;
 use super::input::Input;
 
 pub(crate) struct ZstdFrame {
@@ -16,10 +18,7 @@ pub(crate) struct ZstdFrame {
 
 impl ZstdFrame {
     pub(super) fn new(input: Input) -> io::Result<ZstdFrame> {
-        let mut decoder = Decoder::new()?;
-        // By default it takes 128 MiB, with which `zstd --long=31` is refused.
-        decoder.set_parameter(DParameter::WindowLogMax(MOST_MEMORY_LOG))?;
-        Ok(ZstdFrame::after(decoder, input))
+        Ok(ZstdFrame::after(Decoder::new()?, input))
     }
 
     /// The next frame, with the decoder of one that has ended: its memory is used again.
@@ -39,7 +38,7 @@ impl Read for ZstdFrame {
             let is_cut = packed.is_empty();
             let (mut from, mut to) = (InBuffer::around(packed), OutBuffer::around(&mut *into));
             // The frame has ended, and all of its content is in `to`.
-            self.ended = self.decoder.run(&mut from, &mut to)? == 0;
+            self.ended = self.decoder.run(&mut from, &mut to).map_err(of_zstd)? == 0;
             let (used, len) = (from.pos(), to.pos());
             self.input.consume(used);
             if len > 0 {
@@ -51,4 +50,11 @@ impl Read for ZstdFrame {
         }
         Ok(0)
     }
+}
+
+/// A zstd's error: where there is no memory, nothing says that it is damaged. The error has a text only, which is that of
+/// its number.
+fn of_zstd(error: io::Error) -> io::Error {
+    let no_memory = 0_usize.wrapping_sub(ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize);
+    if error.to_string() == get_error_name(no_memory) { head::no_memory() } else { error }
 }

@@ -6,6 +6,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::{Filters, Stream};
+use zstd::zstd_safe::get_error_name;
+use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 
 use super::directory::Record;
 use super::field::{u16_at, u32_at};
@@ -20,7 +22,7 @@ pub(crate) const SMALL: u64 = 512 << 10;
 const BUFFER: usize = 128 << 10;
 
 /// More memory than this is not spent on a dictionary.
-const MEMORY: u64 = 1 << 30;
+const LZMA_MEMORY: u64 = 1 << 30;
 
 /// Decodes entries one after the other, with buffers that are used again.
 pub(crate) struct Decoder<'a> {
@@ -28,8 +30,8 @@ pub(crate) struct Decoder<'a> {
     len: u64,
     packed: Vec<u8>,
     inflate: Decompress,
-    /// How many bytes of the last entry's compressed content stood behind the end of its compressed stream, and were not
-    /// decoded. Only a test asks.
+    /// How many bytes of the last entry's compressed content stood behind the end of its compressed stream, and were
+    /// not decoded. Only a test asks.
     pub(super) unread: u64,
 }
 
@@ -37,11 +39,25 @@ fn damaged(cause: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the archive is damaged here: {cause}"))
 }
 
+/// Whether an error says that the decoder is not given what it needs: then nothing says that the content is damaged.
+fn needs_more(error: &io::Error) -> bool {
+    let window = 0_usize.wrapping_sub(ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge as usize);
+    match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(liblzma::stream::Error::MemLimit) => true,
+        Some(_) => false,
+        None => error.to_string() == get_error_name(window),
+    }
+}
+
 /// Makes the error of a failed decoding: an error of the system stays as it is.
 fn undecoded(error: io::Error) -> io::Error {
     match error.kind() {
         _ if error.raw_os_error().is_some() => error,
         io::ErrorKind::Unsupported => error,
+        _ if needs_more(&error) => io::Error::new(
+            io::ErrorKind::Unsupported,
+            "it needs more memory than is spent on it; `7zz x` may unpack it",
+        ),
         io::ErrorKind::UnexpectedEof => damaged("its content is cut short"),
         _ => damaged(&error.to_string()),
     }
@@ -135,8 +151,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// How many of the bytes that a decoder has left over are too many: an LZMA stream may have an end of its own behind its
-/// content, which is not decoded.
+/// How many of the bytes that a decoder has left over are too many: an LZMA stream may have an end of its own behind
+/// its content, which is not decoded.
 fn unread(record: &Record<'_>, left: u64) -> u64 {
     if record.method == 14 { 0 } else { left }
 }
@@ -206,14 +222,9 @@ fn decoder<'a>(record: &Record<'_>, packed: impl BufRead + 'a) -> io::Result<Box
         12 => Box::new(bzip2::bufread::MultiBzDecoder::new(packed).take(most)),
         // Such a stream need not have an end of its own.
         14 => Box::new(lzma(record, packed)?.take(record.size)),
-        20 | 93 => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
-            // By default it takes 128 MiB.
-            decoder.window_log_max(MEMORY.ilog2())?;
-            Box::new(decoder.take(most))
-        }
+        20 | 93 => Box::new(zstd::stream::read::Decoder::with_buffer(packed)?.take(most)),
         95 => {
-            let stream = Stream::new_stream_decoder(MEMORY, 0).map_err(io::Error::from)?;
+            let stream = Stream::new_stream_decoder(LZMA_MEMORY, 0).map_err(io::Error::from)?;
             Box::new(XzDecoder::new_stream(packed, stream).take(most))
         }
         other => {
@@ -242,7 +253,7 @@ fn lzma<'a>(record: &Record<'_>, mut packed: impl BufRead + 'a) -> io::Result<im
     let mut properties = [0; 5];
     properties.copy_from_slice(&header[4..]);
     // No dictionary needs to be larger than the content.
-    let dictionary = u64::from(u32_at(&properties, 1)).min(record.size.max(4096)).min(MEMORY) as u32;
+    let dictionary = u64::from(u32_at(&properties, 1)).min(record.size.max(4096)).min(LZMA_MEMORY) as u32;
     properties[1..].copy_from_slice(&dictionary.to_le_bytes());
     let mut filters = Filters::new();
     filters.lzma1_properties(&properties).map_err(io::Error::from)?;

@@ -16,7 +16,9 @@ use super::{Progress, Reading};
 /// Damage does not end a test where what is behind it can be found: the other entries of a zip, and those of a tar
 /// that is not compressed. Behind damage of compressed data nothing can be read.
 ///
-/// A tar without compression has no checksums of what is in its files, so changed bytes there cannot be noticed.
+/// A tar without compression has no checksums of what is in its files, so changed bytes there cannot be noticed. Of
+/// compressed data that was made without checksums (zstd, xz and lz4 can be) the last line says so. Checksums of a kind
+/// that is not known count as wrong.
 /// Bytes that follow an archive and are not read count as wrong. Encrypted entries, and those of a method that is not
 /// supported, count as wrong, because nothing can be said of them. Names are not judged: see 'manyfiles list --long'.
 #[derive(Args, Debug)]

@@ -30,7 +30,7 @@ pub(super) fn is_folder_without_slash(entry: &Entry<'_>) -> bool {
 pub(super) fn refusal(entry: &Entry<'_>) -> Option<String> {
     let error = entry.refusal.as_ref()?;
     if let (Kind::Node(_), Some(Refusal::UnwantedKind)) = (entry.kind, error.refusal()) {
-        return Some("refused: 'manyfiles unpack' makes it with --special-files only".into());
+        return Some("refused: only --special-files makes it".into());
     }
     Some(error.refusal().map_or_else(|| error.io_error().to_string(), |refusal| refusal.to_string()))
 }
