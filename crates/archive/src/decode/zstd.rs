@@ -52,8 +52,8 @@ impl Read for ZstdFrame {
     }
 }
 
-/// A zstd's error: where there is no memory, nothing says that it is damaged. The error has a text only, which is that of
-/// its number.
+/// A zstd's error: where there is no memory, nothing says that it is damaged. The error has a text only, which is that
+/// of its number.
 fn of_zstd(error: io::Error) -> io::Error {
     let no_memory = 0_usize.wrapping_sub(ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize);
     if error.to_string() == get_error_name(no_memory) { head::no_memory() } else { error }
