@@ -432,3 +432,18 @@ fn a_file_that_changes_is_named() {
     manyfiles(temp.path(), &["test", "-q", "a.tar.gz"]).code(0);
     assert!(fs::metadata(&growing).unwrap().modified().unwrap() <= SystemTime::now());
 }
+
+#[test]
+#[cfg(unix)]
+fn many_files_with_links_need_few_handles() {
+    let temp = tempdir().unwrap();
+    let src = temp.path().join("src");
+    for n in 0..2000 {
+        write(src.join(format!("a/{n}")), n.to_string());
+        fs::create_dir_all(src.join("b")).unwrap();
+        fs::hard_link(src.join(format!("a/{n}")), src.join(format!("b/{n}"))).unwrap();
+    }
+    shell(temp.path(), "ulimit -n 32; $M pack src a.tar -j 2").code(0);
+    let json = manyfiles(temp.path(), &["test", "--json", "a.tar"]).code(0).json();
+    assert_eq!(json["archives"][0]["entries"], 4003);
+}

@@ -126,14 +126,14 @@ impl SourceFile {
         let len = metadata.len();
         let data = (keeps_holes && sys::may_have_holes(&metadata)).then(|| sys::data_of(&file, len)).flatten();
         let data = data.filter(|data| data.iter().map(|piece| piece.1).sum::<u64>() < len);
-        Ok(Opened { file, path, metadata, data, is_told: AtomicBool::new(false) })
+        Ok(Opened { content: Content::File(file), path, metadata, data, is_told: AtomicBool::new(false) })
     }
 }
 
-/// A file that is open, because it is read in pieces.
+/// A file that was opened when it was handed over.
 #[derive(Debug)]
 pub(super) struct Opened {
-    file: File,
+    content: Content,
     path: PathBuf,
     metadata: Metadata,
     /// Offset and length of what it has, in order, if there are holes between.
@@ -142,7 +142,41 @@ pub(super) struct Opened {
     is_told: AtomicBool,
 }
 
+#[derive(Debug)]
+enum Content {
+    /// Read piece by piece.
+    File(File),
+    /// Read already: each piece with its offset.
+    Pieces(Vec<(u64, Vec<u8>)>),
+}
+
 impl Opened {
+    /// How many bytes of it are stored.
+    pub(super) fn stored(&self) -> u64 {
+        self.data.as_ref().map_or(self.len(), |pieces| pieces.iter().map(|piece| piece.1).sum())
+    }
+
+    /// Reads all of it now, and closes it: thousands of files may be on their way, and a process may have few open.
+    /// The failure, if there is one, says that it has changed.
+    pub(super) fn read_now(&mut self) -> Result<Option<Error>, Error> {
+        let Content::File(file) = &self.content else { return Ok(None) };
+        let mut failure = None;
+        let whole = [(0, self.len())];
+        let mut pieces = Vec::new();
+        for &(offset, len) in self.data.as_deref().unwrap_or(&whole) {
+            let mut bytes = vec![0; len as usize];
+            match read_at(file, &mut bytes, offset, len as usize) {
+                Ok(got) if got as u64 == len => {}
+                Ok(_) => self.tell(changed(), &mut failure),
+                Err((_, error)) => return Err(Error::new(Operation::Read, &self.path, error)),
+            }
+            pieces.push((offset, bytes));
+        }
+        self.check(&mut failure);
+        self.content = Content::Pieces(pieces);
+        Ok(failure)
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.metadata.len()
     }
@@ -150,9 +184,17 @@ impl Opened {
     /// Reads `len` bytes at `offset` into the end of `to`. Bytes that cannot be read are zeros: the head has said how
     /// many there are.
     pub(super) fn read(&self, offset: u64, len: u64, to: &mut Vec<u8>, failure: &mut Option<Error>) {
+        let file = match &self.content {
+            Content::File(file) => file,
+            Content::Pieces(pieces) => {
+                // They are asked for as they were read.
+                let at = pieces.binary_search_by_key(&offset, |piece| piece.0).expect("a piece begins here");
+                return to.extend_from_slice(&pieces[at].1);
+            }
+        };
         let start = to.len();
         to.resize(start + len as usize, 0);
-        let got = match read_at(&self.file, &mut to[start..], offset, len as usize) {
+        let got = match read_at(file, &mut to[start..], offset, len as usize) {
             Ok(got) if got as u64 == len => return,
             Ok(got) => {
                 self.tell(changed(), failure);
@@ -168,8 +210,9 @@ impl Opened {
 
     /// Whether it is as it was when it was opened.
     pub(super) fn check(&self, failure: &mut Option<Error>) {
-        let more = read_at(&self.file, &mut [0], self.len(), 1);
-        match self.file.metadata() {
+        let Content::File(file) = &self.content else { return };
+        let more = read_at(file, &mut [0], self.len(), 1);
+        match file.metadata() {
             Ok(now) if more.is_ok_and(|more| more > 0) && now.len() == self.len() => {
                 self.tell(
                     io::Error::other("it has more bytes than its length says; the archive has those it says"),

@@ -7,7 +7,6 @@ use manyfiles::{Error, Operation};
 
 use super::entry::{Head, Item};
 use super::report::{Counts, count};
-use super::source::Opened;
 use super::tar_head::{Kind, head};
 use crate::sys;
 use crate::tar_header::BLOCK;
@@ -78,17 +77,12 @@ fn one(tar: &mut Vec<u8>, item: &Item, counts: &Counts, failure: &mut Option<Err
             counts.bytes.fetch_add(*len, Relaxed);
         }
         Item::End(opened) => {
-            tar.resize(tar.len() + padding(stored(opened)), 0);
+            tar.resize(tar.len() + padding(opened.stored()), 0);
             opened.check(failure);
-            counts.bytes.fetch_add(opened.len() - stored(opened), Relaxed);
+            counts.bytes.fetch_add(opened.len() - opened.stored(), Relaxed);
         }
     }
     Ok(())
-}
-
-/// How many bytes of a file that is open are stored.
-fn stored(opened: &Opened) -> u64 {
-    opened.data.as_ref().map_or(opened.len(), |pieces| pieces.iter().map(|piece| piece.1).sum())
 }
 
 fn file(counts: &Counts, bytes: u64) {

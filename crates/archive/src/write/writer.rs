@@ -164,12 +164,17 @@ impl ArchiveWriter {
         self.add([Item::Small(head, source, len)], len)
     }
 
-    /// The same, but the file is opened now, whatever its size: so that an error says at once that it will not be in
-    /// the archive. For files that hard links will be made to.
+    /// The same, but the file is opened now, whatever its size, and read now if it is small: so that an error says at
+    /// once that it will not be in the archive. For files that hard links will be made to.
     pub fn file_opened(&self, path: impl AsRef<Path>, source: SourceFile, metadata: Metadata) -> Result<()> {
         let head = self.head(Operation::Create, path.as_ref(), &metadata, 0o644)?;
         let opened = source.open(matches!(self.format, Format::Tar(_)));
-        let opened = Arc::new(opened.inspect_err(|error| self.fail(error.clone()))?);
+        let mut opened = opened.inspect_err(|error| self.fail(error.clone()))?;
+        if opened.stored() <= self.most {
+            let changed = opened.read_now().inspect_err(|error| self.fail(error.clone()))?;
+            changed.into_iter().for_each(|error| self.fail(error));
+        }
+        let opened = Arc::new(opened);
         let whole = [(0, opened.len())];
         let pieces = opened.data.as_deref().unwrap_or(&whole);
         let mut batch = self.lock();
