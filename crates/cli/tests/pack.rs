@@ -447,3 +447,47 @@ fn many_files_with_links_need_few_handles() {
     let json = manyfiles(temp.path(), &["test", "--json", "a.tar"]).code(0).json();
     assert_eq!(json["archives"][0]["entries"], 4003);
 }
+
+#[test]
+fn a_limit_on_the_size_of_files_and_a_closed_output_are_errors() {
+    let temp = sample();
+    let ran = shell(temp.path(), "ulimit -f 100; $M pack src a.tar");
+    assert_eq!(ran.code, 2);
+    ran.says("File too large").says("no archive was written");
+    assert!(!temp.path().join(".a.tar.partial").exists());
+    shell(temp.path(), "$M pack src - --format tar >&-").code(2).says("cannot write to standard output: it is closed");
+    shell(temp.path(), "$M pack src - --format tar > /dev/null").code(0);
+    shell(temp.path(), "$M pack src /dev/full --format tar").code(2).says("No space left");
+}
+
+#[test]
+fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
+    let temp = tempdir().unwrap();
+    let (src, outside) = (temp.path().join("src"), temp.path().join("outside"));
+    for n in 0..200 {
+        write(src.join(format!("folder/{n}")), "inside");
+        write(outside.join(n.to_string()), "secret");
+    }
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (folder, aside) = (src.join("folder"), temp.path().join("aside"));
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                fs::rename(&folder, &aside).unwrap();
+                symlink(&outside, &folder).unwrap();
+                std::thread::yield_now();
+                fs::remove_file(&folder).unwrap();
+                fs::rename(&aside, &folder).unwrap();
+                std::thread::yield_now();
+            }
+        });
+        let mut is_out = false;
+        for _ in 0..60 {
+            shell(temp.path(), "$M pack src a.tar -f -q");
+            let packed = fs::read(temp.path().join("a.tar")).unwrap_or_default();
+            is_out |= packed.windows(6).any(|bytes| bytes == b"secret");
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(!is_out, "a file from outside is in the archive");
+    });
+}

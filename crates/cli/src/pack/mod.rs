@@ -53,6 +53,7 @@ fn pack(args: &args::Pack) -> Result<Outcome, CannotBegin> {
     let time = args.reproducible.then(fixed_time).transpose().map_err(CannotBegin::because)?;
     let stop =
         Stop::on_signals().map_err(|error| CannotBegin::because(format_args!("cannot listen for signals: {error}")))?;
+    sys::fail_over_file_size_limit();
     let started = Instant::now();
     let progress = WriterProgress::new();
     let archive = begin(args, path, progress.clone())?;
@@ -153,8 +154,8 @@ fn begin(args: &args::Pack, path: &Path, progress: WriterProgress) -> Result<Arc
             "'-' writes to standard output, which is a terminal; redirect it, or name a file"
         }
         () => {
-            let stdout =
-                sys::stdout().map_err(|error| CannotBegin::because(format_args!("standard output: {error}")))?;
+            let stdout = sys::stdout()
+                .map_err(|error| CannotBegin::because(format_args!("cannot write to standard output: {error}")))?;
             return options
                 .stream(Box::new(stdout), "standard output")
                 .map_err(|error| CannotBegin::because(error.to_string()));

@@ -131,9 +131,26 @@ pub(crate) fn is_socket(metadata: &Metadata) -> bool {
     metadata.file_type().is_socket()
 }
 
-/// Standard output, past the standard library's buffer.
+/// Standard output, past the standard library's buffer. An error: it was closed when this process began.
 pub(crate) fn stdout() -> io::Result<File> {
-    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+    let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    // The standard library opens /dev/null in the place of a closed stream, to be read and written. A shell that leads
+    // output to /dev/null opens it to be written only.
+    let is_null = |other: Metadata| stdout.metadata().is_ok_and(|own| own.rdev() == other.rdev());
+    let mode = rustix::fs::fcntl_getfl(&stdout)?.intersection(OFlags::RWMODE);
+    if mode == OFlags::RDWR
+        && stdout.metadata()?.file_type().is_char_device()
+        && std::fs::metadata("/dev/null").is_ok_and(is_null)
+    {
+        return Err(io::Error::new(io::ErrorKind::NotConnected, "it is closed"));
+    }
+    Ok(stdout)
+}
+
+/// Lets a write that goes over the limit for the size of files fail, in place of ending the process.
+pub(crate) fn fail_over_file_size_limit() {
+    // SAFETY: no handler is installed.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Which file standard output goes to.
