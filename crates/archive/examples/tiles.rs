@@ -1,4 +1,5 @@
-//! 225,000 small files as one archive, and as a folder: `cargo run --release -p manyfiles-archive --example tiles -- DIR`
+//! 225,000 small files as one archive, and as a folder:
+//! `cargo run --release -p manyfiles-archive --example tiles -- DIR`
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -89,16 +89,16 @@ impl Unpacker {
         self.read(input, &mut Target::List(visit), Cancel::default())
     }
 
-    /// Decodes all of `input`, compares it with every checksum that it has, and writes nothing. Each thing that is wrong
-    /// is told. What is behind damage is tested as far as it can be found: the other entries of a zip, and the entries
-    /// of a tar that has no compression, or whose compression is whole.
+    /// Decodes all of `input`, compares it with every checksum that it has, and writes nothing. Each thing that is
+    /// wrong is told. What is behind damage is tested as far as it can be found: the other entries of a zip, and the
+    /// entries of a tar that has no compression, or whose compression is whole.
     ///
-    /// What is compared: the checksums of gzip, zstd, xz, bzip2 and lz4; the sums of a tar's headers, their numbers, and
-    /// the end of the tar; a zip's lengths and checksums, and each entry's own header with the directory. A tar without
-    /// compression has no checksum of content, nor has a zstd, xz or lz4 that was made without: changed bytes there
-    /// cannot be noticed, and [`unproven`](Tested::unproven) says so of compressed ones. What stands behind the archive
-    /// or between a zip's entries, and is not read, counts as wrong if it is an entry, or if it follows the archive. A
-    /// zip whose directory is missing has no entries that are found.
+    /// What is compared: the checksums of gzip, zstd, xz, bzip2 and lz4; the sums of a tar's headers, their numbers,
+    /// and the end of the tar; a zip's lengths and checksums, and each entry's own header with the directory. A tar
+    /// without compression has no checksum of content, nor has a zstd, xz or lz4 that was made without: changed bytes
+    /// there cannot be noticed, and [`unproven`](Tested::unproven) says so of compressed ones. What stands behind the
+    /// archive or between a zip's entries, and is not read, counts as wrong if it is an entry, or if it follows the
+    /// archive. A zip whose directory is missing has no entries that are found.
     ///
     /// Every entry is tested, selected or not. The limits hold as for [`unpack`](Unpacker::unpack).
     ///

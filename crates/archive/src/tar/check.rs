@@ -93,7 +93,8 @@ impl<S: Source> Scanner<S> {
                 }
             };
             zeros = if header.is_zero() { zeros + BLOCK as u64 } else { 0 };
-            // Content may look like a header of the oldest tars by chance, or for its sum; with the magic it hardly does.
+            // Content may look like a header of the oldest tars by chance, or for its sum; with the magic it hardly
+            // does.
             if header.has_magic() && header.checksum_matches() {
                 self.ahead = Some(block);
                 return Ok(());

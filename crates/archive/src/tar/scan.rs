@@ -295,7 +295,8 @@ impl<S: Source> Scanner<S> {
         };
         let stored = match member.class {
             Class::File => self.size(pax.size.or(header.size()))?,
-            // A list of names. Behind other folders there is nothing, whatever size they have: POSIX lets it be a bound.
+            // A list of names. Behind other folders there is nothing, whatever size they have: POSIX lets it be a
+            // bound.
             Class::Folder if header.kind() == b'D' => self.size(pax.size.or(header.size()))?,
             // Old tars gave the size of the file linked to; only pax archives may have its content too.
             Class::HardLink if self.is_pax => self.size(pax.size.or(header.size()))?,

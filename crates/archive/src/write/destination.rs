@@ -142,8 +142,8 @@ fn partial_name(target: &Path) -> PathBuf {
     folder_of(target).join(name)
 }
 
-/// Makes the file, and locks it. One that a killed run has left is removed. The lock has a handle of its own, which only
-/// reads: what closing says of the bytes comes by the other one.
+/// Makes the file, and locks it. One that a killed run has left is removed. The lock has a handle of its own, which
+/// only reads: what closing says of the bytes comes by the other one.
 fn create_partial(path: &Path) -> Result<(File, Option<File>)> {
     let error = |error| Error::new(Operation::Create, path, error);
     for _ in 0..8 {

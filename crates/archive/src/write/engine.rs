@@ -50,8 +50,8 @@ pub(super) struct Shared {
 struct State {
     waiting: VecDeque<(u64, Vec<Item>)>,
     done: BTreeMap<u64, Laid>,
-    /// Batches that are laid out, to be freed by the thread that made them: threads that free what others have allocated
-    /// wait for each other in the allocator.
+    /// Batches that are laid out, to be freed by the thread that made them: threads that free what others have
+    /// allocated wait for each other in the allocator.
     used: Vec<Vec<Item>>,
     /// Memory to be used again.
     buffers: Vec<Vec<u8>>,

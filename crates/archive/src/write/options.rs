@@ -48,9 +48,9 @@ impl WriterOptions {
         self
     }
 
-    /// How hard to compress, as the compression's own program counts: gzip and zip 0 to 9 (default: 6), zstd -7 to 22 (3), xz
-    /// 0 to 9 (6), bzip2 1 to 9 (9). Nothing to lz4 and to a tar without compression. A level out of this range is an
-    /// error of [`create`](WriterOptions::create).
+    /// How hard to compress, as the compression's own program counts: gzip and zip 0 to 9 (default: 6), zstd -7 to 22
+    /// (3), xz 0 to 9 (6), bzip2 1 to 9 (9). Nothing to lz4 and to a tar without compression. A level out of this range
+    /// is an error of [`create`](WriterOptions::create).
     #[must_use]
     pub fn level(mut self, level: i32) -> Self {
         self.level = Some(level);
@@ -87,8 +87,8 @@ impl WriterOptions {
         self
     }
 
-    /// Whether the dates that DOS knows, in a zip, are those of UTC. Default: those of the user's time zone, as `zip` has
-    /// it; then the bytes of a zip depend on the zone.
+    /// Whether the dates that DOS knows, in a zip, are those of UTC. Default: those of the user's time zone, as `zip`
+    /// has it; then the bytes of a zip depend on the zone.
     #[must_use]
     pub fn utc(mut self, utc: bool) -> Self {
         self.utc = utc;

@@ -40,13 +40,14 @@ use crate::sys;
 /// - **Fast**: files are read, and batches of entries compressed, on one thread per core.
 /// - **Bounded**: at most two batches a thread are on their way, some megabytes each. A zip's directory is kept in
 ///   memory until the end: some 100 bytes for each entry, and its name.
-/// - **Reproducible**: the same calls give the same bytes, on any number of threads. (Dates in a zip are also stored in the
-///   user's time zone.)
-/// - **Whole or not there**: [`finish`](ArchiveWriter::finish) gives the archive its name. Dropped before that, or after a
-///   failed write, nothing of it stays; a process that is killed leaves `.NAME.partial`, which the next run removes.
-/// - **Honest**: a file that cannot be read is not in the archive, and is named by `finish`. Of a file that changes while
-///   it is read, the archive has what was read, and zeros for what was cut off; it is named, too. No link is followed
-///   to a file.
+/// - **Reproducible**: the same calls give the same bytes, on any number of threads. (Dates in a zip are also stored in
+///   the user's time zone.)
+/// - **Whole or not there**: [`finish`](ArchiveWriter::finish) gives the archive its name. Dropped before that, or
+///   after a failed write, nothing of it stays; a process that is killed leaves `.NAME.partial`, which the next run
+///   removes.
+/// - **Honest**: a file that cannot be read is not in the archive, and is named by `finish`. Of a file that changes
+///   while it is read, the archive has what was read, and zeros for what was cut off; it is named, too. No link is
+///   followed to a file.
 ///
 /// An entry without a mode gets 0644, or 0755 if it is a folder. One without an owner belongs to number 0, one without
 /// a time is of 1970. Extended attributes and names of users are not stored.
@@ -228,8 +229,8 @@ impl ArchiveWriter {
         self.engine.shared().fail(error);
     }
 
-    /// The file that is being written beside the archive's name, so that it need not be packed into itself. `None` for a
-    /// stream, a device or a pipe.
+    /// The file that is being written beside the archive's name, so that it need not be packed into itself. `None` for
+    /// a stream, a device or a pipe.
     pub fn partial_path(&self) -> Option<&Path> {
         self.partial.as_deref()
     }

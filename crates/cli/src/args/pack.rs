@@ -15,9 +15,9 @@ use super::{Pattern, Progress};
 ///
 /// Entries have the paths that the sources are given by, without '/' and '..' before them, folder by folder in the
 /// order of their names. Permissions, times and owners (by number) are kept; symbolic links as links; a tar also keeps
-/// hard links, holes of sparse files, devices and FIFOs. Not packed: sockets, extended attributes, access control lists.
-/// No link is followed. A file that cannot be read is named and left out. A file that is written to meanwhile is named,
-/// and the archive has what was read of it.
+/// hard links, holes of sparse files, devices and FIFOs. Not packed: sockets, extended attributes, access control
+/// lists. No link is followed. A file that cannot be read is named and left out. A file that is written to meanwhile is
+/// named, and the archive has what was read of it.
 #[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "manyfiles pack [OPTIONS] <SRC>... <ARCHIVE>",
@@ -88,10 +88,11 @@ pub(crate) struct Pack {
 
     /// Print the report as one JSON object on standard output
     ///
-    /// Its keys: command, status (complete, incomplete, stopped, not_written), exit_code, archive, format, files, folders,
-    /// symlinks, hard_links, nodes, bytes (of content), archive_bytes, failures (path, operation, error, os_error,
-    /// refusal), sockets (path: of those left out), ignored (how many entries --gitignore left out), unmatched (each
-    /// --include that matched nothing), signal, seconds. If nothing could be begun: status not_begun, and errors.
+    /// Its keys: command, status (complete, incomplete, stopped, not_written), exit_code, archive, format, files,
+    /// folders, symlinks, hard_links, nodes, bytes (of content), archive_bytes, failures (path, operation, error,
+    /// os_error, refusal), sockets (path: of those left out), ignored (how many entries --gitignore left out),
+    /// unmatched (each --include that matched nothing), signal, seconds. If nothing could be begun: status not_begun,
+    /// and errors.
     #[arg(long, help_heading = "What is told")]
     pub json: bool,
 

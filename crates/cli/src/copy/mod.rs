@@ -1,9 +1,9 @@
 //! `manyfiles copy SRC… DST`.
 //!
 //! [`target`] gives each source its place, by the rules of `cp -a`, and refuses copies that would destroy files;
-//! [`crate::walk`] finds the entries in the sources, one folder at a time, without following links; [`select`] leaves out
-//! entries that are not wanted; [`hand_over`] gives each entry to the tree, and [`hard_links`] says which names are of
-//! one file. The bytes are not read here: the tree's threads clone or copy each file inside the kernel.
+//! [`crate::walk`] finds the entries in the sources, one folder at a time, without following links; [`select`] leaves
+//! out entries that are not wanted; [`hand_over`] gives each entry to the tree, and [`hard_links`] says which names are
+//! of one file. The bytes are not read here: the tree's threads clone or copy each file inside the kernel.
 
 mod hand_over;
 mod hard_links;
