@@ -286,7 +286,17 @@ fn a_writer_that_is_dropped_leaves_nothing() {
     let archive = ArchiveWriter::create(temp.path().join("a.tar.gz")).unwrap();
     archive.file("a", noise(3_000_000, 1), Metadata::default()).unwrap();
     assert_eq!(names_in(temp.path()), [PathBuf::from(".a.tar.gz.partial")]);
+    let canceller = archive.canceller();
     drop(archive);
+    assert_eq!(names_in(temp.path()), [] as [PathBuf; 0]);
+    canceller.cancel();
+    let archive = ArchiveWriter::create(temp.path().join("a.tar.gz")).unwrap();
+    archive.canceller().cancel();
+    let error = archive.file("a", noise(3_000_000, 1), Metadata::default()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::Interrupted);
+    let canceller = archive.canceller();
+    assert!(matches!(archive.finish(), Err(NotWritten::Archive(_))));
+    drop(canceller);
     assert_eq!(names_in(temp.path()), [] as [PathBuf; 0]);
 }
 

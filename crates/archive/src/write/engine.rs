@@ -213,6 +213,8 @@ impl Drop for Engine {
         if !self.threads.is_empty() {
             self.shared.cancel();
             self.end();
+            // A canceller may keep what is shared; the file that is not complete goes now.
+            drop(self.shared.lock().output.take());
         }
     }
 }

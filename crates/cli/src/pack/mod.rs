@@ -1,6 +1,6 @@
 //! `manyfiles pack SRC… ARCHIVE`.
 //!
-//! [`place`] gives each source its path in the archive; [`crate::walk`] finds the entries; [`ignored`] knows what git
+//! [`mod@place`] gives each source its path in the archive; [`crate::walk`] finds the entries; [`ignored`] knows what git
 //! leaves out; [`hand_over`] gives each entry to the archive; [`tell`] says what came of it.
 
 mod hand_over;
