@@ -337,6 +337,35 @@ fn what_a_killed_run_has_left_is_removed_and_a_run_that_goes_on_is_told() {
 }
 
 #[test]
+fn of_runs_that_begin_at_once_one_writes_and_the_others_are_told() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("a.tar");
+    for round in 0..200 {
+        // Every other time a killed run has left something.
+        if round % 2 == 0 {
+            fs::write(temp.path().join(".a.tar.partial"), "half").unwrap();
+        }
+        let barrier = std::sync::Barrier::new(4);
+        let run = || {
+            barrier.wait();
+            let archive = ArchiveWriter::options().threads(1).replace(true).create(&path)?;
+            archive.file("a", noise(700, 1), Metadata::default())?;
+            archive.finish().map_err(|error| match error {
+                NotWritten::Archive(error) => error,
+                NotWritten::Entries(_) => panic!("an entry failed"),
+            })
+        };
+        let ended = std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(run));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert!(ended.iter().any(Result::is_ok), "{ended:?}");
+        assert_eq!(fs::read(&path).unwrap().len(), 512 + 1024 + 1024, "{round}: {ended:?}");
+        assert_eq!(names_in(temp.path()), [PathBuf::from("a.tar")], "{round}: {ended:?}");
+    }
+}
+
+#[test]
 fn a_stream_that_fails_fails_the_call_or_the_end() {
     struct Full(usize);
     impl std::io::Write for Full {

@@ -117,12 +117,23 @@ impl Beside {
             sync_all(&file)
                 .map_err(|error| Error::new(Operation::Sync, &target, io::Error::new(error.kind(), error)))?;
         }
+        let own = file.metadata().map_err(|error| Error::new(Operation::Metadata, &partial.path, error))?;
         let closer = Closer::new();
         closer.close_at(file, &target);
         if let Err(errors) = closer.wait() {
             return Err(errors.into_iter().next().expect("there is at least one"));
         }
         check(&partial.path)?;
+        match fs::symlink_metadata(&partial.path) {
+            Ok(there) if sys::is_same_file(&own, &there) => {}
+            // It is another's: it stays.
+            Ok(_) => {
+                partial.is_done = true;
+                let why = "another program has put a file in the place of the one that was written";
+                return Err(Error::new(Operation::Rename, &partial.path, io::Error::other(why)));
+            }
+            Err(error) => return Err(Error::new(Operation::Rename, &partial.path, error)),
+        }
         give_name(&partial.path, &target, replace)?;
         partial.is_done = true;
         drop(lock);
@@ -146,17 +157,12 @@ fn partial_name(target: &Path) -> PathBuf {
 /// only reads: what closing says of the bytes comes by the other one.
 fn create_partial(path: &Path) -> Result<(File, Option<File>)> {
     let error = |error| Error::new(Operation::Create, path, error);
-    for _ in 0..8 {
+    for _ in 0..100 {
         match File::options().read(true).write(true).create_new(true).open(path) {
             Ok(file) => {
-                // Where the file system has no locks, two runs at once are not told. On Windows a lock keeps all other
-                // handles from writing: there it is that of the file itself, and ends when that is closed.
-                if cfg!(windows) {
-                    drop(file.try_lock());
-                    return Ok((file, None));
+                if let Some(lock) = lock_new(&file, path).map_err(error)? {
+                    return Ok((file, lock));
                 }
-                let lock = sys::open_source(path).ok().filter(|lock| lock.try_lock().is_ok());
-                return Ok((file, lock));
             }
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => remove_left(path)?,
             Err(cause) => return Err(error(cause)),
@@ -165,7 +171,37 @@ fn create_partial(path: &Path) -> Result<(File, Option<File>)> {
     Err(error(io::Error::other("another program makes this file again and again")))
 }
 
-/// Removes what a killed run has left, if it is surely that.
+/// Locks a file that was just made. `None`: another run has taken it for one that was left, in the moment before, and
+/// removes it. Where the file system has no locks there is none: there two runs at once are not told, but neither gives
+/// the other's file its name.
+fn lock_new(file: &File, path: &Path) -> io::Result<Option<Option<File>>> {
+    // On Windows a lock keeps all other handles from writing: there it is that of the file itself, and ends when that
+    // is closed.
+    let (locked, lock) = match cfg!(windows) {
+        true => (file.try_lock(), None),
+        false => match sys::open_source(path) {
+            Ok(lock) => (lock.try_lock(), Some(lock)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => (Err(TryLockError::Error(cause)), None),
+        },
+    };
+    match locked {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(_)) => Ok(Some(None)),
+        Ok(()) => Ok(is_at(file, path)?.then_some(lock)),
+    }
+}
+
+/// Whether the path leads to this file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok(sys::is_same_file(&file.metadata()?, &there)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// Removes what a killed run has left, if it is surely that. What is gone meanwhile is none of it.
 fn remove_left(path: &Path) -> Result<()> {
     let error = |why: String| Error::new(Operation::Create, path, io::Error::new(io::ErrorKind::AlreadyExists, why));
     let not_ours = || error("something that is not this program's has this name; remove it".into());
@@ -194,7 +230,17 @@ fn remove_left(path: &Path) -> Result<()> {
             )));
         }
     }
-    drop(left);
+    // Who holds the lock of the file that has the name may remove it. A file that has got the name meanwhile is
+    // another run's.
+    match is_at(&left, path) {
+        Ok(true) => {}
+        Ok(false) => return Ok(()),
+        Err(cause) => return Err(Error::new(Operation::Metadata, path, cause)),
+    }
+    // Windows removes no file that another handle has locked.
+    if cfg!(windows) {
+        drop(left.unlock());
+    }
     match fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(Error::new(Operation::Remove, path, cause)),
         _ => Ok(()),
