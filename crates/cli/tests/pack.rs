@@ -212,7 +212,10 @@ fn the_archive_is_not_packed_into_itself() {
 fn what_is_there_stays_without_force_and_until_the_new_one_is_whole() {
     let temp = sample();
     write(temp.path().join("a.tar"), "old");
-    manyfiles(temp.path(), &["pack", "src", "a.tar"]).code(2).says("--force replaces it");
+    manyfiles(temp.path(), &["pack", "src", "a.tar"])
+        .code(2)
+        .says("a file of this name is there")
+        .says("--force replaces it");
     assert_eq!(read(temp.path().join("a.tar")), "old");
     manyfiles(temp.path(), &["pack", "src", "a.tar", "--force"]).code(0);
     manyfiles(temp.path(), &["test", "-q", "a.tar"]).code(0);
@@ -229,7 +232,7 @@ fn wrong_arguments_say_what_to_give_and_write_nothing() {
         (&["pack", "gone", "also gone", "a.tar"], "also gone"),
         (&["pack", "src", "src/a", "a.tar"], "twice"),
         (&["pack", "src", "a.tar.gz", "--level", "11"], "0 to 9"),
-        (&["pack", "src", "no/such/folder/a.tar"], "no/such/folder"),
+        (&["pack", "src", "no/such/folder/a.tar"], "the folder no/such/folder is not there"),
     ] {
         let before = names(temp.path());
         manyfiles(temp.path(), args).code(2).says(says);

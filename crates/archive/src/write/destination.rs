@@ -62,7 +62,11 @@ impl Destination {
                 let file = File::options().write(true).open(&target).map_err(error)?;
                 return Ok(Destination::Stream { stream: Box::new(file), name: path.to_path_buf() });
             }
-            Ok(_) if !replace => return Err(error(io::ErrorKind::AlreadyExists.into())),
+            Ok(_) if !replace => return Err(error(is_there())),
+            Err(_) if !folder_of(&target).is_dir() => {
+                let why = format!("the folder {} is not there", folder_of(&target).display());
+                return Err(error(io::Error::new(io::ErrorKind::NotFound, why)));
+            }
             _ => {}
         }
         let partial = partial_name(&target);
@@ -139,6 +143,10 @@ impl Beside {
         drop(lock);
         if durable { sync_folder(folder_of(&target)) } else { Ok(()) }
     }
+}
+
+fn is_there() -> io::Error {
+    io::Error::new(io::ErrorKind::AlreadyExists, "a file of this name is there")
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -255,10 +263,10 @@ fn give_name(partial: &Path, target: &Path, replace: bool) -> Result<()> {
             Ok(()) => {
                 return fs::remove_file(partial).map_err(|error| Error::new(Operation::Remove, partial, error));
             }
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(error(cause)),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(error(is_there())),
             // A file system without hard links.
             Err(_) if fs::symlink_metadata(target).is_ok() => {
-                return Err(error(io::ErrorKind::AlreadyExists.into()));
+                return Err(error(is_there()));
             }
             Err(_) => {}
         }
