@@ -16,7 +16,7 @@ use crate::sys::Stat;
 const READABLE: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// Each level takes a handle. What is deeper is moved up first.
+/// Each level takes a handle. What is deeper is moved up first, and so is what no handle is free for.
 const MOST_LEVELS: usize = 64;
 
 /// So often a folder is looked through.
@@ -147,7 +147,12 @@ impl Removal<'_> {
         if levels == 0 {
             return self.move_up(at, name);
         }
-        self.empty(enter(at, name)?, levels - 1)?;
+        match enter(at, name) {
+            Ok(folder) => self.empty(folder, levels - 1)?,
+            // It is looked into when the handles of the levels above are closed. Right below the top there are none.
+            Err(error) if super::is_out_of_handles(&error) && levels < MOST_LEVELS => return self.move_up(at, name),
+            Err(error) => return Err(error),
+        }
         gone(with_rights(at, || again(|| rustix::fs::unlinkat(at, name, AtFlags::REMOVEDIR))))
     }
 

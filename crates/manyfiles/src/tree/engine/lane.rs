@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
 
 use super::counts::Counts;
 use super::durable::Durable;
@@ -187,12 +188,20 @@ impl Lane {
     }
 
     /// Runs `open`; where that fails because too many handles are open, closes those that this thread could do without
-    /// and tries again, and again while other threads have files open that they will close.
+    /// and tries again, and again while other threads have files open that they will close. Once that was in vain for
+    /// the longest time, others wait a short time only, until there is a handle again: a run of many entries for which
+    /// there is none ends soon.
     pub(super) fn retry_without_kept<T>(&mut self, mut open: impl FnMut(&Lane) -> io::Result<T>) -> io::Result<T> {
-        let mut pause = std::time::Duration::from_micros(100);
+        const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+        const LONGEST_PAUSE_STARVED: Duration = Duration::from_millis(1);
+        let mut pause = Duration::from_micros(100);
+        let mut has_waited = false;
         loop {
+            let is_starved = self.shared.starved.load(Relaxed);
+            let longest = if is_starved { LONGEST_PAUSE_STARVED } else { LONGEST_PAUSE };
             match open(self) {
-                Err(error) if sys::is_out_of_handles(&error) && pause.as_millis() < 500 => {
+                Err(error) if sys::is_out_of_handles(&error) && pause < longest => {
+                    has_waited = true;
                     let has_kept = !std::mem::take(&mut self.kept).is_empty();
                     let mut let_go = || self.let_go.as_mut().is_some_and(|let_go| let_go());
                     if !(has_kept || let_go() || self.shared.streams.park_one()) {
@@ -200,7 +209,16 @@ impl Lane {
                         pause *= 2;
                     }
                 }
-                result => return result,
+                result => {
+                    match &result {
+                        Err(error) if has_waited && sys::is_out_of_handles(error) => {
+                            self.shared.starved.store(true, Relaxed);
+                        }
+                        Ok(_) if is_starved => self.shared.starved.store(false, Relaxed),
+                        _ => {}
+                    }
+                    return result;
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::conflict::Numbers;
@@ -37,6 +38,8 @@ pub(in crate::tree) struct Shared {
     pub(super) numbers: Numbers,
     pub(super) temporaries: Temporaries,
     pub(super) streams: Streams,
+    /// Whether a handle was waited for in vain, and none was free since.
+    pub(super) starved: AtomicBool,
     pub(super) control: Arc<Control>,
 }
 
@@ -81,6 +84,7 @@ impl Shared {
             numbers: Numbers::default(),
             temporaries: Temporaries::default(),
             streams: Streams::default(),
+            starved: AtomicBool::new(false),
             options,
         }))
     }
