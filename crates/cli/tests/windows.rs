@@ -1,4 +1,4 @@
-//! The command on Windows: unpack, copy, what is refused, and Ctrl-C.
+//! The command on Windows: unpack, copy, pack, what is refused, and Ctrl-C.
 #![cfg(windows)]
 
 mod common;
@@ -41,6 +41,30 @@ fn what_windows_takes_for_something_else_is_refused_and_the_rest_is_written() {
     let refusals: Vec<_> = ran.json()["failures"].as_array().unwrap().iter().map(|it| it["refusal"].clone()).collect();
     assert_eq!(refusals, ["device", "stream", "not_a_name", "parent_folder"]);
     assert_eq!(names(&temp.path().join("out")), ["good"]);
+}
+
+#[test]
+fn what_is_packed_is_unpacked_again_and_paths_have_slashes() {
+    let temp = tempdir().unwrap();
+    let src = temp.path().join("src");
+    write(src.join("a.txt"), "a");
+    write(src.join("deep/er/b.txt"), "b".repeat(3_000_000));
+    write(src.join("grüße"), "u");
+    fs::create_dir(src.join("empty")).unwrap();
+    for archive in ["a.tar", "a.tar.gz", "a.tar.zst", "a.zip"] {
+        manyfiles(temp.path(), &["pack", "src", archive, "--verify"]).code(0).says("packed 7 entries");
+        manyfiles(temp.path(), &["pack", "src", archive]).code(2).says("--force replaces it");
+        manyfiles(temp.path(), &["pack", "src", archive, "--force", "-q"]).code(0);
+        let listed = manyfiles(temp.path(), &["list", archive]).code(0).out;
+        assert!(listed.contains("src/deep/er/b.txt\n"), "{listed}");
+        let out = format!("{archive}-out");
+        manyfiles(temp.path(), &["unpack", archive, "-C", &out, "-q"]).code(0);
+        assert_eq!(names(&temp.path().join(&out).join("src")), names(&src));
+        assert_eq!(read(temp.path().join(&out).join("src/deep/er/b.txt")).len(), 3_000_000);
+    }
+    // The archive is known by its identity, and not packed into itself.
+    manyfiles(&src, &["pack", ".", "self.tar", "-q"]).code(0);
+    assert!(!manyfiles(&src, &["list", "self.tar"]).code(0).out.contains("self.tar"));
 }
 
 #[test]
