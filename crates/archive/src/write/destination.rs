@@ -63,7 +63,7 @@ impl Destination {
                 return Ok(Destination::Stream { stream: Box::new(file), name: path.to_path_buf() });
             }
             Ok(_) if !replace => return Err(error(is_there())),
-            Err(_) if !folder_of(&target).is_dir() => {
+            Err(_) if is_missing(folder_of(&target)) => {
                 let why = format!("the folder {} is not there", folder_of(&target).display());
                 return Err(error(io::Error::new(io::ErrorKind::NotFound, why)));
             }
@@ -145,6 +145,10 @@ impl Beside {
     }
 }
 
+fn is_missing(path: &Path) -> bool {
+    matches!(fs::metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
+}
+
 fn is_there() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, "a file of this name is there")
 }
@@ -168,8 +172,14 @@ fn create_partial(path: &Path) -> Result<(File, Option<File>)> {
     for _ in 0..100 {
         match File::options().read(true).write(true).create_new(true).open(path) {
             Ok(file) => {
-                if let Some(lock) = lock_new(&file, path).map_err(error)? {
-                    return Ok((file, lock));
+                match lock_new(&file, path) {
+                    Ok(Some(lock)) => return Ok((file, lock)),
+                    Ok(None) => {}
+                    Err(cause) => {
+                        // It was made a moment ago. What cannot be removed is removed by the next run.
+                        drop(fs::remove_file(path));
+                        return Err(error(cause));
+                    }
                 }
             }
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => remove_left(path)?,
