@@ -158,6 +158,16 @@ impl ErrorKind {
         }
     }
 
+    /// What is no archive is what the compressed file holds.
+    pub(crate) fn in_compressed(self, compression: Compression) -> ErrorKind {
+        match self {
+            ErrorKind::NotAnArchive { looks_like, .. } => {
+                ErrorKind::NotAnArchive { looks_like, compression: Some(compression) }
+            }
+            other => other,
+        }
+    }
+
     /// Says after how many entries it happened, where that belongs to the message.
     pub(crate) fn after(mut self, count: u64) -> ErrorKind {
         if let ErrorKind::Damaged { entries, .. } | ErrorKind::Limit { entries, .. } = &mut self {

@@ -1,6 +1,6 @@
 //! Whether a file has changed, by its length and its time.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::time::SystemTime;
 
@@ -14,9 +14,17 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
+    pub(crate) fn modified(&self) -> SystemTime {
+        self.modified
+    }
+
     pub(crate) fn of(file: &File) -> io::Result<Stamp> {
         let metadata = file.metadata()?;
         Ok(Stamp { len: metadata.len(), modified: metadata.modified()? })
+    }
+
+    pub(crate) fn is_of(&self, metadata: &Metadata) -> bool {
+        metadata.len() == self.len && metadata.modified().is_ok_and(|modified| modified == self.modified)
     }
 
     /// An error if another process has changed the file.

@@ -3,6 +3,7 @@
 use manyfiles::tree::TreeWriter;
 
 use crate::entry::Entry;
+use crate::reader::Builder;
 use crate::test::Test;
 
 /// Where entries go.
@@ -11,6 +12,8 @@ pub(crate) enum Target<'a> {
     List(&'a mut dyn FnMut(&Entry<'_>)),
     /// Content is decoded and compared with its checksums, and goes nowhere.
     Test(Test<'a>),
+    /// Into an index, by which they are read later.
+    Index(&'a mut Builder),
 }
 
 /// Takes an error of handing an entry over. The tree's report has it as well, and is read at the end.

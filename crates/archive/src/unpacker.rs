@@ -124,7 +124,7 @@ impl Unpacker {
     }
 
     fn read_file(&self, path: &Path, target: &mut Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
-        let mut file = match File::open(path) {
+        let file = match File::open(path) {
             Ok(file) => file,
             // Windows does not open folders.
             Err(_) if path.is_dir() => return Err(ErrorKind::Folder),
@@ -138,10 +138,22 @@ impl Unpacker {
         if !metadata.is_file() {
             return self.read_stream(Box::new(file), target, cancel);
         }
-        let len = stamp.len;
-        if len == 0 {
+        if stamp.len == 0 {
             return Err(ErrorKind::Empty);
         }
+        self.read_open(file, stamp, path, target, cancel)
+    }
+
+    /// Reads a file that has some bytes.
+    pub(crate) fn read_open(
+        &self,
+        mut file: File,
+        stamp: Stamp,
+        path: &Path,
+        target: &mut Target<'_>,
+        cancel: Cancel,
+    ) -> Result<Summary, ErrorKind> {
+        let len = stamp.len;
         let mut head = vec![0; len.min(HEAD as u64) as usize];
         read_at(&file, &mut head, 0)?;
         self.options.progress.opened(Some(len));
@@ -190,9 +202,9 @@ impl Unpacker {
         };
         let source = StreamSource::new(blocks, compression.map(|_| self.options.limits), cancel.clone());
         let (source, summary) = self.read_tar(source, compression, target, &cancel);
-        let mut summary = summary.map_err(|kind| match kind {
-            ErrorKind::NotAnArchive { looks_like, .. } => ErrorKind::NotAnArchive { looks_like, compression },
-            other => other,
+        let mut summary = summary.map_err(|kind| match compression {
+            Some(compression) => kind.in_compressed(compression),
+            None => kind,
         })?;
         if source.trailing_garbage() {
             summary.trailing.get_or_insert(Trailing::AfterCompressed);
@@ -218,7 +230,7 @@ impl Unpacker {
         Ok(summary)
     }
 
-    fn read_tar<S: tar::Source>(
+    pub(crate) fn read_tar<S: tar::Source>(
         &self,
         source: S,
         compression: Option<Compression>,

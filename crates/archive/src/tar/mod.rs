@@ -24,6 +24,7 @@ use crate::entry::Kind;
 use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Meter;
+use crate::reader::Place;
 use crate::summary::Trailing;
 use crate::target::Target;
 use member::Member;
@@ -135,6 +136,16 @@ fn one<S: Source>(
             entry.check_paths();
             visit(&entry);
             Ok(())
+        }
+        Target::Index(builder) => {
+            let position = scanner.source().position();
+            match &member.pieces {
+                None => builder.add(&entry, Place::Tar(position)),
+                Some(pieces) => {
+                    let mut pieces = pieces.iter().map(|piece| (piece.offset, piece.len));
+                    builder.add(&entry, Place::Sparse(position, &mut pieces))
+                }
+            }
         }
         Target::Test(_) => Ok(()),
     }

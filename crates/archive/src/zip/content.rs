@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Deref;
+use std::sync::Arc;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use liblzma::bufread::XzDecoder;
@@ -123,12 +125,7 @@ impl<'a> Decoder<'a> {
         record: &Record<'_>,
         mut write: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut header = [0; LOCAL];
-        sys::read_exact_at(self.file, &mut header, record.start).map_err(undecoded)?;
-        let start = record.start + local_header_len(&header)? as u64;
-        if start.checked_add(record.packed).is_none_or(|end| end > self.len) {
-            return Err(damaged("its content reaches past the end of the archive").into());
-        }
+        let start = start_of(self.file, self.len, record)?;
         self.unread = 0;
         let range = Range { file: self.file, at: start, left: record.packed };
         let mut packed = BufReader::with_capacity(BUFFER, range);
@@ -148,6 +145,72 @@ impl<'a> Decoder<'a> {
         drop(decoder);
         self.unread = unread(record, packed.buffer().len() as u64 + packed.get_ref().left);
         Ok(check.finish()?)
+    }
+}
+
+/// Where the content of an entry begins in an archive of `len` bytes.
+fn start_of(file: &File, len: u64, record: &Record<'_>) -> io::Result<u64> {
+    let mut header = [0; LOCAL];
+    sys::read_exact_at(file, &mut header, record.start).map_err(undecoded)?;
+    let start = record.start + local_header_len(&header)? as u64;
+    match start.checked_add(record.packed) {
+        Some(end) if end <= len => Ok(start),
+        _ => Err(damaged("its content reaches past the end of the archive")),
+    }
+}
+
+/// One entry, to be read by itself.
+pub(crate) struct Stored<'a> {
+    pub record: Record<'a>,
+    pub file: &'a Arc<File>,
+}
+
+impl Stored<'_> {
+    /// Whether [`whole`](Stored::whole) may read it.
+    pub(crate) fn is_small(&self) -> bool {
+        self.record.size <= SMALL && self.record.packed <= SMALL
+    }
+
+    /// The content of an entry that is small, checked.
+    pub(crate) fn whole(&self) -> io::Result<Vec<u8>> {
+        Decoder::new(self.file, self.file.metadata()?.len()).whole(&self.record)
+    }
+
+    /// Where the content begins, if it is not compressed.
+    pub(crate) fn uncompressed_at(&self) -> io::Result<Option<u64>> {
+        if self.record.method != 0 || self.record.packed != self.record.size {
+            return Ok(None);
+        }
+        start_of(self.file, self.file.metadata()?.len(), &self.record).map(Some)
+    }
+
+    /// The content of any entry. Checked where it ends: what reads has to read on until there is nothing more.
+    pub(crate) fn stream(&self) -> io::Result<Box<dyn Read + Send>> {
+        let at = start_of(self.file, self.file.metadata()?.len(), &self.record)?;
+        let range = Range { file: Arc::clone(self.file), at, left: self.record.packed };
+        let decoder = decoder(&self.record, BufReader::with_capacity(BUFFER, range))?;
+        Ok(Box::new(Checked { decoder, check: Some(Check::new(&self.record)) }))
+    }
+}
+
+/// Content that is compared with the directory while it is read.
+struct Checked<R> {
+    decoder: R,
+    /// Until the end has been seen.
+    check: Option<Check>,
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Some(check) = self.check.as_mut().filter(|_| !into.is_empty()) else { return Ok(0) };
+        let len = self.decoder.read(into).map_err(undecoded)?;
+        check.add(&into[..len])?;
+        if len == 0
+            && let Some(check) = self.check.take()
+        {
+            check.finish()?;
+        }
+        Ok(len)
     }
 }
 
@@ -196,16 +259,16 @@ impl Check {
 }
 
 /// A range of a file.
-struct Range<'a> {
-    file: &'a File,
+struct Range<F> {
+    file: F,
     at: u64,
     left: u64,
 }
 
-impl Read for Range<'_> {
+impl<F: Deref<Target = File>> Read for Range<F> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let max = self.left.min(into.len() as u64) as usize;
-        let len = sys::read_at(self.file, &mut into[..max], self.at)?;
+        let len = sys::read_at(&self.file, &mut into[..max], self.at)?;
         self.at += len as u64;
         self.left -= len as u64;
         Ok(len)
@@ -213,7 +276,7 @@ impl Read for Range<'_> {
 }
 
 /// Yields at most one byte more than the entry should have.
-fn decoder<'a>(record: &Record<'_>, packed: impl BufRead + 'a) -> io::Result<Box<dyn Read + 'a>> {
+fn decoder<'a>(record: &Record<'_>, packed: impl BufRead + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
     let most = record.size.saturating_add(1);
     Ok(match record.method {
         0 => Box::new(packed.take(most)),

@@ -11,6 +11,7 @@ const FIXED: usize = 46;
 /// A directory for ten million entries: a limit on memory.
 const LARGEST: u64 = 1 << 30;
 
+#[derive(Debug)]
 pub(crate) struct Directory {
     bytes: Vec<u8>,
     /// Where each entry begins.
@@ -56,7 +57,7 @@ impl Directory {
         self.starts.len()
     }
 
-    pub(super) fn record(&self, index: usize) -> Record<'_> {
+    pub(crate) fn record(&self, index: usize) -> Record<'_> {
         Record::parse(&self.bytes[self.starts[index] as usize..], self.shift)
     }
 }

@@ -19,6 +19,7 @@ mod local;
 mod order;
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -32,12 +33,15 @@ use crate::error::{ErrorKind, Position, Result};
 use crate::limits::{Limits, Meter, check_ratio};
 use crate::progress::InputProgress;
 use crate::read_at::read_at;
+use crate::reader::Place;
 use crate::stamp::Stamp;
 use crate::summary::Trailing;
 use crate::target::Target;
 use content::Decoder;
+pub(crate) use content::Stored;
 use contested::Contested;
-use directory::{Directory, Record};
+pub(crate) use directory::Directory;
+use directory::Record;
 use order::Order;
 
 /// An open file that is to be a zip.
@@ -60,6 +64,14 @@ pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     }
 }
 
+/// The directory of a zip that was read before.
+pub(crate) fn directory(file: &File, len: u64) -> Result<Directory, ErrorKind> {
+    match end::find(file, len)? {
+        Some(end) => Directory::read(file, &end),
+        None => Err(ErrorKind::Changed(io::Error::other("its directory is gone"))),
+    }
+}
+
 /// Reads a zip. `meter` counts what the directory says. Returns what follows it.
 pub(crate) fn read(
     archive: &Archive<'_>,
@@ -79,6 +91,15 @@ pub(crate) fn read(
     let jobs = Jobs::plan(archive, &directory, meter, matches!(target, Target::Test(_)))?;
     match target {
         Target::Tree(tree) => unpack(archive, &directory, &jobs, threads, tree, cancel)?,
+        Target::Index(builder) => {
+            let mut decoder = Decoder::new(archive.file, archive.stamp.len);
+            for &index in &jobs.wanted {
+                let record = directory.record(index as usize);
+                let decoded = deliver::decode(archive.filter, &record, &mut decoder, true);
+                deliver::with_entry(archive.filter, &record, decoded, |entry, _| builder.add(entry, Place::Zip(index)))
+                    .unwrap_or(Ok(()))?;
+            }
+        }
         Target::List(visit) => {
             let mut decoder = Decoder::new(archive.file, archive.stamp.len);
             for &index in &jobs.wanted {
