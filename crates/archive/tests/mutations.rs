@@ -3,7 +3,11 @@
 //! proptest prints the input of a failure and keeps its seed beside this file.
 
 mod common;
+#[cfg(unix)] // it compares links
+#[path = "common/same.rs"]
+mod same;
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use common::*;
@@ -239,6 +243,49 @@ proptest! {
         if tested.as_ref().is_ok_and(|tested| tested.is_sound()) {
             prop_assert!(listed.is_ok() && unpacked.is_ok() && unread.is_none(), "{listed:?}, {unpacked:?}, {report:?}");
             prop_assert_eq!(tested.unwrap().entries, unpacked.unwrap().entries);
+        }
+    }
+}
+
+#[cfg(unix)]
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
+
+    /// Whatever a changed archive says: read by entries it has what unpacking writes, or it is refused.
+    #[test]
+    fn a_changed_archive_is_read_as_it_is_unpacked(
+        original in 0..7usize,
+        sealed in any::<bool>(),
+        changes in prop::collection::vec(change(), 1..4),
+    ) {
+        let mut bytes = originals()[original].clone();
+        changes.iter().for_each(|change| apply(&mut bytes, change));
+        if original == 0 && sealed {
+            seal(&mut bytes);
+        }
+        let (_temp, path) = file_of(&bytes);
+        let Ok(archive) = manyfiles_archive::Archive::options().cache(None).open(&path) else { return Ok(()) };
+        // An entry may claim terabytes of holes.
+        let mut longest = 0;
+        archive.walk("", &mut |entry| longest = longest.max(entry.size)).unwrap();
+        if longest > 1 << 20 {
+            return Ok(());
+        }
+        let shown = same::shown(&archive);
+        if let Some(written) = same::written(&path) {
+            // A file whose content is damaged is not there, nor the folder that only it is in; nor are devices,
+            // without the right to make them.
+            let is_lost = |what: &String| what.contains("Err(") || what.starts_with("Node(");
+            let any_lost = shown.values().any(is_lost);
+            let shown: BTreeMap<_, _> = shown
+                .into_iter()
+                .filter(|(path, what)| {
+                    !is_lost(what) && !(any_lost && what == "folder" && !written.contains_key(path))
+                })
+                .collect();
+            let written: BTreeMap<_, _> =
+                written.into_iter().filter(|(_, what)| what != "Device" && what != "Fifo").collect();
+            prop_assert_eq!(shown, written);
         }
     }
 }

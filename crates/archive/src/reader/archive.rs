@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use manyfiles::Operation;
 
@@ -33,8 +32,9 @@ use crate::tar::{FileSource, Source, StreamSource};
 use crate::target::Target;
 use crate::zip;
 
-/// An index is kept if it took at least so long to make.
-const WORTH_KEEPING: Duration = Duration::from_millis(20);
+/// An index is kept if it has so many entries, or if so many bytes had to be decompressed for it. What is smaller is gone
+/// through in the time that it takes to look for a kept one.
+const WORTH_KEEPING: (usize, u64) = (1000, 4 << 20);
 
 /// How an archive is opened to be read: choices, to be followed by [`open`](ArchiveOptions::open).
 #[derive(Clone, Debug)]
@@ -67,8 +67,8 @@ impl ArchiveOptions {
         self
     }
 
-    /// The folder in which indexes that took longer than 20 ms are kept. `None`: none is kept, and none is taken. A
-    /// folder that cannot be written to is as none. Indexes that are older than 60 days are removed from it.
+    /// The folder in which the indexes of tars are kept that have a thousand entries or, compressed, hold 4 MiB. `None`:
+    /// none is kept, and none is taken. A folder that cannot be written to is as none. Indexes that are older than 60 days are removed from it.
     ///
     /// An index is taken only if the archive has the path, the length, the time and the first and last 64 KiB that it
     /// had.
@@ -168,7 +168,6 @@ impl Opening<'_> {
             self.options.progress.advance(self.stamp.len);
             return Ok(self.archive(format, index, chunks.map_or(Content::Plain, Content::Chunks)));
         }
-        let begun = Instant::now();
         let (index, content) = match compression {
             None => {
                 let mut builder = self.builder();
@@ -185,7 +184,9 @@ impl Opening<'_> {
         };
         // What is in a file without a name is gone with this process.
         let can_be_kept = compression.is_none() || chunks.is_some();
-        if let Some(kept) = kept.filter(|_| can_be_kept && begun.elapsed() >= WORTH_KEEPING) {
+        let is_large =
+            index.nodes.len() >= WORTH_KEEPING.0 || chunks.is_some_and(|chunks| chunks.len >= WORTH_KEEPING.1);
+        if let Some(kept) = kept.filter(|_| can_be_kept && is_large) {
             // Without one, the next `open` takes as long.
             drop(kept.save(&index, chunks));
         }
