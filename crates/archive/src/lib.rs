@@ -57,6 +57,8 @@ mod error;
 mod format;
 mod limit;
 mod limits;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+mod mount;
 mod number;
 mod options;
 mod parts;
@@ -79,6 +81,8 @@ pub use error::{Error, ErrorKind, Position, Result};
 pub use format::{Compression, Format};
 pub use limit::Limit;
 pub use limits::Limits;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+pub use mount::{Mount, MountOptions};
 pub use options::Options;
 pub use progress::InputProgress;
 pub use reader::{Archive, ArchiveFile, ArchiveOptions, Archives, ReadDir};

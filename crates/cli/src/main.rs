@@ -3,6 +3,7 @@
 mod archive;
 mod args;
 mod bench;
+mod cat;
 mod copy;
 mod dry_run;
 mod explain;
@@ -13,6 +14,8 @@ mod job;
 mod list;
 mod log;
 mod measuring;
+#[cfg(target_os = "linux")]
+mod mount;
 mod pack;
 mod probe;
 mod read;
@@ -49,6 +52,9 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::run(args),
         Command::List(args) => list::run(args),
         Command::Test(args) => test::run(&args),
+        Command::Cat(args) => cat::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Mount(args) => mount::run(&args),
         Command::Explain(args) => explain::explain(args),
         Command::Probe(args) => probe::run(&args),
         Command::Bench(args) => bench::run(&args),

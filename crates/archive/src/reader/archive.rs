@@ -40,6 +40,7 @@ const WORTH_KEEPING: (usize, u64) = (1000, 4 << 20);
 #[derive(Clone, Debug)]
 pub struct ArchiveOptions {
     limits: Limits,
+    ignore_zeros: bool,
     progress: InputProgress,
     cache: Option<PathBuf>,
 }
@@ -47,7 +48,12 @@ pub struct ArchiveOptions {
 impl Default for ArchiveOptions {
     /// With default [`Limits`], and the index in the user's cache.
     fn default() -> Self {
-        ArchiveOptions { limits: Limits::default(), progress: InputProgress::default(), cache: kept::usual_folder() }
+        ArchiveOptions {
+            limits: Limits::default(),
+            ignore_zeros: false,
+            progress: InputProgress::default(),
+            cache: kept::usual_folder(),
+        }
     }
 }
 
@@ -57,6 +63,13 @@ impl ArchiveOptions {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Reads on behind the end of a tar if another one follows, as [`Options::ignore_zeros`] does. Default: no.
+    #[must_use]
+    pub fn ignore_zeros(mut self, ignore_zeros: bool) -> Self {
+        self.ignore_zeros = ignore_zeros;
         self
     }
 
@@ -134,7 +147,7 @@ impl Opening<'_> {
 
     fn unpacker(&self) -> crate::Unpacker {
         let options = Options::default().limits(self.options.limits).progress(self.options.progress.clone());
-        options.special_files(true).ownership(true).build()
+        options.ignore_zeros(self.options.ignore_zeros).special_files(true).ownership(true).build()
     }
 
     fn builder(&self) -> Builder {
@@ -159,7 +172,11 @@ impl Opening<'_> {
 
     fn tar(self, compression: Option<Compression>) -> Result<Archive, ErrorKind> {
         let format = Format::Tar(compression);
-        let kept = self.options.cache.as_deref().and_then(|cache| Kept::of(cache, self.path, &self.file, &self.stamp));
+        let kept = self
+            .options
+            .cache
+            .as_deref()
+            .and_then(|cache| Kept::of(cache, self.path, &self.file, &self.stamp, self.options.ignore_zeros));
         if let Some((index, chunks)) = kept.as_ref().and_then(Kept::load)
             && chunks.is_some() == compression.is_some()
             && chunks.as_ref().is_none_or(|chunks| Some(chunks.compression) == compression)
@@ -482,7 +499,7 @@ impl Archive {
         is_same && self.0.stamp.is_of(metadata)
     }
 
-    pub(super) fn index(&self) -> &Index {
+    pub(crate) fn index(&self) -> &Index {
         &self.0.index
     }
 
@@ -495,7 +512,7 @@ impl Archive {
         Ok(ReadDir { index, children: index.children(self.folder_node(path)?).iter() })
     }
 
-    pub(super) fn read_node(&self, node: u32, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    pub(crate) fn read_node(&self, node: u32, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let node = self.index().node(node);
         self.if_unchanged(self.0.content.read_at(&self.0.file, self.index(), node, buffer, offset))
     }

@@ -17,7 +17,7 @@ const MOST_LINKS: u32 = 40;
 /// What can have a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Type {
+pub(crate) enum Type {
     File,
     Folder,
     Symlink,
@@ -33,7 +33,7 @@ impl Type {
 
 /// A file, a folder or a link, whatever its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub is: Type,
     pub mode: Option<u16>,
     pub owner: Option<(u32, u32)>,
@@ -70,7 +70,7 @@ impl Node {
 
 /// A name in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Child {
+pub(crate) struct Child {
     pub folder: u32,
     pub node: u32,
     /// Where the name is in [`texts`](Index::texts), and how long it is.
@@ -80,7 +80,7 @@ pub(super) struct Child {
 
 /// A piece of a sparse file's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     pub offset: u64,
     pub len: u64,
     /// Where it is in the tar.
@@ -89,7 +89,7 @@ pub(super) struct Piece {
 
 /// All that is known of an archive's entries.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Index {
+pub(crate) struct Index {
     /// [`ROOT`] is the first.
     pub nodes: Vec<Node>,
     /// In the order of their folders, then of their names.
@@ -101,25 +101,25 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn node(&self, number: u32) -> &Node {
+    pub(crate) fn node(&self, number: u32) -> &Node {
         &self.nodes[number as usize]
     }
 
-    pub(super) fn name(&self, child: &Child) -> &[u8] {
+    pub(crate) fn name(&self, child: &Child) -> &[u8] {
         &self.texts[child.name_at as usize..][..usize::from(child.name_len)]
     }
 
     /// What a symbolic link says.
-    pub(super) fn target(&self, link: &Node) -> &[u8] {
+    pub(crate) fn target(&self, link: &Node) -> &[u8] {
         &self.texts[link.place as usize..][..link.count as usize]
     }
 
-    pub(super) fn pieces(&self, file: &Node) -> &[Piece] {
+    pub(crate) fn pieces(&self, file: &Node) -> &[Piece] {
         &self.pieces[file.place as usize..][..file.count as usize]
     }
 
     /// The names in a folder, sorted.
-    pub(super) fn children(&self, folder: u32) -> &[Child] {
+    pub(crate) fn children(&self, folder: u32) -> &[Child] {
         &self.children[self.range(folder)]
     }
 
@@ -129,7 +129,7 @@ impl Index {
     }
 
     /// What has a name in a folder.
-    pub(super) fn child(&self, folder: u32, name: &[u8]) -> Option<u32> {
+    pub(crate) fn child(&self, folder: u32, name: &[u8]) -> Option<u32> {
         let place =
             self.children.binary_search_by(|child| (child.folder, self.name(child)).cmp(&(folder, name))).ok()?;
         Some(self.children[place].node)

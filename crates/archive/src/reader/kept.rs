@@ -51,10 +51,11 @@ pub(super) struct Kept {
 
 impl Kept {
     /// `None`: no index can be kept for this archive.
-    pub(super) fn of(folder: &Path, archive: &Path, file: &File, stamp: &Stamp) -> Option<Kept> {
+    pub(super) fn of(folder: &Path, archive: &Path, file: &File, stamp: &Stamp, ignore_zeros: bool) -> Option<Kept> {
         let path = fs::canonicalize(archive).ok()?;
         let modified = stamp.modified().duration_since(SystemTime::UNIX_EPOCH).ok()?;
         let mut key = MAGIC.to_vec();
+        key.push(ignore_zeros.into());
         key.extend(stamp.len.to_le_bytes());
         key.extend((modified.as_nanos() as u64).to_le_bytes());
         let mut ends = vec![0; stamp.len.min(COMPARED) as usize];

@@ -35,3 +35,5 @@ pub use archive::{Archive, ArchiveOptions, ReadDir};
 pub use backend::Archives;
 pub(crate) use builder::{Builder, Place};
 pub use file::ArchiveFile;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+pub(crate) use index::{Child, Node, Type};

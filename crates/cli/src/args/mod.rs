@@ -2,10 +2,13 @@
 
 mod amount;
 mod bench;
+mod cat;
 mod explain;
 mod glob;
 mod list;
 mod log;
+#[cfg(target_os = "linux")]
+mod mount;
 mod options;
 mod pack;
 mod reading;
@@ -19,10 +22,13 @@ use clap_complete::Shell;
 
 pub(crate) use amount::{Count, Size};
 pub(crate) use bench::Bench;
+pub(crate) use cat::Cat as ArchiveCat;
 pub(crate) use explain::Explain;
 pub(crate) use glob::Pattern;
 pub(crate) use list::List;
 pub(crate) use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
+#[cfg(target_os = "linux")]
+pub(crate) use mount::Mount;
 pub(crate) use options::{Conflict, Options, Progress};
 pub(crate) use pack::Pack;
 pub(crate) use reading::Reading;
@@ -46,6 +52,9 @@ pub(crate) enum Command {
     #[command(visible_alias = "ls")]
     List(List),
     Test(Test),
+    Cat(ArchiveCat),
+    #[cfg(target_os = "linux")]
+    Mount(Mount),
     Explain(Explain),
     Probe(Probe),
     Bench(Bench),
@@ -176,6 +185,8 @@ Examples:
   manyfiles pack photos photos.tar.zst    one archive of them, whole or not there
   manyfiles list linux.tar.xz             what is in it; --long, --tree, --sizes
   manyfiles test linux.tar.xz             whether all of it is sound
+  manyfiles cat linux.tar.xz linux/README one file of it, nothing is unpacked
+  manyfiles mount linux.tar.xz linux      as a folder, for programs that want paths
   manyfiles probe /mnt/nas                what files cost there, what is slow, what helps
   manyfiles explain -- make               where its time goes, and what would save it
   manyfiles log tail -f events            what a program logs by manyfiles::appender

@@ -1,0 +1,339 @@
+//! An archive as a folder: read-only, by FUSE.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
+    ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyStatfs, Request, SessionACL,
+};
+use rustix::process::{getegid, geteuid};
+
+use crate::entry::time;
+use crate::reader::{Archive, Child, Node, Type};
+
+/// What the kernel is told stays as it is: the archive is read as it was when it was opened.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+const LONGEST_NAME: usize = 255;
+/// What a block is for `st_blocks`.
+const BLOCK: u64 = 512;
+
+/// How an archive is mounted: choices, to be followed by [`mount`](MountOptions::mount).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MountOptions {
+    allow_other: bool,
+}
+
+impl MountOptions {
+    /// Lets other users look into the folder, as far as the entries' permissions let them. They need
+    /// `user_allow_other` in `/etc/fuse.conf`, unless root mounts. Default: no; then the user who mounts reads
+    /// everything, whatever the permissions say, and nobody else anything, not even root.
+    #[must_use]
+    pub fn allow_other(mut self, allow_other: bool) -> Self {
+        self.allow_other = allow_other;
+        self
+    }
+
+    /// Mounts an archive on an existing folder, as [`Archive::mount`] does.
+    pub fn mount(self, archive: &Archive, folder: impl AsRef<Path>) -> io::Result<Mount> {
+        let mut config = Config::default();
+        config.mount_options = vec![
+            MountOption::RO,
+            MountOption::NoSuid,
+            MountOption::NoDev,
+            MountOption::Subtype("manyfiles".into()),
+            // A comma would end the name.
+            MountOption::FSName(archive.path().to_string_lossy().replace([',', '\\'], "_")),
+        ];
+        if self.allow_other {
+            config.acl = SessionACL::All;
+            config.mount_options.push(MountOption::DefaultPermissions);
+        }
+        config.n_threads = Some(std::thread::available_parallelism().map_or(2, NonZeroUsize::get).clamp(2, 16));
+        config.clone_fd = true;
+        let session = fuser::spawn_mount(Folder::new(archive.clone()), folder, &config)?;
+        Ok(Mount { session })
+    }
+}
+
+/// An archive that is mounted. Dropping it ends that.
+pub struct Mount {
+    session: BackgroundSession,
+}
+
+impl fmt::Debug for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mount").field("is_over", &self.is_over()).finish_non_exhaustive()
+    }
+}
+
+impl Mount {
+    /// Whether somebody has unmounted it.
+    pub fn is_over(&self) -> bool {
+        self.session.guard.is_finished()
+    }
+
+    /// Waits until somebody unmounts it.
+    pub fn wait(self) -> io::Result<()> {
+        self.session.join()
+    }
+
+    /// Takes the folder away from everybody. Who has a file open there gets errors from now on.
+    pub fn unmount(self) -> io::Result<()> {
+        self.session.umount_and_join()
+    }
+}
+
+impl Archive {
+    /// Shows the archive as a read-only folder of the system, for programs that want paths. Returns when the folder can
+    /// be used; threads of this process answer for it from then on, until the [`Mount`] is dropped or somebody calls
+    /// `umount`.
+    ///
+    /// Hard links, symbolic links, holes, permissions and times are those of the archive. Owners are too if root mounts;
+    /// otherwise everything belongs to the user who does. Set-id bits and devices have no effect.
+    ///
+    /// An archive that is changed meanwhile gives `EIO` for what was not read before.
+    ///
+    /// Needs `/dev/fuse` and, unless root mounts, `fusermount3` (Debian's package fuse3).
+    pub fn mount(&self, folder: impl AsRef<Path>) -> io::Result<Mount> {
+        MountOptions::default().mount(self, folder)
+    }
+}
+
+struct Folder {
+    archive: Archive,
+    /// The owner of what has none, or none that counts.
+    owner: (u32, u32),
+    keeps_owners: bool,
+    mounted: SystemTime,
+    /// Whether the kernel lets `open` be left out: then a file takes one request less.
+    needs_no_open: bool,
+    needs_no_open_folder: bool,
+}
+
+impl Folder {
+    fn new(archive: Archive) -> Folder {
+        Folder {
+            archive,
+            owner: (geteuid().as_raw(), getegid().as_raw()),
+            keeps_owners: geteuid().is_root(),
+            mounted: SystemTime::now(),
+            needs_no_open: false,
+            needs_no_open_folder: false,
+        }
+    }
+
+    fn node(&self, ino: INodeNo) -> Result<(u32, &Node), Errno> {
+        let number = u64::from(ino).checked_sub(1).and_then(|number| u32::try_from(number).ok());
+        let nodes = &self.archive.index().nodes;
+        let number = number.filter(|&number| (number as usize) < nodes.len()).ok_or(Errno::ENOENT)?;
+        Ok((number, &nodes[number as usize]))
+    }
+
+    fn attributes(&self, number: u32) -> FileAttr {
+        let index = self.archive.index();
+        let node = index.node(number);
+        let usual_mode = match node.is {
+            Type::File | Type::Fifo => 0o644,
+            Type::Folder => 0o755,
+            Type::Symlink => 0o777,
+            Type::CharDevice | Type::BlockDevice => 0o600,
+        };
+        let modified = node.modified.and_then(|(seconds, nanos)| time(seconds, nanos)).unwrap_or(self.mounted);
+        let (uid, gid) = node.owner.filter(|_| self.keeps_owners).unwrap_or(self.owner);
+        let stored = match node.is_sparse {
+            true => index.pieces(node).iter().map(|piece| piece.len).sum(),
+            false => node.size,
+        };
+        let is_device = matches!(node.is, Type::CharDevice | Type::BlockDevice);
+        let size = if node.is == Type::Symlink { u64::from(node.count) } else { node.size };
+        FileAttr {
+            ino: inode(number),
+            size,
+            blocks: stored.div_ceil(BLOCK),
+            atime: modified,
+            mtime: modified,
+            ctime: modified,
+            crtime: modified,
+            kind: kind(node.is),
+            perm: node.mode.unwrap_or(usual_mode),
+            nlink: if node.is == Type::Folder { 2 } else { node.names },
+            uid,
+            gid,
+            rdev: if is_device { rustix::fs::makedev((node.place >> 32) as u32, node.place as u32) as u32 } else { 0 },
+            blksize: 128 << 10,
+            flags: 0,
+        }
+    }
+
+    fn folder(&self, ino: INodeNo) -> Result<(u32, &[Child]), Errno> {
+        let (number, node) = self.node(ino)?;
+        match node.is {
+            Type::Folder => Ok((number, self.archive.index().children(number))),
+            _ => Err(Errno::ENOTDIR),
+        }
+    }
+
+    /// The children from a place on, each with the place behind it. No system call can name the ones with longer names,
+    /// and the kernel takes a folder that has one for broken.
+    fn listed<'a>(&'a self, children: &'a [Child], offset: u64) -> impl Iterator<Item = (u64, &'a OsStr, &'a Child)> {
+        let index = self.archive.index();
+        let from = children.iter().enumerate().skip(offset.saturating_sub(DOTS) as usize);
+        from.filter(|(_, child)| usize::from(child.name_len) <= LONGEST_NAME)
+            .map(|(at, child)| (at as u64 + DOTS + 1, crate::sys::path(index.name(child)).as_os_str(), child))
+    }
+}
+
+fn inode(number: u32) -> INodeNo {
+    INodeNo(u64::from(number) + 1)
+}
+
+fn kind(is: Type) -> FileType {
+    match is {
+        Type::File => FileType::RegularFile,
+        Type::Folder => FileType::Directory,
+        Type::Symlink => FileType::Symlink,
+        Type::Fifo => FileType::NamedPipe,
+        Type::CharDevice => FileType::CharDevice,
+        Type::BlockDevice => FileType::BlockDevice,
+    }
+}
+
+/// `.` and `..` stand before the children.
+const DOTS: u64 = 2;
+
+impl Filesystem for Folder {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        for flag in [InitFlags::FUSE_PARALLEL_DIROPS, InitFlags::FUSE_CACHE_SYMLINKS, InitFlags::FUSE_DO_READDIRPLUS] {
+            // What an older kernel lacks only makes it slower.
+            let (Ok(()) | Err(_)) = config.add_capabilities(flag);
+        }
+        self.needs_no_open = config.add_capabilities(InitFlags::FUSE_NO_OPEN_SUPPORT).is_ok();
+        self.needs_no_open_folder = config.add_capabilities(InitFlags::FUSE_NO_OPENDIR_SUPPORT).is_ok();
+        // The kernel takes as much as it allows.
+        let (Ok(_) | Err(_)) = config.set_max_readahead(1 << 20);
+        Ok(())
+    }
+
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let (parent, _) = match self.folder(parent) {
+            Ok(folder) => folder,
+            Err(errno) => return reply.error(errno),
+        };
+        match self.archive.index().child(parent, name.as_encoded_bytes()) {
+            Some(number) => reply.entry(&FOR_EVER, &self.attributes(number), Generation(0)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _request: &Request, ino: INodeNo, _file: Option<FileHandle>, reply: ReplyAttr) {
+        match self.node(ino) {
+            Ok((number, _)) => reply.attr(&FOR_EVER, &self.attributes(number)),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
+        match self.node(ino) {
+            Ok((_, node)) if node.is == Type::Symlink => reply.data(self.archive.index().target(node)),
+            Ok(_) => reply.error(Errno::EINVAL),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn open(&self, _request: &Request, _ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        if self.needs_no_open {
+            // The kernel asks no more, and keeps what was read.
+            return reply.error(Errno::ENOSYS);
+        }
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+    }
+
+    fn opendir(&self, _request: &Request, _ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        if self.needs_no_open_folder {
+            return reply.error(Errno::ENOSYS);
+        }
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR);
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        _file: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let number = match self.node(ino) {
+            Ok((number, node)) if node.is == Type::File => number,
+            Ok(_) => return reply.error(Errno::EINVAL),
+            Err(errno) => return reply.error(errno),
+        };
+        let mut buffer = vec![0; size as usize];
+        match self.archive.read_node(number, &mut buffer, offset) {
+            Ok(len) => reply.data(&buffer[..len]),
+            Err(error) => reply.error(error.raw_os_error().map_or(Errno::EIO, Errno::from_i32)),
+        }
+    }
+
+    fn readdir(&self, _request: &Request, ino: INodeNo, _file: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        let (number, children) = match self.folder(ino) {
+            Ok(folder) => folder,
+            Err(errno) => return reply.error(errno),
+        };
+        let index = self.archive.index();
+        let mut is_full = false;
+        for (at, name) in [".", ".."].iter().enumerate().skip(offset as usize) {
+            // The kernel knows the folder above by itself.
+            is_full = is_full || reply.add(inode(number), at as u64 + 1, FileType::Directory, name);
+        }
+        for (next, name, child) in self.listed(children, offset) {
+            if is_full {
+                break;
+            }
+            is_full = reply.add(inode(child.node), next, kind(index.node(child.node).is), name);
+        }
+        reply.ok();
+    }
+
+    fn readdirplus(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        _file: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        let (number, children) = match self.folder(ino) {
+            Ok(folder) => folder,
+            Err(errno) => return reply.error(errno),
+        };
+        let own = self.attributes(number);
+        let mut is_full = false;
+        for (at, name) in [".", ".."].iter().enumerate().skip(offset as usize) {
+            is_full = is_full || reply.add(inode(number), at as u64 + 1, name, &FOR_EVER, &own, Generation(0));
+        }
+        for (next, name, child) in self.listed(children, offset) {
+            if is_full {
+                break;
+            }
+            let attributes = self.attributes(child.node);
+            is_full = reply.add(inode(child.node), next, name, &FOR_EVER, &attributes, Generation(0));
+        }
+        reply.ok();
+    }
+
+    fn statfs(&self, _request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
+        let index = self.archive.index();
+        let blocks: u64 = index.nodes.iter().map(|node| node.size.div_ceil(BLOCK)).sum();
+        reply.statfs(blocks, 0, 0, index.nodes.len() as u64, 0, BLOCK as u32, 255, BLOCK as u32);
+    }
+}

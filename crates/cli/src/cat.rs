@@ -1,0 +1,73 @@
+//! `manyfiles cat ARCHIVE PATH…`: files of an archive, on standard output.
+
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use manyfiles_archive::{Archive, ArchiveOptions, InputProgress};
+
+use crate::args;
+use crate::human::one_line;
+use crate::report::{INCOMPLETE, Lines, tell_cannot_begin};
+use crate::terminal::{Screen, Showing, reading};
+use crate::words::{CannotBegin, Words};
+
+const WORDS: Words = Words { command: "cat", done: "printed", sources: "archives" };
+
+pub(crate) fn run(args: &args::ArchiveCat) -> ExitCode {
+    let screen = Arc::new(Screen::default());
+    let archive = open(&args.archive, args.reading, args.no_cache, args.progress, &screen);
+    match archive {
+        Ok(archive) => print(&archive, args, screen),
+        Err(why) => tell_cannot_begin(WORDS, &why, false),
+    }
+}
+
+/// Opens an archive to be read by entries, and shows how far that is.
+pub(crate) fn open(
+    path: &std::path::Path,
+    limits: args::Reading,
+    no_cache: bool,
+    progress: args::Progress,
+    screen: &Arc<Screen>,
+) -> Result<Archive, CannotBegin> {
+    if path.as_os_str() == "-" {
+        let why = "'-' cannot be read an entry at a time; save it to a file first, or use 'manyfiles unpack -'";
+        return Err(CannotBegin::because(why));
+    }
+    let archive = crate::archive::Archive::check(path).map_err(CannotBegin::because)?;
+    let input = InputProgress::new();
+    let options = Archive::options().limits(limits.limits()).ignore_zeros(limits.ignore_zeros).progress(input.clone());
+    let options = if no_cache { ArchiveOptions::cache(options, None) } else { options };
+    let showing = Showing::start(screen.clone(), progress, reading(input, archive.size));
+    let opened = options.open(path);
+    drop(showing);
+    opened.map_err(|error| CannotBegin::because(archive.cannot(error.kind())))
+}
+
+fn print(archive: &Archive, args: &args::ArchiveCat, screen: Arc<Screen>) -> ExitCode {
+    let mut out = Lines::new(screen.clone());
+    let mut code = 0;
+    let mut buffer = vec![0; 256 << 10];
+    for path in &args.paths {
+        let mut printed = || {
+            let mut file = archive.open_file(path)?;
+            loop {
+                match file.read(&mut buffer) {
+                    Ok(0) => return Ok(()),
+                    Ok(len) => out.print(&buffer[..len]),
+                    Err(cause) => {
+                        let path = archive.path().join(path);
+                        return Err(manyfiles::Error::new(manyfiles::Operation::Read, path, cause));
+                    }
+                }
+            }
+        };
+        if let Err(error) = printed() {
+            out.flush();
+            screen.say(one_line(&error.to_string()));
+            code = INCOMPLETE;
+        }
+    }
+    out.end(code)
+}
