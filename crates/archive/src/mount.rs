@@ -4,14 +4,15 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
     InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
     ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyStatfs, Request, SessionACL,
 };
+use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{getegid, geteuid};
 
 use crate::entry::time;
@@ -20,6 +21,8 @@ use crate::reader::{Archive, Child, Node, Type};
 /// What the kernel is told stays as it is: the archive is read as it was when it was opened.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const LONGEST_NAME: usize = 255;
+/// How long the end of a mount is waited for that nobody uses.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// What a block is for `st_blocks`.
 const BLOCK: u64 = 512;
 
@@ -56,36 +59,65 @@ impl MountOptions {
         }
         config.n_threads = Some(std::thread::available_parallelism().map_or(2, NonZeroUsize::get).clamp(2, 16));
         config.clone_fd = true;
-        let session = fuser::spawn_mount(Folder::new(archive.clone()), folder, &config)?;
-        Ok(Mount { session })
+        let folder = folder.as_ref().canonicalize()?;
+        let session = fuser::spawn_mount(Folder::new(archive.clone()), &folder, &config)?;
+        Ok(Mount { session: Some(session), folder })
     }
 }
 
-/// An archive that is mounted. Dropping it ends that.
+/// An archive that is mounted. Dropping it ends that, as [`unmount`](Mount::unmount) does.
 pub struct Mount {
-    session: BackgroundSession,
+    /// Until it is ended.
+    session: Option<BackgroundSession>,
+    folder: PathBuf,
 }
 
 impl fmt::Debug for Mount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mount").field("is_over", &self.is_over()).finish_non_exhaustive()
+        f.debug_struct("Mount").field("folder", &self.folder).field("is_over", &self.is_over()).finish()
     }
 }
 
 impl Mount {
     /// Whether somebody has unmounted it.
     pub fn is_over(&self) -> bool {
-        self.session.guard.is_finished()
+        self.session.as_ref().is_none_or(|session| session.guard.is_finished())
     }
 
     /// Waits until somebody unmounts it.
-    pub fn wait(self) -> io::Result<()> {
-        self.session.join()
+    pub fn wait(mut self) -> io::Result<()> {
+        self.session.take().map_or(Ok(()), BackgroundSession::join)
     }
 
-    /// Takes the folder away from everybody. Who has a file open there gets errors from now on.
-    pub fn unmount(self) -> io::Result<()> {
-        self.session.umount_and_join()
+    /// Takes the folder away. What is open there can be read as long as this process lives, and is not waited for.
+    pub fn unmount(mut self) -> io::Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let Some(session) = self.session.take() else { return Ok(()) };
+        if !session.guard.is_finished() && geteuid().is_root() {
+            // A folder that is in use goes when it is not any more.
+            let detach = || unmount(&self.folder, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
+            unmount(&self.folder, UnmountFlags::NOFOLLOW).or_else(|_| detach())?;
+        }
+        // Without root's rights this calls fusermount3, which does the same.
+        let BackgroundSession { guard, .. } = session;
+        let begun = Instant::now();
+        while !guard.is_finished() && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        match guard.is_finished() {
+            true => guard.join().unwrap_or_else(|_| Err(io::Error::other("the thread that served it panicked"))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // Who wants to know calls `unmount`.
+        drop(self.end());
     }
 }
 

@@ -92,7 +92,7 @@ fn begin<'a>(
     let mount = MountOptions::default().allow_other(args.allow_other).mount(archive, folder).map_err(|error| {
         let advice = match error.kind() {
             io::ErrorKind::NotFound => "; FUSE is missing here: /dev/fuse, or the program fusermount3 (package fuse3)",
-            _ if args.allow_other => "; --allow-other needs 'user_allow_other' in /etc/fuse.conf",
+            io::ErrorKind::PermissionDenied => "; /dev/fuse and the folder must be yours to write to",
             _ => "",
         };
         cannot(&format_args!("cannot mount on it: {error}{advice}"))
