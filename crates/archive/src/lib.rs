@@ -1,8 +1,12 @@
-//! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`], and writes them.
+//! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`], reads them an entry at a
+//! time, and writes them.
 //!
 //! - [`Unpacker::unpack`] reads an archive from a file or a stream and hands every entry to a tree, which writes them
 //!   on many threads; [`Unpacker::list`] only shows the entries, and [`Unpacker::test`] tells what is damaged.
-//! - [`ArchiveWriter`] writes an archive: one file in place of many. The rest of this page is about reading.
+//! - [`Archive`] reads files of an archive by their names, without unpacking it; [`Archives`] are those of all
+//!   archives, for a [`Vfs`](manyfiles::vfs::Vfs). With the feature `mount`, on Linux, `Archive::mount` shows one as a
+//!   folder.
+//! - [`ArchiveWriter`] writes an archive: one file in place of many. The rest of this page is about unpacking.
 //! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64;
 //!   stored, deflate, deflate64, bzip2, lzma, zstd, xz). Recognised by content, never by name.
 //! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed

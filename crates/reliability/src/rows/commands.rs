@@ -1,4 +1,4 @@
-//! The command `manyfiles`: `unpack`, `copy`, `pack`, `list`, `test`, `log cat`.
+//! The command `manyfiles`: `unpack`, `copy`, `pack`, `list`, `test`, `cat`, `log cat`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +27,7 @@ pub fn rows() -> Vec<Row> {
         }),
         ours("manyfiles list", listed, |folder| manyfiles(folder, &["list", "src/archive.tar"])),
         ours("manyfiles test", tested, |folder| manyfiles(folder, &["test", "src/archive.tar"])),
+        ours("manyfiles cat", shown, |folder| manyfiles(folder, &["cat", "src/archive.tar", "b/hard", "a/large"])),
         ours("manyfiles log cat", logged, |folder| manyfiles(folder, &["log", "cat", "src/log"])),
     ]
 }
@@ -141,7 +142,7 @@ pub fn packed_over() -> Scene {
 }
 
 /// An archive that is read, and what is printed of it.
-fn printed(prints: &str) -> Scene {
+fn printed(prints: impl Into<Vec<u8>>) -> Scene {
     Scene { prints: Some(prints.into()), ..Scene::default().file_before("src/archive.tar", archive()) }
 }
 
@@ -151,6 +152,10 @@ pub fn listed() -> Scene {
 
 fn tested() -> Scene {
     printed("src/archive.tar: sound: tar, 7 entries, 302 kB\n")
+}
+
+fn shown() -> Scene {
+    printed([small(), large()].concat())
 }
 
 /// A log that is read.
