@@ -22,6 +22,11 @@ impl Read {
         self.sources.iter().any(|source| source.error.is_some())
     }
 
+    /// Whether a source was damaged, and reading went on behind that.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.sources.iter().any(|source| source.damage > 0)
+    }
+
     /// The patterns that count as wrong. If a source was not read to its end, none does: the rest might have matched.
     pub(crate) fn wrong_patterns(&self) -> &[String] {
         if self.is_cut_short() { &[] } else { &self.unmatched }
@@ -37,11 +42,13 @@ pub(crate) struct Source {
     pub error: Option<String>,
     /// What is strange about it, though all of it was read.
     pub warning: Option<String>,
+    /// How many places were damaged that reading went on behind.
+    pub damage: u64,
 }
 
 impl Source {
     /// One that was read to its end.
     pub(crate) fn whole(path: &Path) -> Source {
-        Source { path: path.to_path_buf(), error: None, warning: None }
+        Source { path: path.to_path_buf(), error: None, warning: None, damage: 0 }
     }
 }

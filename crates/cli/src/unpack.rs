@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use manyfiles_archive::{Entry, InputProgress, Kind as ArchiveKind, Unpacker};
+use manyfiles_archive::{Entry, Finding, InputProgress, Kind as ArchiveKind, Unpacker};
 
 use crate::archive::{Archive, read_twice};
 use crate::args;
@@ -113,16 +113,22 @@ impl Work for Unpack {
         let unpacker = self.unpacker(session.namer());
         let mut with_attributes = 0;
         let unpack = |archive: &Archive| {
-            let unpacked = match archive.open(session.stop()) {
-                Ok(input) => unpacker.unpack(input, session.tree()).map_err(|error| archive.cannot(error.kind())),
-                Err(error) => Err(archive.cannot(error)),
+            let mut damage = 0;
+            let mut tell = |finding: &Finding| {
+                damage += 1;
+                session.warn(Some(&archive.cannot(finding)));
             };
-            match unpacked {
+            let unpacked = match archive.open(session.stop()) {
+                Ok(input) if self.args.salvage => unpacker.salvage(input, session.tree(), &mut tell),
+                Ok(input) => unpacker.unpack(input, session.tree()),
+                Err(error) => return session.cannot_read(&archive.path, archive.cannot(error)),
+            };
+            match unpacked.map_err(|error| archive.cannot(error.kind())) {
                 Ok(summary) => {
                     with_attributes += summary.with_attributes;
                     let warning = archive.warning(&summary);
                     session.warn(warning.as_deref());
-                    Source { warning, ..Source::whole(&archive.path) }
+                    Source { warning, damage, ..Source::whole(&archive.path) }
                 }
                 Err(error) => session.cannot_read(&archive.path, error),
             }

@@ -12,17 +12,19 @@ use super::sparse::Piece;
 use crate::cancel::Cancel;
 use crate::entry::{Entry, Kind};
 use crate::error::{ErrorKind, Result};
-use crate::target::in_the_report;
+use crate::target::{in_the_report, keep_part};
 
 /// The most pieces of a sparse file that is handed over whole: each is a mapping or a buffer of its own.
 const MOST_PIECES: usize = 64;
 
 /// Hands `entry` over. Entries that the tree does not take are in the tree's report; an error is one of the archive.
+/// `keeps_part`: what there is of a file whose end is missing stays.
 pub(crate) fn deliver<S: Source>(
     scanner: &mut Scanner<S>,
     member: &Member,
     entry: &Entry<'_>,
     tree: &TreeWriter,
+    keeps_part: bool,
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
     if let Some(refusal) = &entry.refusal {
@@ -31,6 +33,7 @@ pub(crate) fn deliver<S: Source>(
     }
     let (path, metadata) = (entry.path, entry.metadata());
     match entry.kind {
+        Kind::File if keeps_part => return piece_by_piece(scanner, member, entry, tree, true, cancel),
         Kind::File => return file(scanner, member, entry, tree, cancel),
         Kind::Folder => tree.folder(path, metadata),
         Kind::Symlink(target) => tree.symlink(path, target, metadata),
@@ -53,7 +56,7 @@ fn file<S: Source>(
     let whole = scanner.left() <= scanner.source().longest_content() as u64
         && pieces.is_none_or(|pieces| pieces.len() <= MOST_PIECES);
     if !whole {
-        return piece_by_piece(scanner, member, entry, tree, cancel);
+        return piece_by_piece(scanner, member, entry, tree, false, cancel);
     }
     let content = match pieces {
         None => scanner.content(scanner.left() as usize),
@@ -80,6 +83,7 @@ fn piece_by_piece<S: Source>(
     member: &Member,
     entry: &Entry<'_>,
     tree: &TreeWriter,
+    keeps_part: bool,
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
     let mut file = match tree.create(entry.path, entry.metadata()) {
@@ -102,6 +106,10 @@ fn piece_by_piece<S: Source>(
             Err(Failed::Tree(error)) => {
                 file.abandon(error);
                 return Ok(());
+            }
+            Err(Failed::Archive(error @ ErrorKind::Damaged { .. })) if keeps_part => {
+                keep_part(file, error.of_entry(), entry, tree);
+                return Err(error);
             }
             Err(Failed::Archive(error)) => {
                 file.abandon(error.of_entry());

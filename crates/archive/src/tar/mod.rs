@@ -62,23 +62,23 @@ pub(crate) fn read<S: Source>(
             if let (Some(at), Target::Test(test), false) = (scanner.lone_zeros.take(), &mut *target, ignore_zeros) {
                 check::lone_zeros(&scanner, at, test);
             }
-            match (step, &mut *target) {
+            match (step, target.tolerant()) {
                 (Ok(true), _) => {}
                 (Ok(false), _) => break,
-                (Err(kind), Target::Test(test)) => {
+                (Err(kind), Some(test)) => {
                     test.damage(kind)?;
                     // Compressed data may be damaged there, too. Then the tar has ended.
                     while let Err(kind) = scanner.find_header(cancel) {
                         test.damage(kind)?;
                     }
                 }
-                (Err(kind), _) => return Err(kind),
+                (Err(kind), None) => return Err(kind),
             }
         }
-        match (scanner.source_mut().finish(), &mut *target) {
+        match (scanner.source_mut().finish(), target.tolerant()) {
             (Ok(()), _) => {}
-            (Err(kind), Target::Test(test)) => test.damage(kind)?,
-            (Err(kind), _) => return Err(kind),
+            (Err(kind), Some(test)) => test.damage(kind)?,
+            (Err(kind), None) => return Err(kind),
         }
         if let Target::Test(test) = target {
             check::end(&scanner, test);
@@ -131,7 +131,8 @@ fn one<S: Source>(
         meter.content(member.size)?;
     }
     match target {
-        Target::Tree(tree) => deliver::deliver(scanner, member, &entry, tree, cancel),
+        Target::Tree(tree) => deliver::deliver(scanner, member, &entry, tree, false, cancel),
+        Target::Salvage(tree, _) => deliver::deliver(scanner, member, &entry, tree, true, cancel),
         Target::List(visit) => {
             entry.check_paths();
             visit(&entry);

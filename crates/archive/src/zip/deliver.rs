@@ -13,7 +13,7 @@ use crate::entry::{Entry, Kind};
 use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Result};
 use crate::sys;
-use crate::target::in_the_report;
+use crate::target::{in_the_report, keep_part};
 
 /// The longest target of a symbolic link.
 const LONGEST_TARGET: u64 = 64 << 10;
@@ -45,6 +45,16 @@ pub(super) fn is_long(record: &Record<'_>) -> bool {
 /// Whether an entry is a file that is wanted, and [long](is_long).
 pub(super) fn is_long_file(filter: &EntryFilter, record: &Record<'_>) -> bool {
     is_long(record) && wanted_kind(filter, record) == Some(Kind::File)
+}
+
+/// Whether an entry is a file that is wanted.
+pub(super) fn is_file(filter: &EntryFilter, record: &Record<'_>) -> bool {
+    wanted_kind(filter, record) == Some(Kind::File)
+}
+
+/// Whether an error of decoding is that of the archive's bytes.
+fn is_damage(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
 }
 
 /// Calls `then` with the path of an entry after stripping, if stripping leaves one.
@@ -132,12 +142,13 @@ pub(super) fn hand_over(filter: &EntryFilter, record: &Record<'_>, decoded: Deco
 }
 
 /// Writes a file of [long](is_long) content while the content is decoded. The end of the writing decides the file's
-/// place among other entries of its path.
+/// place among other entries of its path. `keeps_part`: what there is of content that is damaged stays.
 pub(super) fn stream(
     filter: &EntryFilter,
     record: &Record<'_>,
     decoder: &mut Decoder<'_>,
     tree: &TreeWriter,
+    keeps_part: bool,
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
     with_entry(filter, record, Decoded::Nothing, |entry, _| {
@@ -151,6 +162,7 @@ pub(super) fn stream(
         });
         match copied {
             Ok(()) => file.close().map_or_else(in_the_report, |_| ()),
+            Err(error) if keeps_part && is_damage(&error) => keep_part(file, error, entry, tree),
             Err(error) => file.abandon(error),
         }
     });

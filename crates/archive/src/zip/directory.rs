@@ -53,6 +53,11 @@ impl Directory {
         Ok(Directory { bytes, starts, shift: end.shift, start: end.start, damage, odd_end })
     }
 
+    /// A directory of records that were made of something else.
+    pub(super) fn of(bytes: Vec<u8>, starts: Vec<u32>) -> Directory {
+        Directory { bytes, starts, shift: 0, start: u64::MAX, damage: None, odd_end: None }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }

@@ -16,7 +16,7 @@ const END_64: usize = 56;
 const TAIL: usize = LOCATOR_64 + END + 0xffff;
 
 /// Where the directory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct End {
     pub start: u64,
     pub size: u64,

@@ -17,6 +17,7 @@ mod entry;
 mod field;
 mod local;
 mod order;
+mod salvage;
 
 use std::fs::File;
 use std::io;
@@ -40,6 +41,7 @@ use crate::target::Target;
 use content::Decoder;
 pub(crate) use content::Stored;
 use contested::Contested;
+use deliver::Decoded;
 pub(crate) use directory::Directory;
 use directory::Record;
 use order::Order;
@@ -80,17 +82,27 @@ pub(crate) fn read(
     target: &mut Target<'_>,
     cancel: &Cancel,
 ) -> Result<Option<Trailing>, ErrorKind> {
-    let Some(end) = end::find(archive.file, archive.stamp.len)? else {
-        if end::begins_as_part(archive.file)? {
-            return Err(end::part());
-        }
+    let end = end::find(archive.file, archive.stamp.len)?;
+    if end.is_none() && end::begins_as_part(archive.file)? {
+        return Err(end::part());
+    }
+    let missing = || {
         let cause = "the directory at its end is missing, so it is cut short";
-        return Err(ErrorKind::damaged(Position::Archive(archive.stamp.len), cause));
+        ErrorKind::damaged(Position::Archive(archive.stamp.len), cause)
     };
-    let directory = Directory::read(archive.file, &end)?;
+    let directory = match &end {
+        Some(end) => Directory::read(archive.file, end),
+        None => Err(missing()),
+    };
+    let directory = match (directory, &mut *target) {
+        (directory, Target::Salvage(_, test)) => salvage::directory(archive, directory, test, cancel)?,
+        (directory, _) => directory?,
+    };
+    let end = end.unwrap_or_default();
     let jobs = Jobs::plan(archive, &directory, meter, matches!(target, Target::Test(_)))?;
     match target {
-        Target::Tree(tree) => unpack(archive, &directory, &jobs, threads, tree, cancel)?,
+        Target::Tree(tree) => unpack(archive, &directory, &jobs, threads, tree, false, cancel)?,
+        Target::Salvage(tree, _) => unpack(archive, &directory, &jobs, threads, tree, true, cancel)?,
         Target::Index(builder) => {
             let mut decoder = Decoder::new(archive.file, archive.stamp.len);
             for &index in &jobs.wanted {
@@ -218,10 +230,18 @@ fn unpack(
     jobs: &Jobs,
     threads: usize,
     tree: &TreeWriter,
+    keeps_part: bool,
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
     let record = |place: usize| directory.record(jobs.wanted[place] as usize);
-    let hand_over = |place, decoded| deliver::hand_over(archive.filter, &record(place), decoded, tree);
+    let hand_over = |place, decoded| match decoded {
+        Decoded::Failed(_) if keeps_part && deliver::is_file(archive.filter, &record(place)) => {
+            let mut decoder = Decoder::new(archive.file, archive.stamp.len);
+            // A cancelled tree takes nothing more: what reads next sees that.
+            drop(deliver::stream(archive.filter, &record(place), &mut decoder, tree, true, cancel));
+        }
+        decoded => deliver::hand_over(archive.filter, &record(place), decoded, tree),
+    };
     let order = Order::new(&hand_over);
     workers(archive, directory, jobs, threads, &order, &|place, record, decoder| {
         cancel.check()?;
@@ -237,7 +257,7 @@ fn unpack(
             order.leave_out(place);
             None
         };
-        let streamed = deliver::stream(archive.filter, record, decoder, tree, cancel);
+        let streamed = deliver::stream(archive.filter, record, decoder, tree, keeps_part, cancel);
         drop(turn);
         streamed?;
         Ok(order.go_on())

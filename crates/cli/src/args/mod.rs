@@ -79,6 +79,15 @@ pub(crate) struct Unpack {
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
 
+    /// Get what can be had of damaged archives: go on behind damage, and keep what there is of damaged files
+    ///
+    /// Each damage is named, and the exit status is 1. A tar goes on at the next entry that is found; a compressed one
+    /// ends where the compressed data is damaged. A zip whose directory is missing is read by its entries' own headers,
+    /// which do not tell links and permissions. A file of which only a part can be had is kept, and named: what has no
+    /// checksum may have wrong bytes.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub salvage: bool,
+
     #[command(flatten)]
     pub options: Options,
 

@@ -84,6 +84,7 @@ pub(crate) fn sources(sources: &[Source]) -> Value {
         path(&mut object, "path", &source.path);
         object.insert("error".into(), source.error.clone().into());
         object.insert("warning".into(), source.warning.clone().into());
+        object.insert("damage".into(), source.damage.into());
         Value::from(object)
     });
     sources.collect()

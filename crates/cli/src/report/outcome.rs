@@ -35,6 +35,7 @@ impl Outcome {
         match self.signal {
             Some(signal) => 128 + signal as u8,
             None if self.read.is_cut_short() => UNREADABLE,
+            None if self.read.is_damaged() => INCOMPLETE,
             None if !self.report.is_complete() || !self.read.wrong_patterns().is_empty() => INCOMPLETE,
             None => 0,
         }

@@ -23,6 +23,13 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
             if written(outcome) == 0 { "" } else { "; what came before stays" },
         )),
     }
+    let damage = outcome.read.sources.iter().map(|source| source.damage).sum();
+    if damage > 0 {
+        lines.push(format!(
+            "{} damaged, as said above; what was behind is unpacked as far as it was found",
+            counted(damage, "place is", "places are")
+        ));
+    }
     if report.skipped > 0 {
         let theirs = if report.skipped == 1 { "its name was taken, or it" } else { "their names were taken, or they" };
         let was = if report.skipped == 1 { "was" } else { "were" };
