@@ -494,3 +494,27 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
         assert!(!is_out, "a file from outside is in the archive");
     });
 }
+
+#[test]
+fn large_files_on_many_threads_need_few_handles() {
+    let temp = tempdir().unwrap();
+    for n in 0..40 {
+        write(temp.path().join(format!("src/{n}")), vec![n; 1_200_000]);
+    }
+    shell(temp.path(), "ulimit -n 16; $M pack src a.tar -j 8").code(0);
+    // Also if the archive is read slowly: files that wait for their turn stay open.
+    shell(temp.path(), "ulimit -n 20; $M pack src - --format tar -j 8 -q | { sleep 2; cmp - a.tar; }").code(0);
+}
+
+#[test]
+fn a_file_that_is_written_to_is_named_even_if_its_time_is_set_back() {
+    let temp = tempdir().unwrap();
+    write(temp.path().join("src/large"), vec![1; 20 << 20]);
+    // The pipe is full, and the file is half read.
+    let script = "touch -d 2020-02-02 src/large; \
+        { $M pack src - --format tar -j 1; echo $? >&2; } | { sleep 1; \
+        printf new | dd of=src/large bs=1 seek=20000000 conv=notrunc status=none; touch -d 2020-02-02 src/large; \
+        cat > a.tar; }";
+    let ran = shell(temp.path(), script).says("src/large").says("changed while it was read");
+    assert!(ran.err.ends_with("1\n"), "{ran:#?}");
+}

@@ -48,6 +48,28 @@ pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
+/// When anything of the file was last changed. Unlike the time of its content, no program can set it.
+pub(crate) fn changed(metadata: &Metadata) -> Option<(i64, i64)> {
+    Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
+/// Whether `error` says that this process, or the system, has no room for another handle.
+pub(crate) fn is_out_of_handles(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
+/// Whether this process can open so many files more.
+pub(crate) fn has_handles(number: usize) -> bool {
+    let mut open = Vec::with_capacity(number);
+    while open.len() < number {
+        match open.first().map_or_else(|| File::open("/"), File::try_clone) {
+            Ok(file) => open.push(file),
+            Err(error) => return !is_out_of_handles(&error),
+        }
+    }
+    true
+}
+
 /// Whether the file takes less room than its length.
 pub(crate) fn may_have_holes(metadata: &Metadata) -> bool {
     metadata.blocks().saturating_mul(512) < metadata.len()

@@ -62,6 +62,21 @@ pub(crate) fn is_same_file(_one: &Metadata, _other: &Metadata) -> bool {
     true
 }
 
+/// The standard library does not tell it here.
+pub(crate) fn changed(_metadata: &Metadata) -> Option<(i64, i64)> {
+    None
+}
+
+/// The number of handles has no limit that a process comes to.
+pub(crate) fn is_out_of_handles(_error: &io::Error) -> bool {
+    false
+}
+
+/// See [`is_out_of_handles`].
+pub(crate) fn has_handles(_number: usize) -> bool {
+    true
+}
+
 /// Holes are not looked for here.
 pub(crate) fn may_have_holes(_metadata: &Metadata) -> bool {
     false

@@ -39,7 +39,7 @@ pub(super) struct Shared {
     verify: bool,
     most_ahead: u64,
     name: PathBuf,
-    progress: WriterProgress,
+    counts: Counts,
     state: Mutex<State>,
     /// There is a batch to be laid out, or none will come any more.
     work: Condvar,
@@ -129,7 +129,7 @@ impl Engine {
             verify,
             most_ahead: AHEAD * threads as u64,
             name,
-            progress,
+            counts: Counts { progress, ..Counts::default() },
             state: Mutex::new(state),
             work: Condvar::new(),
             room: Condvar::new(),
@@ -176,6 +176,15 @@ impl Engine {
         Ok(())
     }
 
+    /// Waits until nothing is on its way.
+    pub(super) fn settle(&self) {
+        let shared = &*self.shared;
+        let mut state = shared.lock();
+        while state.failed.is_none() && state.written < state.handed {
+            state = shared.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// Waits for all batches, and ends the archive.
     pub(super) fn finish(mut self) -> Result<Written, NotWritten> {
         let shared = Arc::clone(&self.shared);
@@ -193,7 +202,7 @@ impl Engine {
         let failures = std::mem::take(&mut state.failures);
         drop(state);
         output.expect("nobody writes any more").finish(&shared).map_err(NotWritten::Archive)?;
-        let written = shared.counts().written(shared.format, failures);
+        let written = shared.counts.written(shared.format, failures);
         if written.failures.is_empty() { Ok(written) } else { Err(NotWritten::Entries(Box::new(written))) }
     }
 
@@ -220,8 +229,8 @@ impl Drop for Engine {
 }
 
 impl Shared {
-    pub(super) fn counts(&self) -> &Counts {
-        self.progress.counts()
+    pub(super) fn progress(&self) -> &WriterProgress {
+        &self.counts.progress
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -306,7 +315,8 @@ impl Shared {
                 _ => Ok(None),
             };
             if let Some(output) = &output {
-                self.counts().archive_bytes.store(output.written, Relaxed);
+                let before = self.counts.archive_bytes.swap(output.written, Relaxed);
+                self.counts.progress.wrote(output.written - before);
             }
             state = self.lock();
             match written {
@@ -333,10 +343,11 @@ impl Shared {
             Some(layout) => layout,
             None => layout.insert(Layout::new(self)?),
         };
+        let is_wanted = &|| self.check().is_ok();
         match layout {
             Layout::Tar(compressor, raw) => {
                 raw.clear();
-                tar::lay(items, raw, self.counts(), failures);
+                tar::lay(items, raw, &self.counts, failures, is_wanted);
                 let crc = self.needs_crc().then(|| {
                     let mut crc = Crc::new();
                     crc.update(raw);
@@ -345,7 +356,7 @@ impl Shared {
                 let len = raw.len() as u64;
                 Ok(Laid::Tar { bytes: compressor.compress(raw, buffer)?, crc, raw: len })
             }
-            Layout::Zip(layout) => Ok(Laid::Zip(layout.lay(items, self.counts(), failures)?)),
+            Layout::Zip(layout) => Ok(Laid::Zip(layout.lay(items, &self.counts, failures, is_wanted)?)),
         }
     }
 }
@@ -409,10 +420,11 @@ impl Output {
             Format::Zip => std::mem::take(&mut self.directory).end(self.written),
         };
         self.write(&end)?;
-        shared.counts().archive_bytes.store(self.written, Relaxed);
+        let before = shared.counts.archive_bytes.swap(self.written, Relaxed);
+        shared.counts.progress.wrote(self.written - before);
         let (format, crc) = (shared.format, self.crc.sum());
-        let written = shared.counts().written(format, Vec::new());
-        let link_bytes = shared.counts().link_bytes.load(Relaxed);
+        let written = shared.counts.written(format, Vec::new());
+        let link_bytes = shared.counts.link_bytes.load(Relaxed);
         self.destination.finish(|path| match shared.verify {
             true => verify::verify(path, &written, link_bytes, crc).map_err(|why| {
                 shared.error(io::Error::new(io::ErrorKind::InvalidData, format!("it was read back, and {why}")))

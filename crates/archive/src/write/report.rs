@@ -74,9 +74,9 @@ impl std::error::Error for NotWritten {
 }
 
 /// How far the writing is. Cheap to clone: keep one and give one to
-/// [`WriterOptions::progress`](super::WriterOptions::progress).
+/// [`WriterOptions::progress`](super::WriterOptions::progress). Several archives that have one count together.
 #[derive(Clone, Debug, Default)]
-pub struct WriterProgress(Arc<Counts>);
+pub struct WriterProgress(Arc<Seen>);
 
 impl WriterProgress {
     /// At zero.
@@ -99,15 +99,28 @@ impl WriterProgress {
         self.0.archive_bytes.load(Relaxed)
     }
 
-    pub(super) fn counts(&self) -> &Counts {
-        &self.0
+    pub(super) fn saw_entry(&self) {
+        count(&self.0.entries);
+    }
+
+    pub(super) fn wrote(&self, bytes: u64) {
+        self.0.archive_bytes.fetch_add(bytes, Relaxed);
     }
 }
 
-/// The counts, as threads add to them.
+/// What a progress bar is told.
+#[derive(Debug, Default)]
+struct Seen {
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    archive_bytes: AtomicU64,
+}
+
+/// The counts of one archive, as threads add to them. They are not those of its progress: options may be cloned, and
+/// then several archives have one progress.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    pub entries: AtomicU64,
+    pub progress: WriterProgress,
     pub files: AtomicU64,
     pub folders: AtomicU64,
     pub symlinks: AtomicU64,
@@ -120,6 +133,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// Bytes of content that were read.
+    pub(super) fn read(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Relaxed);
+        self.progress.0.bytes.fetch_add(bytes, Relaxed);
+    }
+
     pub(super) fn written(&self, format: Format, failures: Vec<Error>) -> Written {
         let count = |of: &AtomicU64| of.load(Relaxed);
         Written {

@@ -32,7 +32,8 @@ pub(super) enum Kind<'a> {
 }
 
 /// All that precedes the content: the pax header if one is needed, the header, and a sparse file's map. `None` if the
-/// pieces' lengths and the map exceed what a size can say, or a tar knows no such kind.
+/// pieces' lengths and the map exceed what a size can say, a device has a number that no field holds, or a tar knows no
+/// such kind.
 pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
     let mut records = Records::default();
     let mut path = member.path.clone();
@@ -92,7 +93,9 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
     }
     let (major, minor) = device.unwrap_or((0, 0));
     for (field, number) in [(329..337, major), (337..345, minor)] {
-        octal(&mut header[field], u64::from(number));
+        if !octal(&mut header[field], u64::from(number)) {
+            return None;
+        }
     }
     finish(&mut header, kind);
     let mut bytes = records.into_member();

@@ -13,8 +13,8 @@ use super::destination::Destination;
 use super::engine::{Engine, Order, Shared};
 use super::entry::{Head, Item};
 use super::options::WriterOptions;
-use super::report::{NotWritten, Written, count};
-use super::source::SourceFile;
+use super::report::{NotWritten, Written};
+use super::source::{Opened, SourceFile};
 use crate::format::Format;
 use crate::sys;
 
@@ -150,7 +150,10 @@ impl ArchiveWriter {
         let head = self.head(Operation::Create, path.as_ref(), &metadata, 0o644)?;
         let bytes = bytes.into();
         let len = bytes.len() as u64;
-        self.add([Item::Bytes(head, bytes)], len)
+        match len > self.most {
+            true => self.add_pieces(head, Opened::bytes(bytes)),
+            false => self.add([Item::Bytes(head, bytes)], len),
+        }
     }
 
     /// A file with the content of another one. A small one is read when its turn comes, and a failure is told by
@@ -169,12 +172,19 @@ impl ArchiveWriter {
     /// once that it will not be in the archive. For files that hard links will be made to.
     pub fn file_opened(&self, path: impl AsRef<Path>, source: SourceFile, metadata: Metadata) -> Result<()> {
         let head = self.head(Operation::Create, path.as_ref(), &metadata, 0o644)?;
-        let opened = source.open(matches!(self.format, Format::Tar(_)));
+        if !source.is_open() && source.len() > self.most {
+            self.leave_handles()?;
+        }
+        let opened = source.open(matches!(self.format, Format::Tar(_)), &|| self.check().is_ok());
         let mut opened = opened.inspect_err(|error| self.fail(error.clone()))?;
         if opened.stored() <= self.most {
             let changed = opened.read_now().inspect_err(|error| self.fail(error.clone()))?;
             changed.into_iter().for_each(|error| self.fail(error));
         }
+        self.add_pieces(head, opened)
+    }
+
+    fn add_pieces(&self, head: Head, opened: Opened) -> Result<()> {
         let opened = Arc::new(opened);
         let whole = [(0, opened.len())];
         let pieces = opened.data.as_deref().unwrap_or(&whole);
@@ -255,6 +265,21 @@ impl ArchiveWriter {
         self.engine.finish()
     }
 
+    /// Waits for what is on its way if the process has hardly a handle left: a file that is open stays so until all of
+    /// it is read, and others are opened in the meantime, by the threads and by who finds the files.
+    fn leave_handles(&self) -> Result<()> {
+        const OTHERS: usize = 4;
+        if sys::has_handles(OTHERS) {
+            return Ok(());
+        }
+        {
+            let mut batch = self.lock();
+            self.hand(&mut batch)?;
+        }
+        self.engine.settle();
+        Ok(())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Batch> {
         // Nothing panics while it is locked.
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
@@ -271,7 +296,7 @@ impl ArchiveWriter {
 
     fn push(&self, batch: &mut Batch, item: Item, bytes: u64) -> Result<()> {
         if !matches!(item, Item::Piece(..) | Item::End(_)) {
-            count(&self.engine.shared().counts().entries);
+            self.engine.shared().progress().saw_entry();
         }
         batch.items.push(item);
         batch.bytes += bytes;
