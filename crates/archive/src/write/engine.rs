@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -84,6 +84,8 @@ enum Laid {
 /// Where batches go, in order.
 struct Output {
     destination: Destination,
+    /// What stands before the first batch, until it is written.
+    begin: &'static [u8],
     written: u64,
     /// Of the tar before it was compressed.
     crc: Crc,
@@ -105,11 +107,9 @@ pub(super) struct Order {
 impl Engine {
     pub(super) fn start(order: Order, destination: Destination) -> Result<Engine, Error> {
         let Order { format, level, utc, verify, threads, progress, name } = order;
-        let mut output =
-            Output { destination, written: 0, crc: Crc::new(), frames: Vec::new(), directory: Directory::default() };
-        if let Format::Tar(compression) = format {
-            output.write(compress::begin(compression))?;
-        }
+        let begin = if let Format::Tar(compression) = format { compress::begin(compression) } else { &[] };
+        let directory = Directory::default();
+        let output = Output { destination, begin, written: 0, crc: Crc::new(), frames: Vec::new(), directory };
         let state = State {
             waiting: VecDeque::new(),
             done: BTreeMap::new(),
@@ -199,9 +199,10 @@ impl Engine {
         if let Some(error) = state.failed.take() {
             return Err(NotWritten::Archive(error));
         }
-        let failures = std::mem::take(&mut state.failures);
+        let mut failures = std::mem::take(&mut state.failures);
         drop(state);
-        output.expect("nobody writes any more").finish(&shared).map_err(NotWritten::Archive)?;
+        let late = output.expect("nobody writes any more").finish(&shared).map_err(NotWritten::Archive)?;
+        failures.extend(late);
         let written = shared.counts.written(shared.format, failures);
         if written.failures.is_empty() { Ok(written) } else { Err(NotWritten::Entries(Box::new(written))) }
     }
@@ -310,7 +311,7 @@ impl Shared {
             let is_wanted = state.failed.is_none();
             drop(state);
             let written = match (&mut output, is_wanted) {
-                (Some(output), true) => catch_unwind(AssertUnwindSafe(|| output.add(laid, &self.name)))
+                (Some(output), true) => catch_unwind(AssertUnwindSafe(|| output.add(laid, self)))
                     .unwrap_or_else(|_| Err(self.error(io::Error::other("the stream panicked")))),
                 _ => Ok(None),
             };
@@ -378,27 +379,31 @@ impl Layout {
 }
 
 impl Output {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.destination.write(bytes)?;
+    fn write(&mut self, bytes: &[u8], shared: &Shared) -> Result<(), Error> {
+        self.destination.write(bytes, &|| shared.check().is_ok())?;
         self.written += bytes.len() as u64;
         Ok(())
     }
 
     /// Gives the memory of what was written back.
-    fn add(&mut self, laid: Laid, name: &Path) -> Result<Option<Vec<u8>>, Error> {
+    fn add(&mut self, laid: Laid, shared: &Shared) -> Result<Option<Vec<u8>>, Error> {
+        if !self.begin.is_empty() {
+            let begin = std::mem::take(&mut self.begin);
+            self.write(begin, shared)?;
+        }
         match laid {
             Laid::Tar { bytes, crc, raw } => {
                 if let Some(crc) = crc {
                     self.crc.combine(&crc);
                 }
                 self.frames.push((bytes.len() as u32, raw as u32));
-                self.write(&bytes)?;
+                self.write(&bytes, shared)?;
                 Ok(Some(bytes))
             }
             Laid::Zip(parts) => {
                 for part in parts {
                     let bytes = self.directory.add(part, self.written);
-                    self.write(&bytes.map_err(|error| Error::new(Operation::Write, name, error))?)?;
+                    self.write(&bytes.map_err(|error| shared.error(error))?, shared)?;
                 }
                 Ok(None)
             }
@@ -406,7 +411,7 @@ impl Output {
         }
     }
 
-    fn finish(mut self, shared: &Shared) -> Result<(), Error> {
+    fn finish(mut self, shared: &Shared) -> Result<Option<Error>, Error> {
         let end = match shared.format {
             Format::Tar(compression) => {
                 let error = |error| shared.error(error);
@@ -414,12 +419,12 @@ impl Output {
                 crc.update(&tar::END);
                 let mut compressor = Compressor::new(compression, shared.level).map_err(error)?;
                 let bytes = compressor.compress(&mut tar::END.to_vec(), Vec::new()).map_err(error)?;
-                self.add(Laid::Tar { bytes, crc: Some(crc), raw: tar::END.len() as u64 }, &shared.name)?;
+                self.add(Laid::Tar { bytes, crc: Some(crc), raw: tar::END.len() as u64 }, shared)?;
                 compress::end(compression, &self.crc, &self.frames)
             }
             Format::Zip => std::mem::take(&mut self.directory).end(self.written),
         };
-        self.write(&end)?;
+        self.write(&end, shared)?;
         let before = shared.counts.archive_bytes.swap(self.written, Relaxed);
         shared.counts.progress.wrote(self.written - before);
         let (format, crc) = (shared.format, self.crc.sum());

@@ -29,7 +29,8 @@ pub struct Written {
     /// The size of the archive.
     pub archive_bytes: u64,
     /// Each entry that is not in it, or not as it should be: files that could not be read, and those that were changed
-    /// meanwhile.
+    /// meanwhile. An error of [`Operation::Sync`](manyfiles::Operation::Sync) is that of the folder that the archive is
+    /// in: it was to be durable, and a power cut may still take it.
     pub failures: Vec<Error>,
 }
 
@@ -43,7 +44,7 @@ impl Written {
 /// The error of [`finish`](super::ArchiveWriter::finish): entries failed, or there is no archive.
 #[derive(Debug)]
 pub enum NotWritten {
-    /// The archive is there and sound, but entries failed: see [`Written::failures`].
+    /// The archive is there and sound, but entries failed, or its name may not last: see [`Written::failures`].
     Entries(Box<Written>),
     /// There is no archive. What had its name before is as it was.
     Archive(Error),

@@ -56,6 +56,7 @@ pub struct ArchiveWriter {
     batch: Mutex<Batch>,
     format: Format,
     partial: Option<PathBuf>,
+    keeps_holes: bool,
     /// How many bytes make a batch.
     most: u64,
 }
@@ -88,8 +89,8 @@ impl ArchiveWriter {
         })?;
         let level = options.checked_level(format).map_err(error)?;
         let destination = Destination::create(path, options.replace, options.durable)?;
-        if options.verify && destination.partial().is_none() {
-            return Err(error("it is no file, and cannot be read back".into()));
+        if (options.verify || options.durable) && destination.partial().is_none() {
+            return Err(error("it is no file, and can neither be read back nor be made durable".into()));
         }
         ArchiveWriter::start(destination, format, level, path, &options)
     }
@@ -130,8 +131,9 @@ impl ArchiveWriter {
             Format::Zip => 1 << 20,
         };
         let partial = destination.partial().map(Path::to_path_buf);
+        let keeps_holes = options.holes && format != Format::Zip;
         let engine = Engine::start(order, destination)?;
-        Ok(ArchiveWriter { engine, batch: Mutex::default(), format, partial, most })
+        Ok(ArchiveWriter { engine, batch: Mutex::default(), format, partial, keeps_holes, most })
     }
 
     /// The kind of archive.
@@ -159,8 +161,7 @@ impl ArchiveWriter {
     /// A file with the content of another one. A small one is read when its turn comes, and a failure is told by
     /// [`finish`](ArchiveWriter::finish). A large one, with more than a megabyte or with holes, is opened now.
     pub fn file_from(&self, path: impl AsRef<Path>, source: SourceFile, metadata: Metadata) -> Result<()> {
-        let keeps_holes = matches!(self.format, Format::Tar(_));
-        if source.len() > self.most || source.is_open() || keeps_holes && source.may_have_holes() {
+        if source.len() > self.most || source.is_open() || self.keeps_holes && source.may_have_holes() {
             return self.file_opened(path, source, metadata);
         }
         let head = self.head(Operation::Create, path.as_ref(), &metadata, 0o644)?;
@@ -175,7 +176,7 @@ impl ArchiveWriter {
         if !source.is_open() && source.len() > self.most {
             self.leave_handles()?;
         }
-        let opened = source.open(matches!(self.format, Format::Tar(_)), &|| self.check().is_ok());
+        let opened = source.open(self.keeps_holes, &|| self.check().is_ok());
         let mut opened = opened.inspect_err(|error| self.fail(error.clone()))?;
         if opened.stored() <= self.most {
             let changed = opened.read_now().inspect_err(|error| self.fail(error.clone()))?;
