@@ -122,7 +122,7 @@ impl SourceFile {
         Ok(())
     }
 
-    /// Opens it now, if it is not open, and says of what length it is then. Holes are looked for if they are to be kept.
+    /// Opens it now, if it is not open. Holes are looked for if they are to be kept.
     pub(super) fn open(self, keeps_holes: bool, is_wanted: &dyn Fn() -> bool) -> Result<Opened, Error> {
         let path = self.path;
         let opened = match self.found {

@@ -61,7 +61,6 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
         Kind::Sparse { size, pieces } => {
             records.add("GNU.sparse.major", b"1");
             records.add("GNU.sparse.minor", b"0");
-            records.add("GNU.sparse.name", &member.path);
             records.add("GNU.sparse.realsize", size.to_string().as_bytes());
             // What programs that know no sparse files write: the name tells the reader that its content is none.
             path = [b"GNUSparseFile.0/", &member.path[..]].concat();
@@ -71,8 +70,18 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
         }
     };
     let mut header = [0; BLOCK];
+    // Records are UTF-8 if nothing else is said.
+    let is_sparse = matches!(of, Kind::Sparse { .. });
+    let in_records = [(&path[..], path.len() > 100 || is_sparse), (target, target.len() > 100)];
+    if in_records.iter().any(|&(text, is_there)| is_there && std::str::from_utf8(text).is_err()) {
+        records.add("hdrcharset", b"BINARY");
+    }
     if !fill(&mut header[..100], &path) {
         records.add("path", &path);
+    }
+    // Behind the path: for Python's tarfile the last of the two is the name.
+    if is_sparse {
+        records.add("GNU.sparse.name", &member.path);
     }
     if !fill(&mut header[157..257], target) {
         records.add("linkpath", target);
@@ -261,5 +270,17 @@ mod tests {
         assert_eq!((pax.sparse.name, pax.sparse.real_size), (Some(file().path), Some(9000)));
         assert_eq!(Header::new(&header).size(), Some(512 + 10));
         assert!(head[head.len() - BLOCK..].starts_with(b"2\n4096\n10\n9000\n0\n\0"));
+    }
+
+    #[test]
+    fn records_that_are_not_utf8_say_so_and_a_sparse_files_name_is_the_last() {
+        let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).position(|part| part == text.as_bytes());
+        let long = Head { path: [b'\xff'; 150].to_vec(), ..file() };
+        assert!(has(&head(&long, Kind::File { size: 0 }).unwrap(), "hdrcharset=BINARY\n").is_some());
+        let long = Head { path: "ü".repeat(75).into(), ..file() };
+        let sparse = head(&long, Kind::Sparse { size: 9000, pieces: &[(4096, 10)] }).unwrap();
+        assert_eq!(has(&sparse, "hdrcharset"), None);
+        assert!(has(&sparse, " path=GNUSparseFile.0/").unwrap() < has(&sparse, " GNU.sparse.name=").unwrap());
+        assert!(head(&file(), Kind::Node(Node::CharDevice(1 << 21, 0))).is_none());
     }
 }

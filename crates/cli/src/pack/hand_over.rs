@@ -20,7 +20,7 @@ use crate::human::one_line;
 use crate::stop::Stop;
 use crate::sys::{self, FileId};
 use crate::terminal::Screen;
-use crate::walk::Found;
+use crate::walk::{Found, Version};
 
 /// Turns entries into calls of the archive.
 pub(super) struct HandOver<'a> {
@@ -40,21 +40,6 @@ pub(super) struct HandOver<'a> {
     acls: sys::Acls,
     /// Each file that has more names: its path in the archive, and what it was then.
     names: HashMap<FileId, (PathBuf, Version)>,
-}
-
-/// What differs if a file is written to, or if it is another one: the system gives the number of a file that is gone to
-/// the next new one.
-#[derive(PartialEq, Eq)]
-struct Version {
-    len: u64,
-    modified: Option<SystemTime>,
-    created: Option<SystemTime>,
-}
-
-impl Version {
-    fn of(metadata: &fs::Metadata) -> Version {
-        Version { len: metadata.len(), modified: metadata.modified().ok(), created: metadata.created().ok() }
-    }
 }
 
 /// What the archive's report does not say.
