@@ -610,3 +610,17 @@ fn a_name_that_only_a_folder_can_have_is_refused_before_anything_is_written() {
     manyfiles(temp.path(), &["pack", "src", "a.tar/.", "--format", "tar"]).code(2);
     assert_eq!(names(temp.path()).iter().filter(|name| !name.starts_with("src")).count(), 0);
 }
+
+#[test]
+fn threads_and_memory_that_cannot_be_had_are_no_panic() {
+    skip_unless!(Need::Program("strace"));
+    let temp = sample();
+    for call in 3..9 {
+        let trace = format!("strace -f -o /dev/null -e inject=clone3:error=EAGAIN:when={call}+");
+        let ran = shell(temp.path(), &format!("{trace} $M pack src a.zip --verify --force -j 4"));
+        assert!(matches!(ran.code, 0 | 2) && !ran.err.contains("panicked"), "{call}: {ran:#?}");
+    }
+    let ran = shell(temp.path(), "ulimit -v 400000; $M pack src b.tar.xz -l 9 -j 1").code(2);
+    assert!(!ran.err.contains("panicked"), "{ran:#?}");
+    ran.says("memory").says("no archive was written");
+}
