@@ -608,6 +608,8 @@ fn a_name_that_only_a_folder_can_have_is_refused_before_anything_is_written() {
     let temp = sample();
     manyfiles(temp.path(), &["pack", "src", "a.tar/"]).code(2).says("a folder");
     manyfiles(temp.path(), &["pack", "src", "a.tar/.", "--format", "tar"]).code(2);
+    let long = format!("{}.tar", "n".repeat(252));
+    manyfiles(temp.path(), &["pack", "src", &long]).code(2).says("cannot create").says("File name too long");
     assert_eq!(names(temp.path()).iter().filter(|name| !name.starts_with("src")).count(), 0);
 }
 

@@ -75,6 +75,11 @@ impl Destination {
                 return Ok(Destination::Stream { stream: Box::new(file), name: path.to_path_buf() });
             }
             Ok(_) if !replace => return Err(error(is_there())),
+            // Such as a name that is too long, which would be told at the end only: the other name is shorter.
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                let code = cause.raw_os_error();
+                return Err(error(code.map_or_else(|| cause.kind().into(), io::Error::from_raw_os_error)));
+            }
             _ if !is_name_of_file(path) => {
                 let why = "it ends as the name of a folder does";
                 return Err(error(io::Error::new(io::ErrorKind::InvalidInput, why)));

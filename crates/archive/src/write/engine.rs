@@ -142,7 +142,10 @@ impl Engine {
                 Ok(thread) => engine.threads.push(thread),
                 // Fewer threads do the same, but one is needed.
                 Err(_) if number > 0 => break,
-                Err(error) => return Err(Error::without_path(Operation::Create, error)),
+                Err(error) => {
+                    let why = io::Error::new(error.kind(), format!("no thread can be started: {error}"));
+                    return Err(engine.shared.error(why));
+                }
             }
         }
         Ok(engine)

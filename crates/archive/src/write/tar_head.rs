@@ -70,17 +70,11 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
         }
     };
     let mut header = [0; BLOCK];
-    // Records are UTF-8 if nothing else is said.
-    let is_sparse = matches!(of, Kind::Sparse { .. });
-    let in_records = [(&path[..], path.len() > 100 || is_sparse), (target, target.len() > 100)];
-    if in_records.iter().any(|&(text, is_there)| is_there && std::str::from_utf8(text).is_err()) {
-        records.add("hdrcharset", b"BINARY");
-    }
     if !fill(&mut header[..100], &path) {
         records.add("path", &path);
     }
     // Behind the path: for Python's tarfile the last of the two is the name.
-    if is_sparse {
+    if matches!(of, Kind::Sparse { .. }) {
         records.add("GNU.sparse.name", &member.path);
     }
     if !fill(&mut header[157..257], target) {
@@ -273,13 +267,10 @@ mod tests {
     }
 
     #[test]
-    fn records_that_are_not_utf8_say_so_and_a_sparse_files_name_is_the_last() {
+    fn a_sparse_files_name_is_the_last_and_a_number_without_room_is_no_devices() {
         let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).position(|part| part == text.as_bytes());
-        let long = Head { path: [b'\xff'; 150].to_vec(), ..file() };
-        assert!(has(&head(&long, Kind::File { size: 0 }).unwrap(), "hdrcharset=BINARY\n").is_some());
         let long = Head { path: "ü".repeat(75).into(), ..file() };
         let sparse = head(&long, Kind::Sparse { size: 9000, pieces: &[(4096, 10)] }).unwrap();
-        assert_eq!(has(&sparse, "hdrcharset"), None);
         assert!(has(&sparse, " path=GNUSparseFile.0/").unwrap() < has(&sparse, " GNU.sparse.name=").unwrap());
         assert!(head(&file(), Kind::Node(Node::CharDevice(1 << 21, 0))).is_none());
     }
