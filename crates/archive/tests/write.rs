@@ -445,3 +445,56 @@ fn holes_stay_holes() {
         }
     }
 }
+
+#[test]
+fn archives_of_the_same_options_count_each_for_itself_and_their_progress_together() {
+    let temp = tempfile::tempdir().unwrap();
+    let progress = manyfiles_archive::WriterProgress::new();
+    let options = ArchiveWriter::options().verify(true).progress(progress.clone());
+    let mut sizes = 0;
+    for name in ["1.tar", "2.tar", "3.zip"] {
+        let archive = options.clone().create(temp.path().join(name)).unwrap();
+        archive.file("file", *b"12345", Metadata::default()).unwrap();
+        let written = archive.finish().unwrap();
+        assert_eq!((written.files, written.bytes), (1, 5), "{name}");
+        assert_eq!(written.archive_bytes, fs::metadata(temp.path().join(name)).unwrap().len());
+        sizes += written.archive_bytes;
+    }
+    assert_eq!((progress.entries(), progress.bytes(), progress.archive_bytes()), (3, 15, sizes));
+}
+
+#[test]
+fn bytes_of_the_caller_that_are_more_than_a_batch_are_written_in_pieces() {
+    // As one piece, those of a file of more than 4 GiB would be too many for a zip's fields and for its compressor.
+    let temp = tempfile::tempdir().unwrap();
+    for name in ["a.tar", "a.tar.zst", "a.zip"] {
+        let path = temp.path().join(name);
+        let archive = ArchiveWriter::options().verify(true).create(&path).unwrap();
+        archive.file("large", noise(5_000_001, 3), Metadata::default()).unwrap();
+        archive.file("after", *b"1", Metadata::default()).unwrap();
+        let written = archive.finish().unwrap();
+        assert_eq!(written.bytes, 5_000_002);
+        assert_is_sound(&path, &written);
+        let out = temp.path().join(format!("{name}-out"));
+        unpack(&path, &out);
+        assert!(fs::read(out.join("large")).unwrap() == noise(5_000_001, 3), "{name}");
+    }
+    let zip = fs::read(temp.path().join("a.zip")).unwrap();
+    assert_eq!(zip[6] & 1 << 3, 1 << 3, "its numbers stand behind it");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_open_pipe_is_no_file_and_a_number_without_room_is_no_devices() {
+    use manyfiles::tree::Node;
+    let temp = tempfile::tempdir().unwrap();
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let pipe = fs::File::from(std::os::fd::OwnedFd::from(reader));
+    assert!(SourceFile::opened(pipe, "pipe").unwrap_err().to_string().contains("no file"));
+    let archive = ArchiveWriter::create(temp.path().join("a.tar")).unwrap();
+    archive.node("device", Node::CharDevice(1 << 21, 0), Metadata::default()).unwrap();
+    let write_only = fs::File::create(temp.path().join("empty")).unwrap();
+    drop(archive.file_from("empty", SourceFile::opened(write_only, "empty").unwrap(), Metadata::default()));
+    let NotWritten::Entries(written) = archive.finish().unwrap_err() else { panic!("no archive") };
+    assert_eq!((written.nodes, written.failures.len()), (0, 2), "{:?}", written.failures);
+}

@@ -1,7 +1,7 @@
 //! Stopping early: Ctrl-C, SIGTERM, a terminal that is closed, messages without a reader, or the answer "quit".
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -90,10 +90,11 @@ impl Interruptible {
     }
 }
 
+/// Long enough to cost nothing, short enough to feel like at once.
+const LOOK_UP: Duration = Duration::from_millis(50);
+
 impl Read for Interruptible {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Long enough to cost nothing, short enough to feel like at once.
-        const LOOK_UP: Duration = Duration::from_millis(50);
         loop {
             if self.stop.is_set() {
                 // Not `Interrupted`, which readers take for "again".
@@ -103,5 +104,34 @@ impl Read for Interruptible {
                 return Ok(read);
             }
         }
+    }
+}
+
+/// Writes what may keep us waiting for ever (a pipe that nobody reads from), and fails when the job is stopped meanwhile.
+pub(crate) struct InterruptibleOutput {
+    output: sys::Output,
+    stop: Stop,
+}
+
+impl InterruptibleOutput {
+    pub(crate) fn new(file: File, stop: Stop) -> InterruptibleOutput {
+        InterruptibleOutput { output: sys::Output::new(file), stop }
+    }
+}
+
+impl Write for InterruptibleOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            if self.stop.is_set() {
+                return Err(io::Error::other("stopped"));
+            }
+            if let Some(written) = self.output.write_within(LOOK_UP, bytes)? {
+                return Ok(written);
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use manyfiles::{Error, Operation};
 
@@ -65,6 +65,21 @@ fn set(path: &mut PathBuf, folder: &Path, name: &OsStr) {
 /// As [`set`]; below `.` there are names alone.
 fn set_below(path: &mut PathBuf, folder: &Path, name: &OsStr) {
     set(path, if folder.as_os_str() == "." { Path::new("") } else { folder }, name);
+}
+
+/// What differs if a file is written to, or if it is another one: the system gives the number of a file that is gone to
+/// the next new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    len: u64,
+    modified: Option<SystemTime>,
+    created: Option<SystemTime>,
+}
+
+impl Version {
+    pub(crate) fn of(metadata: &Metadata) -> Version {
+        Version { len: metadata.len(), modified: metadata.modified().ok(), created: metadata.created().ok() }
+    }
 }
 
 /// Called with each entry, or with the error in its place.

@@ -494,3 +494,135 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
         assert!(!is_out, "a file from outside is in the archive");
     });
 }
+
+#[test]
+fn large_files_on_many_threads_need_few_handles() {
+    let temp = tempdir().unwrap();
+    for n in 0..40 {
+        write(temp.path().join(format!("src/{n}")), vec![n; 1_200_000]);
+    }
+    shell(temp.path(), "ulimit -n 16; $M pack src a.tar -j 8").code(0);
+    // Also if the archive is read slowly: files that wait for their turn stay open.
+    shell(temp.path(), "ulimit -n 20; $M pack src - --format tar -j 8 -q | { sleep 2; cmp - a.tar; }").code(0);
+}
+
+#[test]
+fn a_file_that_is_written_to_is_named_even_if_its_time_is_set_back() {
+    let temp = tempdir().unwrap();
+    write(temp.path().join("src/large"), vec![1; 20 << 20]);
+    // The pipe is full, and the file is half read.
+    let script = "touch -d 2020-02-02 src/large; \
+        { $M pack src - --format tar -j 1; echo $? >&2; } | { sleep 1; \
+        printf new | dd of=src/large bs=1 seek=20000000 conv=notrunc status=none; touch -d 2020-02-02 src/large; \
+        cat > a.tar; }";
+    let ran = shell(temp.path(), script).says("src/large").says("changed while it was read");
+    assert!(ran.err.ends_with("1\n"), "{ran:#?}");
+}
+
+#[test]
+fn pipes_are_written_to_by_any_name_and_a_signal_ends_the_waiting() {
+    let temp = sample();
+    let list = "$M pack src /dev/stdout --format tar -q | tar tf - | grep -c src/large";
+    assert_eq!(shell(temp.path(), list).code(0).out, "1\n");
+    let fifo = "mkfifo fifo; { sleep 0.3; tar tf fifo | grep -c src/large; } & $M pack src fifo --format tar -q; \
+                echo $?; wait";
+    assert_eq!(shell(temp.path(), fifo).out.lines().collect::<std::collections::HashSet<_>>(), ["0", "1"].into());
+    // Nobody reads from the pipe, and nobody opens the FIFO.
+    for (before, to) in [("mkfifo slow; sleep 3 < slow > /dev/null 2>&1 &", "- > slow"), ("", "fifo")] {
+        let script =
+            format!("{before} $M pack src {to} --format tar & p=$!; sleep 0.5; kill -TERM $p; wait $p; echo $?");
+        let ran = shell(temp.path(), &script).says("interrupted: no archive was written");
+        assert_eq!(ran.out, "143\n");
+    }
+    for to in ["fifo", "/dev/null"] {
+        manyfiles(temp.path(), &["pack", "src", to, "--format", "tar", "--fsync"]).code(2).says("made durable");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_between_its_last_steps_hinders_no_other() {
+    skip_unless!(Need::Program("strace"));
+    let temp = sample();
+    // A file system that renames only over what is there: the archive is linked to its name, and loses the other.
+    let traced = "strace -f -o /dev/null -e inject=renameat2:error=EINVAL";
+    shell(temp.path(), &format!("{traced} -e inject=unlink,unlinkat:signal=KILL $M pack src a.tar -q"));
+    assert!(temp.path().join("a.tar").exists() && temp.path().join(".a.tar.partial").exists());
+    manyfiles(temp.path(), &["test", "-q", "a.tar"]).code(0);
+    manyfiles(temp.path(), &["pack", "src", "a.tar", "--force"]).code(0);
+    assert!(!temp.path().join(".a.tar.partial").exists());
+    fs::remove_file(temp.path().join("a.tar")).unwrap();
+    let unlink = format!("{traced} -e inject=unlink,unlinkat:error=EIO $M pack src a.tar -q");
+    shell(temp.path(), &unlink).code(0);
+    manyfiles(temp.path(), &["test", "-q", "a.tar"]).code(0);
+}
+
+#[test]
+fn an_archive_that_has_its_name_is_not_said_to_be_missing() {
+    skip_unless!(Need::Program("strace"));
+    let temp = sample();
+    write(temp.path().join("a.tar"), "old");
+    let script = "strace -f -o /dev/null -e inject=fsync:error=EIO:when=2 $M pack src a.tar --force --fsync --json";
+    let ran = shell(temp.path(), script).code(1).says("the archive is there, but a power cut may take it");
+    assert_eq!(ran.json()["status"], "incomplete");
+    assert!(!ran.err.contains("no archive") && !ran.err.contains("not packed"), "{ran:#?}");
+    manyfiles(temp.path(), &["test", "-q", "a.tar"]).code(0);
+}
+
+#[test]
+fn what_few_may_read_is_shown_to_no_others_while_it_is_replaced() {
+    let temp = sample();
+    write(temp.path().join("a.zip"), "old");
+    fs::set_permissions(temp.path().join("a.zip"), fs::Permissions::from_mode(0o600)).unwrap();
+    shell(temp.path(), "truncate -s 200G src/endless").code(0);
+    let script = "umask 022; $M pack src a.zip --force -q & p=$!; while [ ! -e .a.zip.partial ]; do sleep 0.01; done; \
+                  stat -c %a .a.zip.partial; kill -TERM $p; wait $p";
+    assert_eq!(shell(temp.path(), script).out, "600\n");
+}
+
+#[test]
+fn a_new_file_that_gets_the_number_of_one_that_is_gone_is_no_link_to_it() {
+    let temp = tempdir().unwrap();
+    write(temp.path().join("src/a/old"), "old");
+    write(temp.path().join("src/k/large"), vec![1; 20 << 20]);
+    fs::create_dir(temp.path().join("src/z")).unwrap();
+    // The first file is packed, the pipe is full, and the last folder is not looked into yet.
+    let script = "ln src/a/old src/z/old; $M pack src - --format tar -j 1 -q | { sleep 1; rm src/a/old src/z/old; \
+                  for n in 1 2 3 4 5 6 7 8; do echo new > src/z/new$n; ln src/z/new$n src/z/more$n; done; cat > a.tar; }; \
+                  mkdir out; tar xf a.tar -C out; cat out/src/a/old; cat out/src/z/* | sort | uniq -c | tr -d ' '";
+    assert_eq!(shell(temp.path(), script).code(0).out, "old16new\n");
+}
+
+#[test]
+fn reproducible_archives_do_not_depend_on_holes_and_hard_links() {
+    let temp = tempdir().unwrap();
+    let script = "mkdir -p one/src other/src; truncate -s 3M one/src/sparse; echo end >> one/src/sparse; \
+                  echo linked > one/src/a; ln one/src/a one/src/b; cat one/src/sparse > other/src/sparse; \
+                  echo linked > other/src/a; echo linked > other/src/b; \
+                  for d in one other; do $M pack -C $d src $d.tar --reproducible -q; done; cmp one.tar other.tar";
+    shell(temp.path(), script).code(0);
+    manyfiles(temp.path(), &["test", "-q", "one.tar"]).code(0);
+}
+
+#[test]
+fn a_name_that_only_a_folder_can_have_is_refused_before_anything_is_written() {
+    let temp = sample();
+    manyfiles(temp.path(), &["pack", "src", "a.tar/"]).code(2).says("a folder");
+    manyfiles(temp.path(), &["pack", "src", "a.tar/.", "--format", "tar"]).code(2);
+    let long = format!("{}.tar", "n".repeat(252));
+    manyfiles(temp.path(), &["pack", "src", &long]).code(2).says("cannot create").says("File name too long");
+    assert_eq!(names(temp.path()).iter().filter(|name| !name.starts_with("src")).count(), 0);
+}
+
+#[test]
+fn threads_and_memory_that_cannot_be_had_are_no_panic() {
+    skip_unless!(Need::Program("strace"));
+    let temp = sample();
+    for call in 3..9 {
+        let trace = format!("strace -f -o /dev/null -e inject=clone3:error=EAGAIN:when={call}+");
+        let ran = shell(temp.path(), &format!("{trace} $M pack src a.zip --verify --force -j 4"));
+        assert!(matches!(ran.code, 0 | 2) && !ran.err.contains("panicked"), "{call}: {ran:#?}");
+    }
+    let ran = shell(temp.path(), "ulimit -v 400000; $M pack src b.tar.xz -l 9 -j 1").code(2);
+    assert!(!ran.err.contains("panicked"), "{ran:#?}");
+    ran.says("memory").says("no archive was written");
+}

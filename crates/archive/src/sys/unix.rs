@@ -1,11 +1,13 @@
 use std::ffi::OsStr;
-use std::fs::{File, Metadata};
-use std::io;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
-use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 
 /// Makes a path of an archive's bytes. False if the bytes cannot be taken as they are; on Unix they always can.
@@ -48,6 +50,28 @@ pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
+/// When anything of the file was last changed. Unlike the time of its content, no program can set it.
+pub(crate) fn changed(metadata: &Metadata) -> Option<(i64, i64)> {
+    Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
+/// Whether `error` says that this process, or the system, has no room for another handle.
+pub(crate) fn is_out_of_handles(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
+/// Whether this process can open so many files more.
+pub(crate) fn has_handles(number: usize) -> bool {
+    let mut open = Vec::with_capacity(number);
+    while open.len() < number {
+        match open.first().map_or_else(|| File::open("/"), File::try_clone) {
+            Ok(file) => open.push(file),
+            Err(error) => return !is_out_of_handles(&error),
+        }
+    }
+    true
+}
+
 /// Whether the file takes less room than its length.
 pub(crate) fn may_have_holes(metadata: &Metadata) -> bool {
     metadata.blocks().saturating_mul(512) < metadata.len()
@@ -73,7 +97,50 @@ pub(crate) fn data_of(file: &File, len: u64) -> Option<Vec<(u64, u64)>> {
     Some(data)
 }
 
-/// Whether the file belongs to this process's user, and has no other name.
-pub(crate) fn is_own(metadata: &Metadata) -> bool {
-    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.nlink() == 1
+/// Whether the file belongs to this process's user, and has no other name but perhaps that of the archive.
+pub(crate) fn is_own(metadata: &Metadata, archive: Option<&Metadata>) -> bool {
+    let names = 1 + u64::from(archive.is_some_and(|archive| is_same_file(metadata, archive)));
+    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.nlink() == names
+}
+
+/// To make a file that no more users may read and write than the one that it will replace.
+pub(crate) fn create_like(replaced: Option<&Metadata>) -> OpenOptions {
+    let mut options = File::options();
+    options.mode(replaced.map_or(0o666, |replaced| 0o600 | replaced.mode() & 0o066));
+    options
+}
+
+/// Renames a file. Fails if something has the new name.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    return Ok(rustix::fs::renameat_with(CWD, from, CWD, to, rustix::fs::RenameFlags::NOREPLACE)?);
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    return Err(io::ErrorKind::Unsupported.into());
+}
+
+pub(crate) fn is_fifo(metadata: &Metadata) -> bool {
+    metadata.file_type().is_fifo()
+}
+
+/// Opens a FIFO to be written. `None`: nobody reads it yet.
+pub(crate) fn open_fifo(path: &Path) -> io::Result<Option<File>> {
+    match File::options().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path) {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// Writes as much as a FIFO of [`open_fifo`] has room for within this time.
+pub(crate) fn write_within(mut file: &File, time: Duration, bytes: &[u8]) -> io::Result<usize> {
+    match file.write(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            let time = Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos() as _ };
+            match poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&time)) {
+                Ok(_) | Err(Errno::INTR) => Ok(0),
+                Err(error) => Err(error.into()),
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+        written => written,
+    }
 }

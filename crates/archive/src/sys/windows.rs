@@ -1,8 +1,9 @@
 use std::borrow::Cow;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 /// Makes a path of an archive's bytes. Names on Windows are Unicode. False if the bytes are not; then they are replaced
 /// by text that can be shown.
@@ -62,6 +63,21 @@ pub(crate) fn is_same_file(_one: &Metadata, _other: &Metadata) -> bool {
     true
 }
 
+/// The standard library does not tell it here.
+pub(crate) fn changed(_metadata: &Metadata) -> Option<(i64, i64)> {
+    None
+}
+
+/// The number of handles has no limit that a process comes to.
+pub(crate) fn is_out_of_handles(_error: &io::Error) -> bool {
+    false
+}
+
+/// See [`is_out_of_handles`].
+pub(crate) fn has_handles(_number: usize) -> bool {
+    true
+}
+
 /// Holes are not looked for here.
 pub(crate) fn may_have_holes(_metadata: &Metadata) -> bool {
     false
@@ -73,8 +89,33 @@ pub(crate) fn data_of(_file: &File, _len: u64) -> Option<Vec<(u64, u64)>> {
 }
 
 /// Users are not told apart here: a folder of several users is rare.
-pub(crate) fn is_own(_metadata: &Metadata) -> bool {
+pub(crate) fn is_own(_metadata: &Metadata, _archive: Option<&Metadata>) -> bool {
     true
+}
+
+/// Who may read a new file is said by its folder.
+pub(crate) fn create_like(_replaced: Option<&Metadata>) -> OpenOptions {
+    File::options()
+}
+
+/// Not at once: the standard library's renaming replaces what is there.
+pub(crate) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A pipe is written to as a device is.
+pub(crate) fn is_fifo(_metadata: &Metadata) -> bool {
+    false
+}
+
+/// See [`is_fifo`].
+pub(crate) fn open_fifo(path: &Path) -> io::Result<Option<File>> {
+    File::options().write(true).open(path).map(Some)
+}
+
+/// See [`is_fifo`].
+pub(crate) fn write_within(mut file: &File, _time: Duration, bytes: &[u8]) -> io::Result<usize> {
+    io::Write::write(&mut file, bytes)
 }
 
 #[cfg(test)]

@@ -65,7 +65,9 @@ impl Compressor {
                 Ok(to)
             }
             Compressor::Xz(level) => {
-                let mut encoder = liblzma::write::XzEncoder::new(to, *level);
+                // Its highest levels need hundreds of megabytes.
+                let stream = liblzma::stream::Stream::new_easy_encoder(*level, liblzma::stream::Check::Crc64)?;
+                let mut encoder = liblzma::write::XzEncoder::new_stream(to, stream);
                 encoder.write_all(raw)?;
                 encoder.finish()
             }

@@ -4,9 +4,11 @@
 //! killed leaves that file without a lock. The next run that writes this archive removes it. Two runs that write one
 //! archive at the same time are told.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use manyfiles::close::Closer;
 use manyfiles::sync::{sync_all, sync_folder};
@@ -17,9 +19,19 @@ use crate::sys;
 pub(super) enum Destination {
     /// A file that is written beside its name.
     Beside(Beside),
-    /// A device or a pipe, or a stream that was given.
+    /// A FIFO, which is opened when the first bytes are there: by then its reader may have come.
+    Fifo(Fifo),
+    /// A device, or a stream that was given.
     Stream { stream: Box<dyn Write + Send>, name: PathBuf },
 }
+
+pub(super) struct Fifo {
+    file: Option<File>,
+    path: PathBuf,
+}
+
+/// Whether the bytes are still wanted: asked while a write waits.
+pub(super) type IsWanted<'a> = &'a dyn Fn() -> bool;
 
 pub(super) struct Beside {
     file: File,
@@ -49,20 +61,37 @@ impl Drop for Partial {
 impl Destination {
     pub(super) fn create(path: &Path, replace: bool, durable: bool) -> Result<Destination> {
         let error = |error| Error::new(Operation::Create, path, error);
+        let there = fs::metadata(path);
+        match &there {
+            Ok(there) if there.is_dir() => {
+                return Err(error(io::Error::new(io::ErrorKind::IsADirectory, "a folder has this name")));
+            }
+            // By the path as it is: what links as /dev/stdout say has no other.
+            Ok(there) if sys::is_fifo(there) => {
+                return Ok(Destination::Fifo(Fifo { file: None, path: path.to_path_buf() }));
+            }
+            Ok(there) if !there.is_file() => {
+                let file = File::options().write(true).open(path).map_err(error)?;
+                return Ok(Destination::Stream { stream: Box::new(file), name: path.to_path_buf() });
+            }
+            Ok(_) if !replace => return Err(error(is_there())),
+            // Such as a name that is too long, which would be told at the end only: the other name is shorter.
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                let code = cause.raw_os_error();
+                return Err(error(code.map_or_else(|| cause.kind().into(), io::Error::from_raw_os_error)));
+            }
+            _ if !is_name_of_file(path) => {
+                let why = "it ends as the name of a folder does";
+                return Err(error(io::Error::new(io::ErrorKind::InvalidInput, why)));
+            }
+            _ => {}
+        }
         // A link to the archive stays: what it leads to is replaced.
         let target = match fs::symlink_metadata(path) {
             Ok(there) if there.is_symlink() => fs::canonicalize(path).map_err(error)?,
             _ => path.to_path_buf(),
         };
-        match fs::metadata(&target) {
-            Ok(there) if there.is_dir() => {
-                return Err(error(io::Error::new(io::ErrorKind::IsADirectory, "a folder has this name")));
-            }
-            Ok(there) if !there.is_file() => {
-                let file = File::options().write(true).open(&target).map_err(error)?;
-                return Ok(Destination::Stream { stream: Box::new(file), name: path.to_path_buf() });
-            }
-            Ok(_) if !replace => return Err(error(is_there())),
+        match &there {
             Err(_) if is_missing(folder_of(&target)) => {
                 let why = format!("the folder {} is not there", folder_of(&target).display());
                 return Err(error(io::Error::new(io::ErrorKind::NotFound, why)));
@@ -70,7 +99,8 @@ impl Destination {
             _ => {}
         }
         let partial = partial_name(&target);
-        let (file, lock) = create_partial(&partial)?;
+        // What only few may read is not shown to others while it is written.
+        let (file, lock) = create_partial(&partial, &target, there.ok().as_ref())?;
         let partial = Partial { path: partial, is_done: false };
         Ok(Destination::Beside(Beside { file, lock, partial, target, replace, durable }))
     }
@@ -79,13 +109,15 @@ impl Destination {
     fn path(&self) -> &Path {
         match self {
             Destination::Beside(beside) => &beside.target,
+            Destination::Fifo(fifo) => &fifo.path,
             Destination::Stream { name, .. } => name,
         }
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(super) fn write(&mut self, bytes: &[u8], is_wanted: IsWanted) -> Result<()> {
         let written = match self {
             Destination::Beside(beside) => beside.file.write_all(bytes),
+            Destination::Fifo(fifo) => fifo.write(bytes, is_wanted),
             Destination::Stream { stream, .. } => stream.write_all(bytes),
         };
         written.map_err(|error| Error::new(Operation::Write, self.path(), error))
@@ -95,23 +127,48 @@ impl Destination {
     pub(super) fn partial(&self) -> Option<&Path> {
         match self {
             Destination::Beside(beside) => Some(&beside.partial.path),
-            Destination::Stream { .. } => None,
+            Destination::Fifo(_) | Destination::Stream { .. } => None,
         }
     }
 
-    /// All is written. `check` is shown the file before it gets its name.
-    pub(super) fn finish(self, check: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    /// All is written. `check` is shown the file before it gets its name. What it gives is a failure that came after
+    /// that.
+    pub(super) fn finish(self, check: impl FnOnce(&Path) -> Result<()>) -> Result<Option<Error>> {
         match self {
             Destination::Beside(beside) => beside.finish(check),
             Destination::Stream { mut stream, name } => {
-                stream.flush().map_err(|error| Error::new(Operation::Write, name, error))
+                stream.flush().map_err(|error| Error::new(Operation::Write, name, error))?;
+                Ok(None)
             }
+            Destination::Fifo(_) => Ok(None),
         }
     }
 }
 
+impl Fifo {
+    /// Waits for a reader, and for room, as long as the bytes are wanted.
+    fn write(&mut self, mut bytes: &[u8], is_wanted: IsWanted) -> io::Result<()> {
+        const LOOK_UP: Duration = Duration::from_millis(20);
+        while !bytes.is_empty() {
+            if !is_wanted() {
+                return Err(io::Error::new(io::ErrorKind::Interrupted, "cancelled"));
+            }
+            match &self.file {
+                Some(file) => bytes = &bytes[sys::write_within(file, LOOK_UP, bytes)?..],
+                None => {
+                    self.file = sys::open_fifo(&self.path)?;
+                    if self.file.is_none() {
+                        thread::sleep(LOOK_UP);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Beside {
-    fn finish(self, check: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    fn finish(self, check: impl FnOnce(&Path) -> Result<()>) -> Result<Option<Error>> {
         let Beside { file, lock, mut partial, target, replace, durable } = self;
         if let Ok(there) = fs::metadata(&target) {
             // Rights are not as important as the archive: where they cannot be set, it has those of a new file.
@@ -141,8 +198,18 @@ impl Beside {
         give_name(&partial.path, &target, replace)?;
         partial.is_done = true;
         drop(lock);
-        if durable { sync_folder(folder_of(&target)) } else { Ok(()) }
+        let synced = if durable { sync_folder(folder_of(&target)) } else { Ok(()) };
+        Ok(synced.err().map(|error| {
+            let why = format!("the archive is there, but a power cut may take it: {}", error.io_error());
+            Error::new(Operation::Sync, folder_of(&target), io::Error::new(error.kind(), why))
+        }))
     }
+}
+
+/// Whether a file can have this path: not if it ends in a slash or in dots.
+fn is_name_of_file(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.as_encoded_bytes());
+    name.is_some_and(|name| path.as_os_str().as_encoded_bytes().ends_with(name))
 }
 
 fn is_missing(path: &Path) -> bool {
@@ -167,10 +234,10 @@ fn partial_name(target: &Path) -> PathBuf {
 
 /// Makes the file, and locks it. One that a killed run has left is removed. The lock has a handle of its own, which
 /// only reads: what closing says of the bytes comes by the other one.
-fn create_partial(path: &Path) -> Result<(File, Option<File>)> {
+fn create_partial(path: &Path, target: &Path, replaced: Option<&Metadata>) -> Result<(File, Option<File>)> {
     let error = |error| Error::new(Operation::Create, path, error);
     for _ in 0..100 {
-        match File::options().read(true).write(true).create_new(true).open(path) {
+        match sys::create_like(replaced).read(true).write(true).create_new(true).open(path) {
             Ok(file) => {
                 match lock_new(&file, path) {
                     Ok(Some(lock)) => return Ok((file, lock)),
@@ -182,7 +249,7 @@ fn create_partial(path: &Path) -> Result<(File, Option<File>)> {
                     }
                 }
             }
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => remove_left(path)?,
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => remove_left(path, target)?,
             Err(cause) => return Err(error(cause)),
         }
     }
@@ -220,7 +287,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 /// Removes what a killed run has left, if it is surely that. What is gone meanwhile is none of it.
-fn remove_left(path: &Path) -> Result<()> {
+fn remove_left(path: &Path, target: &Path) -> Result<()> {
     let error = |why: String| Error::new(Operation::Create, path, io::Error::new(io::ErrorKind::AlreadyExists, why));
     let not_ours = || error("something that is not this program's has this name; remove it".into());
     let there = match fs::symlink_metadata(path) {
@@ -228,7 +295,9 @@ fn remove_left(path: &Path) -> Result<()> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(cause) => return Err(Error::new(Operation::Metadata, path, cause)),
     };
-    if !there.is_file() || !sys::is_own(&there) {
+    // A run that is killed between two steps of `give_name` leaves an archive that has both names.
+    let archive = fs::symlink_metadata(target).ok();
+    if !there.is_file() || !sys::is_own(&there, archive.as_ref()) {
         return Err(not_ours());
     }
     let left = match sys::open_source(path) {
@@ -269,9 +338,17 @@ fn remove_left(path: &Path) -> Result<()> {
 fn give_name(partial: &Path, target: &Path, replace: bool) -> Result<()> {
     let error = |error| Error::new(Operation::Rename, target, error);
     if !replace {
+        match sys::rename_new(partial, target) {
+            Ok(()) => return Ok(()),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(error(is_there())),
+            // A file system, or an operating system, that cannot do it at once.
+            Err(_) => {}
+        }
         match fs::hard_link(partial, target) {
             Ok(()) => {
-                return fs::remove_file(partial).map_err(|error| Error::new(Operation::Remove, partial, error));
+                // The archive has its name. What cannot be removed is removed by the next run.
+                drop(fs::remove_file(partial));
+                return Ok(());
             }
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(error(is_there())),
             // A file system without hard links.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -39,7 +39,7 @@ pub(super) struct Shared {
     verify: bool,
     most_ahead: u64,
     name: PathBuf,
-    progress: WriterProgress,
+    counts: Counts,
     state: Mutex<State>,
     /// There is a batch to be laid out, or none will come any more.
     work: Condvar,
@@ -84,6 +84,8 @@ enum Laid {
 /// Where batches go, in order.
 struct Output {
     destination: Destination,
+    /// What stands before the first batch, until it is written.
+    begin: &'static [u8],
     written: u64,
     /// Of the tar before it was compressed.
     crc: Crc,
@@ -105,11 +107,9 @@ pub(super) struct Order {
 impl Engine {
     pub(super) fn start(order: Order, destination: Destination) -> Result<Engine, Error> {
         let Order { format, level, utc, verify, threads, progress, name } = order;
-        let mut output =
-            Output { destination, written: 0, crc: Crc::new(), frames: Vec::new(), directory: Directory::default() };
-        if let Format::Tar(compression) = format {
-            output.write(compress::begin(compression))?;
-        }
+        let begin = if let Format::Tar(compression) = format { compress::begin(compression) } else { &[] };
+        let directory = Directory::default();
+        let output = Output { destination, begin, written: 0, crc: Crc::new(), frames: Vec::new(), directory };
         let state = State {
             waiting: VecDeque::new(),
             done: BTreeMap::new(),
@@ -129,7 +129,7 @@ impl Engine {
             verify,
             most_ahead: AHEAD * threads as u64,
             name,
-            progress,
+            counts: Counts { progress, ..Counts::default() },
             state: Mutex::new(state),
             work: Condvar::new(),
             room: Condvar::new(),
@@ -142,7 +142,10 @@ impl Engine {
                 Ok(thread) => engine.threads.push(thread),
                 // Fewer threads do the same, but one is needed.
                 Err(_) if number > 0 => break,
-                Err(error) => return Err(Error::without_path(Operation::Create, error)),
+                Err(error) => {
+                    let why = io::Error::new(error.kind(), format!("no thread can be started: {error}"));
+                    return Err(engine.shared.error(why));
+                }
             }
         }
         Ok(engine)
@@ -176,6 +179,15 @@ impl Engine {
         Ok(())
     }
 
+    /// Waits until nothing is on its way.
+    pub(super) fn settle(&self) {
+        let shared = &*self.shared;
+        let mut state = shared.lock();
+        while state.failed.is_none() && state.written < state.handed {
+            state = shared.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// Waits for all batches, and ends the archive.
     pub(super) fn finish(mut self) -> Result<Written, NotWritten> {
         let shared = Arc::clone(&self.shared);
@@ -190,10 +202,11 @@ impl Engine {
         if let Some(error) = state.failed.take() {
             return Err(NotWritten::Archive(error));
         }
-        let failures = std::mem::take(&mut state.failures);
+        let mut failures = std::mem::take(&mut state.failures);
         drop(state);
-        output.expect("nobody writes any more").finish(&shared).map_err(NotWritten::Archive)?;
-        let written = shared.counts().written(shared.format, failures);
+        let late = output.expect("nobody writes any more").finish(&shared).map_err(NotWritten::Archive)?;
+        failures.extend(late);
+        let written = shared.counts.written(shared.format, failures);
         if written.failures.is_empty() { Ok(written) } else { Err(NotWritten::Entries(Box::new(written))) }
     }
 
@@ -220,8 +233,8 @@ impl Drop for Engine {
 }
 
 impl Shared {
-    pub(super) fn counts(&self) -> &Counts {
-        self.progress.counts()
+    pub(super) fn progress(&self) -> &WriterProgress {
+        &self.counts.progress
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -301,12 +314,13 @@ impl Shared {
             let is_wanted = state.failed.is_none();
             drop(state);
             let written = match (&mut output, is_wanted) {
-                (Some(output), true) => catch_unwind(AssertUnwindSafe(|| output.add(laid, &self.name)))
+                (Some(output), true) => catch_unwind(AssertUnwindSafe(|| output.add(laid, self)))
                     .unwrap_or_else(|_| Err(self.error(io::Error::other("the stream panicked")))),
                 _ => Ok(None),
             };
             if let Some(output) = &output {
-                self.counts().archive_bytes.store(output.written, Relaxed);
+                let before = self.counts.archive_bytes.swap(output.written, Relaxed);
+                self.counts.progress.wrote(output.written - before);
             }
             state = self.lock();
             match written {
@@ -333,10 +347,11 @@ impl Shared {
             Some(layout) => layout,
             None => layout.insert(Layout::new(self)?),
         };
+        let is_wanted = &|| self.check().is_ok();
         match layout {
             Layout::Tar(compressor, raw) => {
                 raw.clear();
-                tar::lay(items, raw, self.counts(), failures);
+                tar::lay(items, raw, &self.counts, failures, is_wanted);
                 let crc = self.needs_crc().then(|| {
                     let mut crc = Crc::new();
                     crc.update(raw);
@@ -345,7 +360,7 @@ impl Shared {
                 let len = raw.len() as u64;
                 Ok(Laid::Tar { bytes: compressor.compress(raw, buffer)?, crc, raw: len })
             }
-            Layout::Zip(layout) => Ok(Laid::Zip(layout.lay(items, self.counts(), failures)?)),
+            Layout::Zip(layout) => Ok(Laid::Zip(layout.lay(items, &self.counts, failures, is_wanted)?)),
         }
     }
 }
@@ -367,27 +382,31 @@ impl Layout {
 }
 
 impl Output {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.destination.write(bytes)?;
+    fn write(&mut self, bytes: &[u8], shared: &Shared) -> Result<(), Error> {
+        self.destination.write(bytes, &|| shared.check().is_ok())?;
         self.written += bytes.len() as u64;
         Ok(())
     }
 
     /// Gives the memory of what was written back.
-    fn add(&mut self, laid: Laid, name: &Path) -> Result<Option<Vec<u8>>, Error> {
+    fn add(&mut self, laid: Laid, shared: &Shared) -> Result<Option<Vec<u8>>, Error> {
+        if !self.begin.is_empty() {
+            let begin = std::mem::take(&mut self.begin);
+            self.write(begin, shared)?;
+        }
         match laid {
             Laid::Tar { bytes, crc, raw } => {
                 if let Some(crc) = crc {
                     self.crc.combine(&crc);
                 }
                 self.frames.push((bytes.len() as u32, raw as u32));
-                self.write(&bytes)?;
+                self.write(&bytes, shared)?;
                 Ok(Some(bytes))
             }
             Laid::Zip(parts) => {
                 for part in parts {
                     let bytes = self.directory.add(part, self.written);
-                    self.write(&bytes.map_err(|error| Error::new(Operation::Write, name, error))?)?;
+                    self.write(&bytes.map_err(|error| shared.error(error))?, shared)?;
                 }
                 Ok(None)
             }
@@ -395,7 +414,7 @@ impl Output {
         }
     }
 
-    fn finish(mut self, shared: &Shared) -> Result<(), Error> {
+    fn finish(mut self, shared: &Shared) -> Result<Option<Error>, Error> {
         let end = match shared.format {
             Format::Tar(compression) => {
                 let error = |error| shared.error(error);
@@ -403,16 +422,17 @@ impl Output {
                 crc.update(&tar::END);
                 let mut compressor = Compressor::new(compression, shared.level).map_err(error)?;
                 let bytes = compressor.compress(&mut tar::END.to_vec(), Vec::new()).map_err(error)?;
-                self.add(Laid::Tar { bytes, crc: Some(crc), raw: tar::END.len() as u64 }, &shared.name)?;
+                self.add(Laid::Tar { bytes, crc: Some(crc), raw: tar::END.len() as u64 }, shared)?;
                 compress::end(compression, &self.crc, &self.frames)
             }
             Format::Zip => std::mem::take(&mut self.directory).end(self.written),
         };
-        self.write(&end)?;
-        shared.counts().archive_bytes.store(self.written, Relaxed);
+        self.write(&end, shared)?;
+        let before = shared.counts.archive_bytes.swap(self.written, Relaxed);
+        shared.counts.progress.wrote(self.written - before);
         let (format, crc) = (shared.format, self.crc.sum());
-        let written = shared.counts().written(format, Vec::new());
-        let link_bytes = shared.counts().link_bytes.load(Relaxed);
+        let written = shared.counts.written(format, Vec::new());
+        let link_bytes = shared.counts.link_bytes.load(Relaxed);
         self.destination.finish(|path| match shared.verify {
             true => verify::verify(path, &written, link_bytes, crc).map_err(|why| {
                 shared.error(io::Error::new(io::ErrorKind::InvalidData, format!("it was read back, and {why}")))

@@ -21,6 +21,7 @@ pub struct WriterOptions {
     pub(super) durable: bool,
     pub(super) verify: bool,
     pub(super) utc: bool,
+    pub(super) holes: bool,
     pub(super) progress: WriterProgress,
 }
 
@@ -35,6 +36,7 @@ impl Default for WriterOptions {
             durable: false,
             verify: false,
             utc: false,
+            holes: true,
             progress: WriterProgress::default(),
         }
     }
@@ -95,6 +97,14 @@ impl WriterOptions {
         self
     }
 
+    /// Whether a tar keeps the holes of sparse files. Where a file has holes is not always the same where its content
+    /// is: it depends on how it was copied, and on the file system. Default: yes. A zip has no holes.
+    #[must_use]
+    pub fn holes(mut self, holes: bool) -> Self {
+        self.holes = holes;
+        self
+    }
+
     /// Counts how far the writing is, for a progress bar.
     #[must_use]
     pub fn progress(mut self, progress: WriterProgress) -> Self {
@@ -110,7 +120,8 @@ impl WriterOptions {
     }
 
     /// Begins an archive that is written to a stream, in order and without seeking. A format has to be chosen. `name`
-    /// is for messages.
+    /// is for messages. A write that does not return keeps `finish`, and a drop, waiting; that to a FIFO by
+    /// [`create`](WriterOptions::create) ends when the writing is cancelled.
     pub fn stream(self, stream: Box<dyn Write + Send>, name: impl AsRef<Path>) -> Result<ArchiveWriter> {
         ArchiveWriter::begin_stream(stream, name.as_ref(), self)
     }

@@ -29,7 +29,8 @@ pub struct Written {
     /// The size of the archive.
     pub archive_bytes: u64,
     /// Each entry that is not in it, or not as it should be: files that could not be read, and those that were changed
-    /// meanwhile.
+    /// meanwhile. An error of [`Operation::Sync`](manyfiles::Operation::Sync) is that of the folder that the archive is
+    /// in: it was to be durable, and a power cut may still take it.
     pub failures: Vec<Error>,
 }
 
@@ -43,7 +44,7 @@ impl Written {
 /// The error of [`finish`](super::ArchiveWriter::finish): entries failed, or there is no archive.
 #[derive(Debug)]
 pub enum NotWritten {
-    /// The archive is there and sound, but entries failed: see [`Written::failures`].
+    /// The archive is there and sound, but entries failed, or its name may not last: see [`Written::failures`].
     Entries(Box<Written>),
     /// There is no archive. What had its name before is as it was.
     Archive(Error),
@@ -74,9 +75,9 @@ impl std::error::Error for NotWritten {
 }
 
 /// How far the writing is. Cheap to clone: keep one and give one to
-/// [`WriterOptions::progress`](super::WriterOptions::progress).
+/// [`WriterOptions::progress`](super::WriterOptions::progress). Several archives that have one count together.
 #[derive(Clone, Debug, Default)]
-pub struct WriterProgress(Arc<Counts>);
+pub struct WriterProgress(Arc<Seen>);
 
 impl WriterProgress {
     /// At zero.
@@ -99,15 +100,28 @@ impl WriterProgress {
         self.0.archive_bytes.load(Relaxed)
     }
 
-    pub(super) fn counts(&self) -> &Counts {
-        &self.0
+    pub(super) fn saw_entry(&self) {
+        count(&self.0.entries);
+    }
+
+    pub(super) fn wrote(&self, bytes: u64) {
+        self.0.archive_bytes.fetch_add(bytes, Relaxed);
     }
 }
 
-/// The counts, as threads add to them.
+/// What a progress bar is told.
+#[derive(Debug, Default)]
+struct Seen {
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    archive_bytes: AtomicU64,
+}
+
+/// The counts of one archive, as threads add to them. They are not those of its progress: options may be cloned, and
+/// then several archives have one progress.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    pub entries: AtomicU64,
+    pub progress: WriterProgress,
     pub files: AtomicU64,
     pub folders: AtomicU64,
     pub symlinks: AtomicU64,
@@ -120,6 +134,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// Bytes of content that were read.
+    pub(super) fn read(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Relaxed);
+        self.progress.0.bytes.fetch_add(bytes, Relaxed);
+    }
+
     pub(super) fn written(&self, format: Format, failures: Vec<Error>) -> Written {
         let count = |of: &AtomicU64| of.load(Relaxed);
         Written {

@@ -2,8 +2,11 @@
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
 
 use manyfiles::{Error, Operation};
 
@@ -41,10 +44,12 @@ impl SourceFile {
         Ok(SourceFile::found(path, found))
     }
 
-    /// A file that is open, to be read from its start; `path` is for messages.
+    /// A file that is open, to be read from its start; `path` is for messages. Fails if it is no file: what a pipe or a
+    /// device has, its length does not say.
     pub fn opened(file: File, path: impl Into<PathBuf>) -> manyfiles::Result<SourceFile> {
         let path = path.into();
         match file.metadata() {
+            Ok(metadata) if !metadata.is_file() => Err(Error::new(Operation::Read, path, not_a_file())),
             Ok(metadata) => Ok(SourceFile { path, found: Found::Opened(file, metadata) }),
             Err(error) => Err(Error::new(Operation::Metadata, path, error)),
         }
@@ -70,10 +75,15 @@ impl SourceFile {
 
     /// Reads all of it, as long as it was found to be, into the end of `to`. A failure is one of the file; if it says
     /// that the file has changed, then the bytes that were read are there all the same.
-    pub(super) fn read(&self, to: &mut Vec<u8>, failure: &mut Option<Error>) -> Result<(), Error> {
+    pub(super) fn read(
+        &self,
+        to: &mut Vec<u8>,
+        failure: &mut Option<Error>,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
         let Found::Closed(found) = &self.found else { unreachable!("a file that is open is read in pieces") };
         let error = |error| Error::new(Operation::Read, &self.path, error);
-        let file = sys::open_source(&self.path).map_err(error)?;
+        let file = open(&self.path, is_wanted).map_err(error)?;
         let start = to.len();
         let len = usize::try_from(found.len()).map_err(|_| error(io::ErrorKind::OutOfMemory.into()))?;
         to.resize(start + len + 1, 0);
@@ -113,11 +123,11 @@ impl SourceFile {
     }
 
     /// Opens it now, if it is not open. Holes are looked for if they are to be kept.
-    pub(super) fn open(self, keeps_holes: bool) -> Result<Opened, Error> {
+    pub(super) fn open(self, keeps_holes: bool, is_wanted: &dyn Fn() -> bool) -> Result<Opened, Error> {
         let path = self.path;
         let opened = match self.found {
             Found::Opened(file, metadata) => Ok((file, metadata)),
-            Found::Closed(found) => sys::open_source(&path).and_then(|file| {
+            Found::Closed(found) => open(&path, is_wanted).and_then(|file| {
                 let now = file.metadata()?;
                 if is_same(&found, &now) { Ok((file, now)) } else { Err(another_file()) }
             }),
@@ -126,16 +136,17 @@ impl SourceFile {
         let len = metadata.len();
         let data = (keeps_holes && sys::may_have_holes(&metadata)).then(|| sys::data_of(&file, len)).flatten();
         let data = data.filter(|data| data.iter().map(|piece| piece.1).sum::<u64>() < len);
-        Ok(Opened { content: Content::File(file), path, metadata, data, is_told: AtomicBool::new(false) })
+        let content = Content::File(file, Box::new(metadata));
+        Ok(Opened { content, path, len, data, is_told: AtomicBool::new(false) })
     }
 }
 
-/// A file that was opened when it was handed over.
+/// A file that is laid out in pieces: opened when it was handed over, or bytes of the caller.
 #[derive(Debug)]
 pub(super) struct Opened {
     content: Content,
     path: PathBuf,
-    metadata: Metadata,
+    len: u64,
     /// Offset and length of what it has, in order, if there are holes between.
     pub data: Option<Vec<(u64, u64)>>,
     /// Whether a failure of it was told.
@@ -144,13 +155,21 @@ pub(super) struct Opened {
 
 #[derive(Debug)]
 enum Content {
-    /// Read piece by piece.
-    File(File),
+    /// Read piece by piece. It was so when it was opened.
+    File(File, Box<Metadata>),
     /// Read already: each piece with its offset.
     Pieces(Vec<(u64, Vec<u8>)>),
+    /// All of it.
+    Bytes(Arc<[u8]>),
 }
 
 impl Opened {
+    pub(super) fn bytes(bytes: Arc<[u8]>) -> Opened {
+        let len = bytes.len() as u64;
+        let content = Content::Bytes(bytes);
+        Opened { content, path: PathBuf::new(), len, data: None, is_told: AtomicBool::new(false) }
+    }
+
     /// How many bytes of it are stored.
     pub(super) fn stored(&self) -> u64 {
         self.data.as_ref().map_or(self.len(), |pieces| pieces.iter().map(|piece| piece.1).sum())
@@ -159,7 +178,7 @@ impl Opened {
     /// Reads all of it now, and closes it: thousands of files may be on their way, and a process may have few open.
     /// The failure, if there is one, says that it has changed.
     pub(super) fn read_now(&mut self) -> Result<Option<Error>, Error> {
-        let Content::File(file) = &self.content else { return Ok(None) };
+        let Content::File(file, _) = &self.content else { return Ok(None) };
         let mut failure = None;
         let whole = [(0, self.len())];
         let mut pieces = Vec::new();
@@ -178,14 +197,18 @@ impl Opened {
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.metadata.len()
+        self.len
     }
 
     /// Reads `len` bytes at `offset` into the end of `to`. Bytes that cannot be read are zeros: the head has said how
     /// many there are.
     pub(super) fn read(&self, offset: u64, len: u64, to: &mut Vec<u8>, failure: &mut Option<Error>) {
         let file = match &self.content {
-            Content::File(file) => file,
+            Content::File(file, _) => file,
+            Content::Bytes(bytes) => {
+                let start = offset as usize;
+                return to.extend_from_slice(&bytes[start..start + len as usize]);
+            }
             Content::Pieces(pieces) => {
                 // They are asked for as they were read.
                 let at = pieces.binary_search_by_key(&offset, |piece| piece.0).expect("a piece begins here");
@@ -210,18 +233,18 @@ impl Opened {
 
     /// Whether it is as it was when it was opened.
     pub(super) fn check(&self, failure: &mut Option<Error>) {
-        let Content::File(file) = &self.content else { return };
+        let Content::File(file, before) = &self.content else { return };
         let more = read_at(file, &mut [0], self.len(), 1);
-        match file.metadata() {
-            Ok(now) if more.is_ok_and(|more| more > 0) && now.len() == self.len() => {
+        match (more, file.metadata()) {
+            (Ok(1..), Ok(now)) if now.len() == self.len() => {
                 self.tell(
                     io::Error::other("it has more bytes than its length says; the archive has those it says"),
                     failure,
                 );
             }
-            Ok(now) if is_changed(&self.metadata, &now) => self.tell(changed(), failure),
-            Ok(_) => {}
-            Err(error) => self.tell(error, failure),
+            (_, Ok(now)) if is_changed(before, &now) => self.tell(changed(), failure),
+            (Ok(_), Ok(_)) => {}
+            (Err((_, error)), _) | (_, Err(error)) => self.tell(error, failure),
         }
     }
 
@@ -234,6 +257,26 @@ impl Opened {
 
 /// Up to so many bytes are read of a file that has more than its length says.
 const LONGEST_LIE: usize = 64 << 20;
+
+/// Opens a file to be read. It waits for what passes: all handles of the process are in use just now, by files that are
+/// read; another program has a lease on the file, which the system takes from it within `lease-break-time`.
+fn open(path: &Path, is_wanted: &dyn Fn() -> bool) -> io::Result<File> {
+    const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+    let (mut pause, mut waited) = (Duration::from_micros(100), Duration::ZERO);
+    loop {
+        let (longest, error) = match sys::open_source(path) {
+            Err(error) if sys::is_out_of_handles(&error) => (Duration::from_secs(1), error),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => (Duration::from_secs(60), error),
+            opened => return opened,
+        };
+        if waited >= longest || !is_wanted() {
+            return Err(error);
+        }
+        thread::sleep(pause);
+        waited += pause;
+        pause = (2 * pause).min(LONGEST_PAUSE);
+    }
+}
 
 /// Reads at least once, and until there are `enough` bytes or the file ends.
 fn read_at(file: &File, to: &mut [u8], offset: u64, enough: usize) -> Result<usize, (usize, io::Error)> {
@@ -256,8 +299,11 @@ fn is_same(found: &Metadata, now: &Metadata) -> bool {
     now.is_file() && sys::is_same_file(found, now)
 }
 
+/// The time of the last change is compared, too, where there is one: that of the content can be set, and many programs
+/// set it back.
 fn is_changed(before: &Metadata, after: &Metadata) -> bool {
-    before.len() != after.len() || before.modified().ok() != after.modified().ok()
+    let times = |of: &Metadata| (of.modified().ok(), sys::changed(of));
+    before.len() != after.len() || times(before) != times(after)
 }
 
 fn not_a_file() -> io::Error {

@@ -1,7 +1,6 @@
 //! Lays a batch out as a piece of a tar.
 
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
 
 use manyfiles::{Error, Operation};
 
@@ -15,16 +14,28 @@ use crate::tar_header::BLOCK;
 pub(super) const END: [u8; 2 * BLOCK] = [0; 2 * BLOCK];
 
 /// Appends the bytes of a batch to `tar`.
-pub(super) fn lay(items: &[Item], tar: &mut Vec<u8>, counts: &Counts, failures: &mut Vec<Error>) {
+pub(super) fn lay(
+    items: &[Item],
+    tar: &mut Vec<u8>,
+    counts: &Counts,
+    failures: &mut Vec<Error>,
+    is_wanted: &dyn Fn() -> bool,
+) {
     for item in items {
         let mut failure = None;
-        let laid = one(tar, item, counts, &mut failure);
+        let laid = one(tar, item, counts, &mut failure, is_wanted);
         failures.extend(failure);
         failures.extend(laid.err());
     }
 }
 
-fn one(tar: &mut Vec<u8>, item: &Item, counts: &Counts, failure: &mut Option<Error>) -> Result<(), Error> {
+fn one(
+    tar: &mut Vec<u8>,
+    item: &Item,
+    counts: &Counts,
+    failure: &mut Option<Error>,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<(), Error> {
     match item {
         Item::Folder(entry) => {
             tar.extend(header(entry, Kind::Folder)?);
@@ -52,7 +63,7 @@ fn one(tar: &mut Vec<u8>, item: &Item, counts: &Counts, failure: &mut Option<Err
             let start = tar.len();
             tar.extend(header(entry, Kind::File { size: *len })?);
             let content = tar.len();
-            if let Err(error) = source.read(tar, failure) {
+            if let Err(error) = source.read(tar, failure, is_wanted) {
                 tar.truncate(start);
                 return Err(error);
             }
@@ -74,12 +85,12 @@ fn one(tar: &mut Vec<u8>, item: &Item, counts: &Counts, failure: &mut Option<Err
         }
         Item::Piece(opened, offset, len) => {
             opened.read(*offset, *len, tar, failure);
-            counts.bytes.fetch_add(*len, Relaxed);
+            counts.read(*len);
         }
         Item::End(opened) => {
             tar.resize(tar.len() + padding(opened.stored()), 0);
             opened.check(failure);
-            counts.bytes.fetch_add(opened.len() - opened.stored(), Relaxed);
+            counts.read(opened.len() - opened.stored());
         }
     }
     Ok(())
@@ -87,12 +98,12 @@ fn one(tar: &mut Vec<u8>, item: &Item, counts: &Counts, failure: &mut Option<Err
 
 fn file(counts: &Counts, bytes: u64) {
     count(&counts.files);
-    counts.bytes.fetch_add(bytes, Relaxed);
+    counts.read(bytes);
 }
 
 fn header(entry: &Head, kind: Kind) -> Result<Vec<u8>, Error> {
     head(entry, kind).ok_or_else(|| {
-        let why = io::Error::new(io::ErrorKind::FileTooLarge, "no tar can hold a file of this kind or size");
+        let why = io::Error::new(io::ErrorKind::FileTooLarge, "no tar can hold a file of this kind, size or number");
         Error::new(Operation::Write, sys::path(&entry.path), why)
     })
 }

@@ -32,7 +32,8 @@ pub(super) enum Kind<'a> {
 }
 
 /// All that precedes the content: the pax header if one is needed, the header, and a sparse file's map. `None` if the
-/// pieces' lengths and the map exceed what a size can say, or a tar knows no such kind.
+/// pieces' lengths and the map exceed what a size can say, a device has a number that no field holds, or a tar knows no
+/// such kind.
 pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
     let mut records = Records::default();
     let mut path = member.path.clone();
@@ -60,7 +61,6 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
         Kind::Sparse { size, pieces } => {
             records.add("GNU.sparse.major", b"1");
             records.add("GNU.sparse.minor", b"0");
-            records.add("GNU.sparse.name", &member.path);
             records.add("GNU.sparse.realsize", size.to_string().as_bytes());
             // What programs that know no sparse files write: the name tells the reader that its content is none.
             path = [b"GNUSparseFile.0/", &member.path[..]].concat();
@@ -72,6 +72,10 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
     let mut header = [0; BLOCK];
     if !fill(&mut header[..100], &path) {
         records.add("path", &path);
+    }
+    // Behind the path: for Python's tarfile the last of the two is the name.
+    if matches!(of, Kind::Sparse { .. }) {
+        records.add("GNU.sparse.name", &member.path);
     }
     if !fill(&mut header[157..257], target) {
         records.add("linkpath", target);
@@ -92,7 +96,9 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
     }
     let (major, minor) = device.unwrap_or((0, 0));
     for (field, number) in [(329..337, major), (337..345, minor)] {
-        octal(&mut header[field], u64::from(number));
+        if !octal(&mut header[field], u64::from(number)) {
+            return None;
+        }
     }
     finish(&mut header, kind);
     let mut bytes = records.into_member();
@@ -258,5 +264,14 @@ mod tests {
         assert_eq!((pax.sparse.name, pax.sparse.real_size), (Some(file().path), Some(9000)));
         assert_eq!(Header::new(&header).size(), Some(512 + 10));
         assert!(head[head.len() - BLOCK..].starts_with(b"2\n4096\n10\n9000\n0\n\0"));
+    }
+
+    #[test]
+    fn a_sparse_files_name_is_the_last_and_a_number_without_room_is_no_devices() {
+        let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).position(|part| part == text.as_bytes());
+        let long = Head { path: "ü".repeat(75).into(), ..file() };
+        let sparse = head(&long, Kind::Sparse { size: 9000, pieces: &[(4096, 10)] }).unwrap();
+        assert!(has(&sparse, " path=GNUSparseFile.0/").unwrap() < has(&sparse, " GNU.sparse.name=").unwrap());
+        assert!(head(&file(), Kind::Node(Node::CharDevice(1 << 21, 0))).is_none());
     }
 }

@@ -13,8 +13,8 @@ use super::destination::Destination;
 use super::engine::{Engine, Order, Shared};
 use super::entry::{Head, Item};
 use super::options::WriterOptions;
-use super::report::{NotWritten, Written, count};
-use super::source::SourceFile;
+use super::report::{NotWritten, Written};
+use super::source::{Opened, SourceFile};
 use crate::format::Format;
 use crate::sys;
 
@@ -56,6 +56,7 @@ pub struct ArchiveWriter {
     batch: Mutex<Batch>,
     format: Format,
     partial: Option<PathBuf>,
+    keeps_holes: bool,
     /// How many bytes make a batch.
     most: u64,
 }
@@ -88,8 +89,8 @@ impl ArchiveWriter {
         })?;
         let level = options.checked_level(format).map_err(error)?;
         let destination = Destination::create(path, options.replace, options.durable)?;
-        if options.verify && destination.partial().is_none() {
-            return Err(error("it is no file, and cannot be read back".into()));
+        if (options.verify || options.durable) && destination.partial().is_none() {
+            return Err(error("it is no file, and can neither be read back nor be made durable".into()));
         }
         ArchiveWriter::start(destination, format, level, path, &options)
     }
@@ -130,8 +131,9 @@ impl ArchiveWriter {
             Format::Zip => 1 << 20,
         };
         let partial = destination.partial().map(Path::to_path_buf);
+        let keeps_holes = options.holes && format != Format::Zip;
         let engine = Engine::start(order, destination)?;
-        Ok(ArchiveWriter { engine, batch: Mutex::default(), format, partial, most })
+        Ok(ArchiveWriter { engine, batch: Mutex::default(), format, partial, keeps_holes, most })
     }
 
     /// The kind of archive.
@@ -150,14 +152,16 @@ impl ArchiveWriter {
         let head = self.head(Operation::Create, path.as_ref(), &metadata, 0o644)?;
         let bytes = bytes.into();
         let len = bytes.len() as u64;
-        self.add([Item::Bytes(head, bytes)], len)
+        match len > self.most {
+            true => self.add_pieces(head, Opened::bytes(bytes)),
+            false => self.add([Item::Bytes(head, bytes)], len),
+        }
     }
 
     /// A file with the content of another one. A small one is read when its turn comes, and a failure is told by
     /// [`finish`](ArchiveWriter::finish). A large one, with more than a megabyte or with holes, is opened now.
     pub fn file_from(&self, path: impl AsRef<Path>, source: SourceFile, metadata: Metadata) -> Result<()> {
-        let keeps_holes = matches!(self.format, Format::Tar(_));
-        if source.len() > self.most || source.is_open() || keeps_holes && source.may_have_holes() {
+        if source.len() > self.most || source.is_open() || self.keeps_holes && source.may_have_holes() {
             return self.file_opened(path, source, metadata);
         }
         let head = self.head(Operation::Create, path.as_ref(), &metadata, 0o644)?;
@@ -169,12 +173,19 @@ impl ArchiveWriter {
     /// once that it will not be in the archive. For files that hard links will be made to.
     pub fn file_opened(&self, path: impl AsRef<Path>, source: SourceFile, metadata: Metadata) -> Result<()> {
         let head = self.head(Operation::Create, path.as_ref(), &metadata, 0o644)?;
-        let opened = source.open(matches!(self.format, Format::Tar(_)));
+        if !source.is_open() && source.len() > self.most {
+            self.leave_handles()?;
+        }
+        let opened = source.open(self.keeps_holes, &|| self.check().is_ok());
         let mut opened = opened.inspect_err(|error| self.fail(error.clone()))?;
         if opened.stored() <= self.most {
             let changed = opened.read_now().inspect_err(|error| self.fail(error.clone()))?;
             changed.into_iter().for_each(|error| self.fail(error));
         }
+        self.add_pieces(head, opened)
+    }
+
+    fn add_pieces(&self, head: Head, opened: Opened) -> Result<()> {
         let opened = Arc::new(opened);
         let whole = [(0, opened.len())];
         let pieces = opened.data.as_deref().unwrap_or(&whole);
@@ -255,6 +266,21 @@ impl ArchiveWriter {
         self.engine.finish()
     }
 
+    /// Waits for what is on its way if the process has hardly a handle left: a file that is open stays so until all of
+    /// it is read, and others are opened in the meantime, by the threads and by who finds the files.
+    fn leave_handles(&self) -> Result<()> {
+        const OTHERS: usize = 4;
+        if sys::has_handles(OTHERS) {
+            return Ok(());
+        }
+        {
+            let mut batch = self.lock();
+            self.hand(&mut batch)?;
+        }
+        self.engine.settle();
+        Ok(())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Batch> {
         // Nothing panics while it is locked.
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
@@ -271,7 +297,7 @@ impl ArchiveWriter {
 
     fn push(&self, batch: &mut Batch, item: Item, bytes: u64) -> Result<()> {
         if !matches!(item, Item::Piece(..) | Item::End(_)) {
-            count(&self.engine.shared().counts().entries);
+            self.engine.shared().progress().saw_entry();
         }
         batch.items.push(item);
         batch.bytes += bytes;

@@ -66,11 +66,17 @@ impl Layout {
         Layout { deflater: Deflater::new(level), level, utc }
     }
 
-    pub(super) fn lay(&mut self, items: &[Item], counts: &Counts, failures: &mut Vec<Error>) -> io::Result<Vec<Part>> {
+    pub(super) fn lay(
+        &mut self,
+        items: &[Item],
+        counts: &Counts,
+        failures: &mut Vec<Error>,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> io::Result<Vec<Part>> {
         let mut parts = Vec::new();
         for item in items {
             let mut failure = None;
-            let laid = self.one(&mut parts, item, counts, &mut failure)?;
+            let laid = self.one(&mut parts, item, counts, &mut failure, is_wanted)?;
             failures.extend(failure);
             failures.extend(laid.err());
         }
@@ -84,6 +90,7 @@ impl Layout {
         item: &Item,
         counts: &Counts,
         failure: &mut Option<Error>,
+        is_wanted: &dyn Fn() -> bool,
     ) -> io::Result<Result<(), Error>> {
         match item {
             Item::Folder(entry) => {
@@ -108,7 +115,7 @@ impl Layout {
             }
             Item::Small(entry, source, _) => {
                 let mut content = Vec::new();
-                if let Err(error) = source.read(&mut content, failure) {
+                if let Err(error) = source.read(&mut content, failure, is_wanted) {
                     return Ok(Err(error));
                 }
                 self.whole(parts, entry, 0o100_000, &content)?;
@@ -125,7 +132,7 @@ impl Layout {
             Item::Piece(opened, offset, len) => {
                 let mut content = Vec::new();
                 opened.read(*offset, *len, &mut content, failure);
-                counts.bytes.fetch_add(*len, Relaxed);
+                counts.read(*len);
                 let mut crc = Crc::new();
                 crc.update(&content);
                 parts.push(Part::Data { bytes: self.deflater.blocks(&content, Vec::new())?, crc });
@@ -183,7 +190,7 @@ impl Layout {
 
 fn file(counts: &Counts, bytes: u64) {
     count(&counts.files);
-    counts.bytes.fetch_add(bytes, Relaxed);
+    counts.read(bytes);
 }
 
 impl Record {

@@ -302,7 +302,10 @@ fn workers<T: Send>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.min(jobs.wanted.len()) {
-            scope.spawn(work);
+            // Fewer threads do the same.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         work();
     });

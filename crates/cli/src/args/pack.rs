@@ -73,8 +73,9 @@ pub(crate) struct Pack {
     /// Make the same bytes from the same names and content everywhere
     ///
     /// Times are all SOURCE_DATE_EPOCH (seconds since 1970) if that is set, else the start of 1980, the oldest that a
-    /// zip can have. Owners are 0. Files may be read by all, and be executed by all if their owner may. The version of
-    /// this program, and the level, have to be the same.
+    /// zip can have. Owners are 0. Files may be read by all, and be executed by all if their owner may. Hard links and
+    /// holes are packed as files that have neither: copies of a folder may have lost them. The version of this program,
+    /// and the level, have to be the same.
     #[arg(long)]
     pub reproducible: bool,
 
@@ -83,6 +84,8 @@ pub(crate) struct Pack {
     pub verify: bool,
 
     /// Return only when the archive is on the disk, so that a power cut does not take it
+    ///
+    /// If only the folder that it is in could not be brought to the disk, the archive is there, and the status is 1.
     #[arg(long)]
     pub fsync: bool,
 
@@ -159,7 +162,8 @@ const EXAMPLES_AND_EXIT: &str = concat!(
 Exit status:
   0    everything is in the archive
   1    the archive is there, but entries are not in it or were changed
-       meanwhile, as is told, or an --include matched nothing
+       meanwhile, as is told, or an --include matched nothing, or a power
+       cut may take it in spite of --fsync
   2    wrong usage, or no archive could be written: what had its name stays
   130  interrupted (other signals: 128 and their number): no archive was written"
 );

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use crate::args::Conflict;
 use crate::sys::{self, FileId};
-use crate::walk::Found;
+use crate::walk::{Found, Version};
 
 /// A name of each file that has further ones. Forgets a file when all its names have been seen, so that memory grows
 /// only with files that have names outside of what is copied.
 #[derive(Default)]
 pub(super) struct HardLinks {
-    names: HashMap<FileId, (PathBuf, u64)>,
+    names: HashMap<FileId, (PathBuf, u64, Version)>,
 }
 
 impl HardLinks {
@@ -32,19 +32,30 @@ impl HardLinks {
         if names < 2 {
             return None;
         }
-        self.see(file, names, &found.path, || stands(found))
+        self.see(file, names, Version::of(&found.metadata), &found.path, || stands(found))
     }
 
-    fn see(&mut self, file: FileId, names: u64, path: &Path, stands: impl FnOnce() -> bool) -> Option<PathBuf> {
+    fn see(
+        &mut self,
+        file: FileId,
+        names: u64,
+        version: Version,
+        path: &Path,
+        stands: impl FnOnce() -> bool,
+    ) -> Option<PathBuf> {
+        // What was copied is not what has this number now.
+        if self.names.get(&file).is_some_and(|(_, _, copied)| *copied != version) {
+            self.names.remove(&file);
+        }
         match self.names.entry(file) {
             Entry::Vacant(vacant) => {
                 if stands() {
-                    vacant.insert((path.to_path_buf(), names - 1));
+                    vacant.insert((path.to_path_buf(), names - 1, version));
                 }
                 None
             }
             Entry::Occupied(mut occupied) => {
-                let (name, left) = occupied.get_mut();
+                let (name, left, _) = occupied.get_mut();
                 *left -= 1;
                 match *left {
                     0 => Some(occupied.remove().0),
@@ -80,7 +91,8 @@ mod tests {
     #[test]
     fn every_further_name_leads_to_the_one_before_and_a_file_seen_whole_is_forgotten() {
         let mut links = HardLinks::default();
-        let mut see = |file, path| links.see(file, 3, Path::new(path), || true);
+        let version = Version::of(&fs::metadata(".").unwrap());
+        let mut see = |file, path| links.see(file, 3, version.clone(), Path::new(path), || true);
         assert_eq!(see((1, 7), "a"), None);
         assert_eq!(see((1, 7), "b"), Some("a".into()));
         assert_eq!(see((2, 7), "other"), None);
@@ -89,10 +101,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_written_to_or_has_the_number_of_another_is_copied_itself() {
+        let temp = tempfile::tempdir().unwrap();
+        let version = |content: &str| {
+            fs::write(temp.path().join("file"), content).unwrap();
+            Version::of(&fs::metadata(temp.path().join("file")).unwrap())
+        };
+        let (before, after) = (version("old"), version("newer"));
+        let mut links = HardLinks::default();
+        let mut see = |version: &Version, path| links.see((1, 7), 3, version.clone(), Path::new(path), || true);
+        assert_eq!(see(&before, "a"), None);
+        assert_eq!(see(&after, "b"), None);
+        assert_eq!(see(&after, "c"), Some("b".into()));
+    }
+
+    #[test]
     fn a_name_that_something_else_keeps_stands_for_nothing() {
         for taken in 0..3 {
             let mut links = HardLinks::default();
-            let mut see = |n: usize| links.see((1, 7), 4, Path::new(&n.to_string()), || n != taken);
+            let version = Version::of(&fs::metadata(".").unwrap());
+            let mut see = |n: usize| links.see((1, 7), 4, version.clone(), Path::new(&n.to_string()), || n != taken);
             let seen = [see(0), see(1), see(2), see(3)].map(|path| path.map(|path| path.display().to_string()));
             let expected = match taken {
                 0 => [None, None, Some("1"), Some("2")],

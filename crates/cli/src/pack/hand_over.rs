@@ -1,6 +1,7 @@
 //! [`HandOver`]: gives what the walk found to the archive.
 
 use std::collections::HashMap;
+use std::env::VarError;
 use std::fs::{self, File};
 use std::io;
 use std::ops::ControlFlow;
@@ -19,7 +20,7 @@ use crate::human::one_line;
 use crate::stop::Stop;
 use crate::sys::{self, FileId};
 use crate::terminal::Screen;
-use crate::walk::Found;
+use crate::walk::{Found, Version};
 
 /// Turns entries into calls of the archive.
 pub(super) struct HandOver<'a> {
@@ -37,8 +38,8 @@ pub(super) struct HandOver<'a> {
     pub time: Option<SystemTime>,
     pub report: Packed,
     acls: sys::Acls,
-    /// The path in the archive of each file that has more names.
-    names: HashMap<FileId, PathBuf>,
+    /// Each file that has more names: its path in the archive, and what it was then.
+    names: HashMap<FileId, (PathBuf, Version)>,
 }
 
 /// What the archive's report does not say.
@@ -159,10 +160,16 @@ impl<'a> HandOver<'a> {
     fn file(&mut self, found: &Found, metadata: Metadata) -> Result<()> {
         let id = match self.archive.format() {
             Format::Zip => None, // each name has a file of its own
+            // Copies of a folder have hard links or have none, by how they were made.
+            _ if self.args.reproducible => None,
             _ => sys::file_id_and_names(&found.source, &found.metadata).filter(|&(_, names)| names > 1),
         };
-        if let Some(first) = id.and_then(|(id, _)| self.names.get(&id)) {
-            return self.archive.hard_link(&found.path, first, metadata);
+        let version = Version::of(&found.metadata);
+        match id.and_then(|(id, _)| self.names.get(&id)) {
+            Some((first, packed)) if *packed == version => {
+                return self.archive.hard_link(&found.path, first, metadata);
+            }
+            _ => {}
         }
         let source = match self.source(found) {
             Ok(source) => source,
@@ -173,7 +180,7 @@ impl<'a> HandOver<'a> {
             Some((id, _)) => {
                 // Links are made only to what is in the archive.
                 self.archive.file_opened(&found.path, source, metadata)?;
-                self.names.insert(id, found.path.clone());
+                self.names.insert(id, (found.path.clone(), version));
                 Ok(())
             }
         }
@@ -221,7 +228,8 @@ pub(super) fn fixed_time() -> std::result::Result<SystemTime, String> {
         Ok(text) => text
             .parse()
             .map_err(|_| format!("SOURCE_DATE_EPOCH is {text:?}; give it whole seconds since 1970, or unset it"))?,
-        Err(_) => YEAR_1980,
+        Err(VarError::NotPresent) => YEAR_1980,
+        Err(VarError::NotUnicode(_)) => return Err("SOURCE_DATE_EPOCH is no number".into()),
     };
     SystemTime::UNIX_EPOCH
         .checked_add(Duration::from_secs(seconds))

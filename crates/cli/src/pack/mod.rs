@@ -19,7 +19,7 @@ use manyfiles_archive::{ArchiveWriter, NotWritten, WriterProgress};
 use crate::args;
 use crate::filter::Filter;
 use crate::report::tell_cannot_begin;
-use crate::stop::Stop;
+use crate::stop::{InterruptibleOutput, Stop};
 use crate::sys;
 use crate::terminal::{Screen, Showing};
 use crate::walk::{self, Order};
@@ -56,7 +56,7 @@ fn pack(args: &args::Pack) -> Result<Outcome, CannotBegin> {
     sys::fail_over_file_size_limit();
     let started = Instant::now();
     let progress = WriterProgress::new();
-    let archive = begin(args, path, progress.clone())?;
+    let archive = begin(args, path, progress.clone(), &stop)?;
     let canceller = archive.canceller();
     stop.attach(move || canceller.cancel());
     let screen = Arc::new(Screen::of(&stop));
@@ -114,12 +114,13 @@ fn renamed(placed: &Placed) -> Option<String> {
     (!is_same).then(|| format!("{given}: called {path} in the archive"))
 }
 
-fn begin(args: &args::Pack, path: &Path, progress: WriterProgress) -> Result<ArchiveWriter, CannotBegin> {
+fn begin(args: &args::Pack, path: &Path, progress: WriterProgress, stop: &Stop) -> Result<ArchiveWriter, CannotBegin> {
     let mut options = ArchiveWriter::options()
         .replace(args.force)
         .durable(args.fsync)
         .verify(args.verify)
         .utc(args.reproducible)
+        .holes(!args.reproducible)
         .progress(progress);
     if let Some(format) = args.format {
         options = options.format(format.into());
@@ -157,7 +158,7 @@ fn begin(args: &args::Pack, path: &Path, progress: WriterProgress) -> Result<Arc
             let stdout = sys::stdout()
                 .map_err(|error| CannotBegin::because(format_args!("cannot write to standard output: {error}")))?;
             return options
-                .stream(Box::new(stdout), "standard output")
+                .stream(Box::new(InterruptibleOutput::new(stdout, stop.clone())), "standard output")
                 .map_err(|error| CannotBegin::because(error.to_string()));
         }
     };

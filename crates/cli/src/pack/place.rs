@@ -1,5 +1,6 @@
 //! Where sources are in the archive.
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 /// A source, and the path of its entries in the archive.
@@ -27,21 +28,22 @@ pub(super) fn place(sources: &[PathBuf], directory: &Path) -> Result<Vec<Placed>
             Placed { given: given.clone(), source, path: path_in_archive(given) }
         })
         .collect();
-    let mut wrong = Vec::new();
+    // The first source of each path. A shell may give tens of thousands of sources.
+    let mut firsts = HashMap::new();
     for (number, one) in placed.iter().enumerate() {
-        for other in &placed[..number] {
-            let (outer, inner) = if is_in(&one.path, &other.path) { (other, one) } else { (one, other) };
-            if is_in(&inner.path, &outer.path) {
-                let (inner, outer) = (inner.given.display(), outer.given.display());
-                wrong.push(format!("{inner} would be in the archive twice: {outer} has that path already"));
-            }
+        firsts.entry(&*one.path).or_insert(number);
+    }
+    let mut wrong = Vec::new();
+    for (number, inner) in placed.iter().enumerate() {
+        let folders =
+            inner.path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+        let outer = folders.filter_map(|path| firsts.get(path)).find(|&&outer| outer != number);
+        if let Some(&outer) = outer {
+            let (inner, outer) = (inner.given.display(), placed[outer].given.display());
+            wrong.push(format!("{inner} would be in the archive twice: {outer} has that path already"));
         }
     }
     if wrong.is_empty() { Ok(placed) } else { Err(wrong) }
-}
-
-fn is_in(inner: &Path, outer: &Path) -> bool {
-    outer == Path::new(".") || inner.starts_with(outer)
 }
 
 /// The path without what leads out of the folder that it is unpacked into: as other programs have it.
@@ -83,5 +85,7 @@ mod tests {
         assert_eq!(wrong(&["a", "./a"]), 1);
         assert_eq!(wrong(&["a", "."]), 1);
         assert_eq!(wrong(&["/a", "../a", "b"]), 1);
+        assert_eq!(wrong(&[".", "."]), 1);
+        assert_eq!(wrong(&["a/b/c", "d", "a/b/d", "a"]), 2);
     }
 }

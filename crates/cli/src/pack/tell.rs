@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use manyfiles::Operation;
 use manyfiles_archive::{NotWritten, WriterProgress, Written};
 use serde_json::{Map, Value};
 
@@ -98,8 +99,8 @@ impl Outcome {
         if self.report.ignored > 0 {
             lines.push(format!("{} left out, because git ignores them", entries(self.report.ignored)));
         }
-        if !written.failures.is_empty() {
-            let failed = written.failures.len() as u64;
+        let failed = written.failures.iter().filter(|error| error.operation() != Operation::Sync).count() as u64;
+        if failed > 0 {
             lines.push(format!(
                 "{} not packed as they are, as said above",
                 counted(failed, "entry was", "entries were")

@@ -1,6 +1,6 @@
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::windows::io::AsHandle;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -91,6 +91,20 @@ impl Input {
         buffer[..len].copy_from_slice(&rest[..len]);
         pending.at += len;
         Ok(Some(len))
+    }
+}
+
+/// Standard output. Writes to a pipe wait here until it has room.
+pub(crate) struct Output(File);
+
+impl Output {
+    pub(crate) fn new(file: File) -> Output {
+        Output(file)
+    }
+
+    /// Writes, however long it takes.
+    pub(crate) fn write_within(&mut self, _time: Duration, bytes: &[u8]) -> io::Result<Option<usize>> {
+        self.0.write(bytes).map(Some)
     }
 }
 

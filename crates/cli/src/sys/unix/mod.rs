@@ -3,7 +3,7 @@ mod reach;
 mod trace;
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -78,6 +78,33 @@ impl Input {
             Ok(_) => match self.0.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
                 read => read.map(Some),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What may keep its writer waiting: a pipe.
+pub(crate) struct Output {
+    file: File,
+    /// How much is written at once: where there is room, there is room for so much. A file has always room.
+    most: usize,
+}
+
+impl Output {
+    pub(crate) fn new(file: File) -> Output {
+        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        Output { file, most: if is_file { usize::MAX } else { 4096 } } // `PIPE_BUF`
+    }
+
+    /// Writes, or gives `None` if there is no room within this time.
+    pub(crate) fn write_within(&mut self, time: Duration, bytes: &[u8]) -> io::Result<Option<usize>> {
+        let time = Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos() as _ };
+        match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&time)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(None),
+            Ok(_) => match self.file.write(&bytes[..bytes.len().min(self.most)]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+                written => written.map(Some),
             },
             Err(error) => Err(error.into()),
         }
