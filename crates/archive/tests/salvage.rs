@@ -13,7 +13,9 @@ use common::*;
 use made::Zip;
 use manyfiles::tree::{Metadata, Report, TreeWriter};
 use manyfiles_archive::{ArchiveWriter, ErrorKind, Input, Limits, Unpacker};
-use manyfiles_testkit::{Need, Random, seeds, skip_unless};
+#[cfg(unix)]
+use manyfiles_testkit::{Need, skip_unless};
+use manyfiles_testkit::{Random, seeds};
 
 /// What could be had of an archive.
 struct Had {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use manyfiles_archive::{Entry, Finding, InputProgress, Kind as ArchiveKind, Unpacker};
+use manyfiles_archive::{Entry, ErrorKind, Finding, InputProgress, Kind as ArchiveKind, Unpacker};
 
 use crate::archive::{Archive, read_twice};
 use crate::args;
@@ -123,7 +123,11 @@ impl Work for Unpack {
                 Ok(input) => unpacker.unpack(input, session.tree()),
                 Err(error) => return session.cannot_read(&archive.path, archive.cannot(error)),
             };
-            match unpacked.map_err(|error| archive.cannot(error.kind())) {
+            let advice = |kind: &ErrorKind| match kind {
+                ErrorKind::Damaged { .. } if !self.args.salvage => "; --salvage goes on behind the damage",
+                _ => "",
+            };
+            match unpacked.map_err(|error| archive.cannot(error.kind()) + advice(error.kind())) {
                 Ok(summary) => {
                     with_attributes += summary.with_attributes;
                     let warning = archive.warning(&summary);

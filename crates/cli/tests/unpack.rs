@@ -302,3 +302,32 @@ fn attributes_that_are_not_kept_are_counted() {
         .says("1 entry has extended attributes or access control lists in the source, which were not kept");
     assert_eq!(ran.json()["with_attributes"], 1);
 }
+
+#[test]
+fn salvage_goes_on_behind_damage_and_says_so() {
+    let temp = tempdir().unwrap();
+    let mut bytes = Tar::new().file("a", "1").file("b", "22").file("c", "333").bytes();
+    bytes[1024] ^= 1;
+    fs::write(temp.path().join("bad.tar"), &bytes).unwrap();
+    let ran = manyfiles(temp.path(), &["unpack", "bad.tar", "-C", "plain"]).code(2).says("damaged at byte 1024");
+    assert!(ran.err.contains("--salvage goes on behind the damage"), "{ran:#?}");
+    assert_eq!(names(temp.path().join("plain")), ["a"]);
+    let ran = manyfiles(temp.path(), &["unpack", "--salvage", "--json", "bad.tar", "-C", "new"]).code(1);
+    assert_eq!(names(temp.path().join("new")), ["a", "c"]);
+    let json = ran.json();
+    assert_eq!((json["status"].as_str(), json["archives"][0]["damage"].as_u64()), (Some("incomplete"), Some(1)));
+    assert!(ran.err.contains("bad.tar: byte 1024: no valid header where an entry should begin"), "{ran:#?}");
+    assert!(ran.err.contains("1 place is damaged, as said above"), "{ran:#?}");
+
+    // Of a file that is cut short, what there is stays.
+    bytes[1024] ^= 1;
+    fs::write(temp.path().join("cut.tar"), &bytes[..2562]).unwrap();
+    manyfiles(temp.path(), &["unpack", "--salvage", "cut.tar", "-C", "cut"])
+        .code(1)
+        .says("cut.tar: byte 2562: it is cut short")
+        .says("cut/c: the archive is damaged here: it is cut short; the 2 bytes before are kept");
+    assert_eq!(read(temp.path().join("cut/c")), "33");
+    manyfiles(temp.path(), &["unpack", "--salvage", "--dry-run", "cut.tar"]).code(2).says("cannot be used with");
+    fs::write(temp.path().join("sound.tar"), &bytes).unwrap();
+    manyfiles(temp.path(), &["unpack", "--salvage", "sound.tar", "-C", "sound"]).code(0).does_not_say("damaged");
+}

@@ -109,6 +109,14 @@ impl Content {
     }
 }
 
+/// Reads the end of an entry, where its checksum is compared.
+fn expect_end(stream: &mut impl Read) -> io::Result<()> {
+    match stream.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is longer than it was said to be")),
+    }
+}
+
 /// Fills `content` up to `size` in steps that become longer, so that a size that is only claimed costs no memory.
 fn grow(content: &mut Vec<u8>, size: u64, mut read: impl FnMut(&mut [u8], u64) -> io::Result<()>) -> io::Result<()> {
     let mut step = 1 << 20;
@@ -135,8 +143,7 @@ impl Zip {
         }
         let (mut content, mut stream) = (Vec::new(), entry.stream()?);
         grow(&mut content, node.size, |part, _| stream.read_exact(part))?;
-        // The end, where the checksum is compared.
-        stream.read(&mut [0])?;
+        expect_end(&mut stream)?;
         Ok(content)
     }
 
@@ -171,8 +178,7 @@ impl Zip {
         stream.decoder.read_exact(buffer)?;
         stream.at = offset + buffer.len() as u64;
         if stream.at == node.size {
-            // The end, where the checksum is compared.
-            stream.decoder.read(&mut [0])?;
+            expect_end(&mut stream.decoder)?;
         } else {
             let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
             if streams.len() == MOST_STREAMS {

@@ -162,7 +162,8 @@ impl<R: Read> Inflater<R> {
             while flags & flag != 0 && self.byte()? != 0 {}
         }
         if flags & 2 != 0 {
-            (self.byte()?, self.byte()?);
+            self.byte()?;
+            self.byte()?;
         }
         Ok(true)
     }

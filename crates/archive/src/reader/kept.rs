@@ -73,7 +73,7 @@ impl Kept {
     pub(super) fn load(&self) -> Option<(Index, Option<Chunks>)> {
         let file = sys::open_source(&self.folder.join(&self.name)).ok()?;
         let metadata = file.metadata().ok()?;
-        if !metadata.is_file() || !sys::is_own(&metadata) {
+        if !metadata.is_file() || !sys::is_own(&metadata, None) {
             return None;
         }
         let mut packed = Vec::new();

@@ -101,7 +101,7 @@ impl<'a> Decoder<'a> {
             }
             _ => {
                 let (mut content, mut rest) = (Vec::new(), packed);
-                decoder(record, &mut rest)?.read_to_end(&mut content).map_err(undecoded)?;
+                decoder(record, Read::by_ref(&mut rest))?.read_to_end(&mut content).map_err(undecoded)?;
                 self.unread = unread(record, rest.len() as u64);
                 content
             }
