@@ -35,7 +35,7 @@ impl<'a> Target<'a> {
 pub(crate) fn keep_part(file: TreeFile, cause: io::Error, entry: &Entry<'_>, tree: &TreeWriter) {
     match file.close() {
         Ok(written) => {
-            let cause = format!("{cause}; the {} bytes before are kept", written.bytes);
+            let cause = format!("{cause}; it is kept up to byte {}", written.bytes);
             tree.fail(Error::new(Operation::Read, entry.path, io::Error::new(io::ErrorKind::InvalidData, cause)));
         }
         Err(error) => in_the_report(error),

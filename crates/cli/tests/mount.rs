@@ -47,7 +47,7 @@ fn cat_needs_an_archive_that_is_a_file() {
 fn cat_ends_well_with_its_reader_and_badly_with_a_full_disk() {
     skip_unless!(Need::Program("head"));
     let temp = tempdir().unwrap();
-    fs::write(temp.path().join("a.tar"), Tar::new().file("long", &"y\n".repeat(3_000_000)).bytes()).unwrap();
+    fs::write(temp.path().join("a.tar"), Tar::new().file("long", "y\n".repeat(3_000_000)).bytes()).unwrap();
     let ran = shell(temp.path(), "{ $M cat a.tar long; echo $? >&2; } | head -c 4").code(0);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("y\ny\n", "0\n"));
     if Path::new("/dev/full").exists() {

@@ -311,9 +311,9 @@ fn salvage_goes_on_behind_damage_and_says_so() {
     fs::write(temp.path().join("bad.tar"), &bytes).unwrap();
     let ran = manyfiles(temp.path(), &["unpack", "bad.tar", "-C", "plain"]).code(2).says("damaged at byte 1024");
     assert!(ran.err.contains("--salvage goes on behind the damage"), "{ran:#?}");
-    assert_eq!(names(temp.path().join("plain")), ["a"]);
+    assert_eq!(names(&temp.path().join("plain")), ["a"]);
     let ran = manyfiles(temp.path(), &["unpack", "--salvage", "--json", "bad.tar", "-C", "new"]).code(1);
-    assert_eq!(names(temp.path().join("new")), ["a", "c"]);
+    assert_eq!(names(&temp.path().join("new")), ["a", "c"]);
     let json = ran.json();
     assert_eq!((json["status"].as_str(), json["archives"][0]["damage"].as_u64()), (Some("incomplete"), Some(1)));
     assert!(ran.err.contains("bad.tar: byte 1024: no valid header where an entry should begin"), "{ran:#?}");
@@ -325,7 +325,7 @@ fn salvage_goes_on_behind_damage_and_says_so() {
     manyfiles(temp.path(), &["unpack", "--salvage", "cut.tar", "-C", "cut"])
         .code(1)
         .says("cut.tar: byte 2562: it is cut short")
-        .says("cut/c: the archive is damaged here: it is cut short; the 2 bytes before are kept");
+        .says("cannot read c: the archive is damaged here: it is cut short; it is kept up to byte 2");
     assert_eq!(read(temp.path().join("cut/c")), "33");
     manyfiles(temp.path(), &["unpack", "--salvage", "--dry-run", "cut.tar"]).code(2).says("cannot be used with");
     fs::write(temp.path().join("sound.tar"), &bytes).unwrap();
