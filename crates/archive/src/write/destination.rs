@@ -197,7 +197,14 @@ impl Beside {
         }
         give_name(&partial.path, &target, replace)?;
         partial.is_done = true;
-        drop(lock);
+        // A system that tells an error of writing late may tell it by any handle of the file.
+        if let Some(lock) = lock {
+            closer.close_at(lock, &target);
+        }
+        if let Some(error) = closer.wait().err().and_then(|errors| errors.into_iter().next()) {
+            let why = format!("the archive has its name, but some of its bytes may be missing: {}", error.io_error());
+            return Ok(Some(Error::new(Operation::Close, &target, io::Error::new(error.kind(), why))));
+        }
         let synced = if durable { sync_folder(folder_of(&target)) } else { Ok(()) };
         Ok(synced.err().map(|error| {
             let why = format!("the archive is there, but a power cut may take it: {}", error.io_error());

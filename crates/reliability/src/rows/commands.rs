@@ -18,6 +18,10 @@ pub fn rows() -> Vec<Row> {
             manyfiles(folder, &["unpack", "--on-conflict", "replace", "src/archive.tar", "-C", "dst"])
         })
         .inside(),
+        ours("manyfiles unpack --salvage", unpacked, |folder| {
+            manyfiles(folder, &["unpack", "--salvage", "src/archive.tar", "-C", "dst"])
+        })
+        .inside(),
         ours("manyfiles copy", copied, |folder| manyfiles(folder, &["copy", "src/.", "dst"])).inside(),
         ours("manyfiles copy --fsync", copied, |folder| manyfiles(folder, &["copy", "--fsync", "src/.", "dst"]))
             .inside(),
