@@ -83,7 +83,7 @@ fn all(choice: &Choice) -> Result<bool> {
     for work in works {
         match one(work, choice, &made) {
             Ok(Some(row)) => {
-                sound &= row.verdict == "flat";
+                sound &= row.is_sound();
                 println!("{}: {:.1} s, {} {}, {}", row.name, row.seconds, row.done, row.unit, row.verdict);
                 if choice.write {
                     write(&choice.out, row)?;

@@ -3,6 +3,9 @@
 use super::verdict::{Verdict, Watched};
 use super::work::{Result, Size, Work};
 
+const FLAT: &str = "flat";
+const AS_DOCUMENTED: &str = "as documented";
+
 /// What came of a work. Text has no semicolons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -36,9 +39,17 @@ impl Row {
             kept: kept.map(|(holds, each)| (each, holds.bytes, holds.each.into())),
             handles: (before.handles, verdict.handles, after.handles),
             threads: (before.threads, verdict.threads, after.threads),
-            verdict: if verdict.wrong.is_empty() { "flat".into() } else { verdict.wrong.join(", ") },
+            verdict: match (verdict.wrong.is_empty(), work.holds()) {
+                (true, None) => FLAT.into(),
+                (true, Some(_)) => AS_DOCUMENTED.into(),
+                (false, _) => verdict.wrong.join(", "),
+            },
             made: made.into(),
         }
+    }
+
+    pub fn is_sound(&self) -> bool {
+        [FLAT, AS_DOCUMENTED].contains(&&*self.verdict)
     }
 
     pub fn to_line(&self) -> String {

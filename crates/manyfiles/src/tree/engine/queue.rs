@@ -8,7 +8,8 @@
 //! half, and, where threads share a folder, while a thread has an entry of it. What comes for a held name is parked
 //! behind it, and holds up nothing else.
 //!
-//! [`names`] has the order of one name's entries, [`batch`] what threads take and give back.
+//! [`names`] has the order of one name's entries, [`unmade`] the folders that come before what has their names, [`batch`]
+//! what threads take and give back.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -23,8 +24,10 @@ use super::pace::{Pace, threads_for};
 
 mod batch;
 mod names;
+mod unmade;
 
 pub(super) use batch::{Batch, Done};
+use unmade::Unmade;
 
 /// Entries handed over and not yet done with, at most: with a name each, some 1 MB.
 const MOST_JOBS: usize = 8192;
@@ -50,7 +53,7 @@ struct Pending {
     /// Whether earlier entries of the folder's own name are not done yet.
     blocked: bool,
     /// Folders in it that may not be made yet, by the keys of their names.
-    unmade: HashMap<u64, FolderId, BuildHasherDefault<Identity>>,
+    unmade: Unmade,
 }
 
 impl Pending {

@@ -10,9 +10,6 @@ use super::{Held, Pending, Queue};
 use crate::tree::engine::folders::{Folder, FolderId};
 use crate::tree::engine::job::{Job, Work};
 
-/// Of a folder with more folders than this that may not be made yet, those that are made are forgotten.
-const MOST_UNMADE: usize = 64;
-
 impl Queue {
     /// The folder with this path, which is checked and in normal form.
     pub(in crate::tree::engine) fn folder(&mut self, path: &OsStr) -> FolderId {
@@ -47,11 +44,8 @@ impl Queue {
             if !folder.made.load(Relaxed) {
                 let key = self.key(parent.id, &folder.name);
                 let Queue { folders, pending, .. } = self;
-                let unmade = &mut pending[parent.id as usize].unmade;
-                if unmade.len() >= MOST_UNMADE {
-                    unmade.retain(|_, &mut id| !folders.get(id).made.load(Relaxed));
-                }
-                unmade.insert(key, folder.id);
+                let is_made = |id| folders.get(id).made.load(Relaxed);
+                pending[parent.id as usize].unmade.insert(key, folder.id, is_made);
             }
             folder = parent;
         }
@@ -71,7 +65,7 @@ impl Queue {
         if self.pending[id as usize].unmade.is_empty() {
             return;
         }
-        if let Some(child) = self.pending[id as usize].unmade.remove(&key)
+        if let Some(child) = self.pending[id as usize].unmade.remove(key)
             && !self.folders.get(child).made.load(Relaxed)
         {
             self.reach(id, self.folders.get(child).clone());
