@@ -32,6 +32,15 @@ impl Unmade {
         self.by_key.remove(&key)
     }
 
+    /// Whether this folder was among them. Where names fold, another one may be there by its key.
+    pub(super) fn forget(&mut self, key: u64, id: FolderId) -> bool {
+        let is_there = self.by_key.get(&key) == Some(&id);
+        if is_there {
+            self.by_key.remove(&key);
+        }
+        is_there
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }
@@ -66,5 +75,12 @@ mod tests {
             assert!(unmade.by_key.len() <= FEW);
         }
         assert!(!unmade.is_empty());
+    }
+
+    #[test]
+    fn only_the_folder_itself_is_forgotten() {
+        let mut unmade = Unmade::default();
+        unmade.insert(7, 1, |_| false);
+        assert!(!unmade.forget(7, 2) && !unmade.forget(8, 1) && unmade.forget(7, 1) && unmade.is_empty());
     }
 }
