@@ -3,8 +3,6 @@
 use std::collections::VecDeque;
 use std::hash::BuildHasherDefault;
 
-use rustc_hash::FxHashMap;
-
 use super::unmade::Unmade;
 use crate::tree::engine::folders::{FolderId, Identity};
 use crate::tree::engine::job::Job;
@@ -51,7 +49,8 @@ const SPARE: usize = 64;
 /// What waits, of the folders in which anything does. A tree may have millions of others.
 #[derive(Debug, Default)]
 pub(super) struct PendingFolders {
-    busy: FxHashMap<FolderId, Box<Pending>>,
+    /// By the folder's number: it is looked up several times for each entry, and all threads wait for the lock.
+    busy: Vec<Option<Box<Pending>>>,
     spare: Vec<Box<Pending>>,
     /// What is said of all others.
     idle: Pending,
@@ -59,31 +58,32 @@ pub(super) struct PendingFolders {
 
 impl PendingFolders {
     pub(super) fn get(&self, id: FolderId) -> &Pending {
-        self.busy.get(&id).map_or(&self.idle, |pending| pending)
+        self.busy.get(id as usize).and_then(Option::as_deref).unwrap_or(&self.idle)
     }
 
     /// What something is added to. Who takes the last of it away calls [`forget_idle`](PendingFolders::forget_idle)
     /// afterwards.
     pub(super) fn get_mut(&mut self, id: FolderId) -> &mut Pending {
-        self.busy.entry(id).or_insert_with(|| self.spare.pop().unwrap_or_default())
+        let at = id as usize;
+        if at >= self.busy.len() {
+            self.busy.resize_with(at + 1, || None);
+        }
+        self.busy[at].get_or_insert_with(|| self.spare.pop().unwrap_or_default())
     }
 
     /// Folders in which something waits or is being done.
     pub(super) fn ids(&self) -> Vec<FolderId> {
-        self.busy.keys().copied().collect()
+        (0..).zip(&self.busy).filter_map(|(id, pending)| pending.is_some().then_some(id)).collect()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (FolderId, &mut Pending)> {
-        self.busy.iter_mut().map(|(&id, pending)| (id, &mut **pending))
+        (0..).zip(&mut self.busy).filter_map(|(id, pending)| Some((id, &mut **pending.as_mut()?)))
     }
 
     /// Keeps nothing of the folder if nothing is left to do in it. Returns its list of jobs, which is empty, to be used
     /// again.
     pub(super) fn forget_idle(&mut self, id: FolderId) -> Option<VecDeque<Job>> {
-        if !self.busy.get(&id)?.is_idle() {
-            return None;
-        }
-        let mut pending = self.busy.remove(&id)?;
+        let mut pending = self.busy.get_mut(id as usize)?.take_if(|pending| pending.is_idle())?;
         let jobs = std::mem::take(&mut pending.jobs);
         if self.spare.len() < SPARE {
             *pending = Pending::default();
@@ -94,6 +94,6 @@ impl PendingFolders {
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.busy.len()
+        self.busy.iter().flatten().count()
     }
 }
