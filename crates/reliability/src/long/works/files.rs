@@ -21,7 +21,7 @@ pub struct Names;
 
 impl Names {
     fn files(size: Size) -> u64 {
-        size.choose(1_000_000, 20_000)
+        size.choose(1_000_000, 8_000)
     }
 }
 

@@ -14,6 +14,7 @@ pub fn all() -> Vec<&'static dyn Work> {
         &trees::Folders { name: "one-folder", folders: 1 },
         &trees::Folders { name: "many-folders", folders: 100_000 },
         &trees::Deep,
+        &trees::Refused,
         &closes::Closes,
         &closes::Writers,
         &records::Followed,
