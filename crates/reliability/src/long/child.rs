@@ -1,7 +1,7 @@
 //! The process that is watched, and what it and its parent say to each other: lines, by pipes.
 //!
-//! The child says `ready` and waits, so that the parent sees what it has before; does the work and says `done COUNT`, or
-//! `failed WHY`; and waits again, so that the parent sees what is left.
+//! The child says `ready` and waits, so that the parent sees what it has before; does the work and says `done COUNT`,
+//! or `failed WHY`; and waits again, so that the parent sees what is left.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;

@@ -30,8 +30,8 @@ pub fn check_file(path: &Path, n: u64) -> Result<()> {
     Err(format!("{} has other bytes than were written", path.display()).into())
 }
 
-/// Fails unless `folder` has `folders` folders named by their numbers, in which the `files` files lie in turn, each with
-/// its bytes, and nothing else. With one folder they lie in `folder` itself.
+/// Fails unless `folder` has `folders` folders named by their numbers, in which the `files` files lie in turn, each
+/// with its bytes, and nothing else. With one folder they lie in `folder` itself.
 pub fn check_files(folder: &Path, files: u64, folders: u64) -> Result<()> {
     if folders == 1 {
         return check_one_folder(folder, (0..files).collect::<Vec<_>>().as_slice());

@@ -1,5 +1,5 @@
-//! Long and large works: a million files, ten million closes, minutes of appending. Each is done by a process of its own
-//! that is watched, and its result is checked.
+//! Long and large works: a million files, ten million closes, minutes of appending. Each is done by a process of its
+//! own that is watched, and its result is checked.
 
 mod child;
 mod content;

@@ -11,9 +11,9 @@ calls. Its parent reads each 200 ms what the kernel says of its memory, handles 
 result: each file is there with each of its bytes, each record in its order, and nothing temporary is left.
 
 **Flat** is: as many handles and threads after the work as before; and resident memory at the end (the last tenth) not
-above that in the middle by more than a tenth or 8 MiB. Where the library keeps something for each entry, and says so, all
-memory that was gained since before the work is divided by their number. That is as documented if it is at most 1.5 times
-that (tables that grow are doubled), and 8 MiB in all.
+above that in the middle by more than a tenth or 8 MiB. Where the library keeps something for each entry, and says so,
+all memory that was gained since before the work is divided by their number. That is as documented if it is at most 1.5
+times that (tables that grow are doubled), and 8 MiB in all.
 ";
 
 const AGAIN: &str = "
