@@ -51,6 +51,7 @@ const SPARE: usize = 64;
 pub(super) struct PendingFolders {
     /// By the folder's number: it is looked up several times for each entry, and all threads wait for the lock.
     busy: Vec<Option<Box<Pending>>>,
+    #[expect(clippy::vec_box, reason = "they come from the list above and go back there")]
     spare: Vec<Box<Pending>>,
     /// What is said of all others.
     idle: Pending,
