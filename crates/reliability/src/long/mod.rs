@@ -105,7 +105,7 @@ fn one(work: &dyn Work, choice: &Choice, made: &str) -> Result<Option<Row>> {
     let disk = match disk(work.place(), size) {
         Ok(disk) => disk,
         Err(why) => {
-            skip(&format!("long, {}: {why}", work.name()));
+            skip(format!("long, {}: {why}", work.name()));
             return Ok(None);
         }
     };

@@ -9,6 +9,7 @@ const INTRODUCTION: &str = "# Long and large
 A program makes this page from a run; don't edit it. Each work is done by a process of its own with the library's public
 calls. Its parent reads each 200 ms what the kernel says of its memory, handles and threads. Then the parent checks the
 result: each file is there with each of its bytes, each record in its order, and nothing temporary is left.
+Other programs may have been at work on the machine: speeds of different days do not compare.
 
 **Flat** is: as many handles and threads after the work as before; and resident memory at the end (the last tenth) not
 above that in the middle by more than a tenth or 8 MiB. Where the library keeps something for each entry, and says so,
