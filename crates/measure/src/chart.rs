@@ -13,9 +13,9 @@ const RIGHT: i32 = 150;
 const TOP: i32 = 46;
 const BOTTOM: i32 = 34;
 
-const INK: RGBColor = RGBColor(0x24, 0x29, 0x2f);
-const FAINT: RGBColor = RGBColor(0xd8, 0xde, 0xe4);
-const WON: RGBColor = RGBColor(0x2d, 0x7d, 0x8f);
+pub(crate) const INK: RGBColor = RGBColor(0x24, 0x29, 0x2f);
+pub(crate) const FAINT: RGBColor = RGBColor(0xd8, 0xde, 0xe4);
+pub(crate) const WON: RGBColor = RGBColor(0x2d, 0x7d, 0x8f);
 const LOST: RGBColor = RGBColor(0xc4, 0x51, 0x1f);
 
 /// A line of the picture.
@@ -51,7 +51,7 @@ pub fn to_svg(title: &str, lines: &[Line]) -> String {
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Painted = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+pub(crate) type Painted = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 fn paint(area: &Area<'_>, title: &str, lines: &[Line], most: f64, height: i32) -> Painted {
     let least = 0.5_f64;

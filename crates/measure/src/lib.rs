@@ -1,7 +1,7 @@
 //! What the project's measurements share: `probe`, `bench` and the benchmarks against peers.
 //!
 //! - [`contest`]: entrants take turns round by round, each output is checked, the first round warms up.
-//! - [`stats`]: medians, and how far to trust them. [`chart`] draws them.
+//! - [`stats`]: medians, and how far to trust them. [`chart`] draws them, [`curves`] what changes over time.
 //! - [`noise`]: whether other programs were in the way.
 //! - [`Samples`]: every time that one call took.
 //! - [`Place`]: what file system a folder is on. [`Scratch`]: a folder there that is gone at the end.
@@ -11,6 +11,7 @@
 pub mod chart;
 pub mod contest;
 mod cpu;
+pub mod curves;
 pub mod noise;
 mod place;
 mod samples;

@@ -1,5 +1,6 @@
 //! The fault matrix: each operation of manyfiles, of its command and of their peers, under each fault, each run in a
-//! process of its own. `docs/reliability.md` is what `--write` makes of it.
+//! process of its own. `docs/reliability.md` is what `--write` makes of it. And [`long`]: works that are long or large,
+//! with memory, handles and threads over time.
 #![allow(unreachable_pub, reason = "one program: what its files share is `pub`")]
 
 #[cfg(target_os = "linux")]
@@ -8,6 +9,8 @@ mod child;
 mod faults;
 #[cfg(target_os = "linux")]
 mod judge;
+#[cfg(target_os = "linux")]
+mod long;
 #[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]
@@ -34,6 +37,7 @@ fn main() {
 #[cfg(target_os = "linux")]
 const USAGE: &str =
     "usage: manyfiles-reliability [--write | --check] [--sample SEED] [--row TEXT] [--fault TEXT] [--list] [--verbose]
+       manyfiles-reliability long [--small] [--minutes N] [--only TEXT] [--out FOLDER] [--write]
 
 Runs each operation under each fault and prints the cells. Build the command first: cargo build -p manyfiles-cli.
   --write         puts the result into docs/reliability.md and docs/reliability.csv; with --row, those rows of it
@@ -42,7 +46,14 @@ Runs each operation under each fault and prints the cells. Build the command fir
   --row TEXT      only operations whose names have TEXT
   --fault TEXT    only faults whose names have TEXT
   --list          the names of operations and faults
-  --verbose       each run that was neither kept nor reported, with what was told and what was on the disk";
+  --verbose       each run that was neither kept nor reported, with what was told and what was on the disk
+
+long does works that are long or large, as root, and watches memory, handles and threads meanwhile.
+  --small         so small that all take seconds
+  --minutes N     how long works take that have a time (default: 5)
+  --only TEXT     only works whose names have TEXT
+  --out FOLDER    where the samples go, a file for each work (default: target/long)
+  --write         puts the result into docs/long.md, docs/long.csv and docs/long.svg; with --only, those works of it";
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -53,6 +64,16 @@ fn main() -> std::process::ExitCode {
         Some("child") => return child::main(&args[1..]),
         Some("within") => return child::within(&args[1..]),
         Some("neighbour") => return child::neighbour(&args[1..]),
+        Some("long-child") => return long::child(&args[1..]),
+        Some("long") => {
+            return match long::Choice::parse(&args[1..]) {
+                Ok(choice) => long::main(&choice),
+                Err(wrong) => {
+                    eprintln!("{wrong}\n{USAGE}");
+                    ExitCode::from(2)
+                }
+            };
+        }
         _ => {}
     }
     match matrix::Choice::parse(&args) {

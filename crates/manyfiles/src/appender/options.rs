@@ -112,6 +112,8 @@ impl Options {
     ///
     /// A file that is left is durable, and the next one is, as an empty file, before a record goes to it. This costs
     /// some syncs at each new file, in whichever thread happens to write.
+    /// It also reads the names in the log's folder twice, to find what another program has begun there. With 10,000
+    /// files that takes some 6 ms; where files are never removed, larger ones are better.
     #[must_use]
     pub fn rotate_bytes(mut self, bytes: u64) -> Options {
         self.rotate_bytes = Some(bytes);

@@ -8,61 +8,35 @@
 //! half, and, where threads share a folder, while a thread has an entry of it. What comes for a held name is parked
 //! behind it, and holds up nothing else.
 //!
-//! [`names`] has the order of one name's entries, [`batch`] what threads take and give back.
+//! [`pending`] has what waits in one folder, [`names`] the order of one name's entries, [`unmade`] the folders that come before what has their names, [`batch`]
+//! what threads take and give back.
 
-use std::collections::HashMap;
 use std::collections::VecDeque;
-use std::hash::BuildHasherDefault;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::folders::{FolderId, Folders, Identity};
+use super::folders::{FolderId, Folders};
 use super::job::{Job, Work};
 use super::name::Keys;
 use super::pace::{Pace, threads_for};
 
 mod batch;
 mod names;
+mod pending;
+mod unmade;
 
 pub(super) use batch::{Batch, Done};
+use pending::PendingFolders;
 
 /// Entries handed over and not yet done with, at most: with a name each, some 1 MB.
 const MOST_JOBS: usize = 8192;
 
-/// Held names by their keys, each with the jobs that are parked behind it.
-type Held = HashMap<u64, VecDeque<Job>, BuildHasherDefault<Identity>>;
-
-/// The entries of one folder, in the order in which they were handed over.
-#[derive(Debug, Default)]
-struct Pending {
-    jobs: VecDeque<Job>,
-    weight: usize,
-    /// Whether one thread has taken entries, and no other thread may take any. That thread writes the entries in their
-    /// order, so that their names need not be held.
-    exclusive: bool,
-    /// The keys of the names that this thread has.
-    taken: Vec<u64>,
-    held: Held,
-    /// Threads at work in the folder.
-    threads: u32,
-    /// Whether the folder stands in `ready`.
-    listed: bool,
-    /// Whether earlier entries of the folder's own name are not done yet.
-    blocked: bool,
-    /// Folders in it that may not be made yet, by the keys of their names.
-    unmade: HashMap<u64, FolderId, BuildHasherDefault<Identity>>,
-}
-
-impl Pending {
-    fn is_free(&self, key: u64) -> bool {
-        !self.held.contains_key(&key) && !self.taken.contains(&key) && !self.jobs.iter().any(|job| job.key == key)
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) folders: Folders,
-    pending: Vec<Pending>,
+    pending: PendingFolders,
+    /// How many folders have their place in the order of names.
+    known: usize,
     keys: Keys,
     ready: VecDeque<FolderId>,
     /// Empty lists to be used again: allocated by one thread and freed by another they would cost as much as the files.
@@ -93,7 +67,8 @@ impl Queue {
         let keys = Keys::new();
         Queue {
             folders: Folders::new(keys.clone(), root_folds),
-            pending: vec![Pending::default()],
+            pending: PendingFolders::default(),
+            known: 1,
             keys,
             ready: VecDeque::new(),
             spare: Vec::new(),
@@ -139,15 +114,16 @@ impl Queue {
         }
         self.unfinished += 1;
         self.unfinished_weight += job.weight();
-        if self.pending[id as usize].jobs.capacity() == 0 {
-            self.pending[id as usize].jobs = self.spare.pop().unwrap_or_default();
+        let pending = self.pending.get_mut(id);
+        if pending.jobs.capacity() == 0 {
+            pending.jobs = self.spare.pop().unwrap_or_default();
         }
         self.enqueue(id, job, false);
     }
 
     /// Puts a job where threads take from.
     fn enqueue(&mut self, id: FolderId, job: Job, in_front: bool) {
-        let pending = &mut self.pending[id as usize];
+        let pending = self.pending.get_mut(id);
         let weight = job.weight();
         if pending.blocked {
             self.parked += 1;
@@ -172,7 +148,7 @@ impl Queue {
     /// Throws away all waiting entries, after a cancellation, and returns their number.
     pub(super) fn drop_waiting(&mut self) -> usize {
         let (mut jobs, mut entries) = (0, 0);
-        for (id, pending) in self.pending.iter_mut().enumerate() {
+        for (id, pending) in self.pending.iter_mut() {
             pending.weight = 0;
             let parked = pending.held.values_mut().flat_map(|parked| parked.drain(..));
             for job in pending.jobs.drain(..).chain(parked) {
@@ -182,7 +158,7 @@ impl Queue {
                     self.dropped.iter_mut().for_each(|dropped| {
                         dropped.push(match &job.work {
                             Work::Link(link) => link.to.join(&link.name),
-                            _ => self.folders.get(id as FolderId).join(&job.name),
+                            _ => self.folders.get(id).join(&job.name),
                         });
                     });
                 }
@@ -204,7 +180,7 @@ impl Queue {
         let was_wide = self.is_wide();
         self.target = threads_for(self.pace.latency(), self.cores, self.target).min(self.most.max(self.cores));
         if self.is_wide() && !was_wide {
-            (0..self.pending.len()).for_each(|id| self.list(id as FolderId));
+            self.pending.ids().into_iter().for_each(|id| self.list(id));
         }
     }
 }

@@ -74,19 +74,19 @@ impl Done {
 impl Queue {
     /// Whether threads gain by working in the folder together: where calls wait, or files are large.
     pub(super) fn is_shared(&self, id: FolderId) -> bool {
-        let pending = &self.pending[id as usize];
+        let pending = self.pending.get(id);
         let large = pending.weight >= BATCH_BYTES && pending.weight / LARGE >= pending.jobs.len();
         (self.is_wide() || large) && self.folders.get(id).made.load(Relaxed)
     }
 
     /// Lists the folder as one that a thread may take from, if so it is.
     pub(super) fn list(&mut self, id: FolderId) {
-        let pending = &self.pending[id as usize];
+        let pending = self.pending.get(id);
         if pending.listed || pending.blocked || pending.jobs.is_empty() {
             return;
         }
         if pending.threads == 0 || (!pending.exclusive && self.is_shared(id)) {
-            self.pending[id as usize].listed = true;
+            self.pending.get_mut(id).listed = true;
             self.ready.push_back(id);
         }
     }
@@ -116,7 +116,7 @@ impl Queue {
             let most = in_time.min(fair).clamp(1, BATCH);
             let others_wait = !self.ready.is_empty();
             let shared = self.is_shared(id);
-            let pending = &mut self.pending[id as usize];
+            let pending = self.pending.get_mut(id);
             pending.listed = false;
             let hot = !wide
                 && !others_wait
@@ -128,9 +128,10 @@ impl Queue {
             // The other half of a pipeline may still be writing what another thread opened.
             pending.exclusive = !hot && !shared && pending.threads == 0;
             let jobs = self.take_from(id, most);
-            let pending = &mut self.pending[id as usize];
+            let pending = self.pending.get_mut(id);
             if jobs.is_empty() {
                 pending.exclusive = false; // What there is, is parked.
+                self.forget_idle(id);
                 continue;
             }
             pending.threads += 1;
@@ -142,7 +143,7 @@ impl Queue {
 
     /// The first entries that can be begun, up to `most` of them. What is for a held name is parked.
     pub(super) fn take_from(&mut self, id: FolderId, most: usize) -> VecDeque<Job> {
-        let pending = &mut self.pending[id as usize];
+        let pending = self.pending.get_mut(id);
         // Most folders are filled once: their list becomes the batch, and no room is kept for more.
         let whole = pending.exclusive && pending.held.is_empty() && pending.jobs.len() <= most;
         if whole && pending.weight <= BATCH_BYTES && !pending.jobs.iter().any(|job| matches!(job.work, Work::Link(_))) {
@@ -219,7 +220,7 @@ impl Queue {
     /// More of a folder that the thread has: for a pipeline. `None` when there is too little left, or another folder
     /// wants the thread.
     pub(in crate::tree::engine) fn take_more(&mut self, id: FolderId, most: usize) -> Option<VecDeque<Job>> {
-        let pending = &self.pending[id as usize];
+        let pending = self.pending.get(id);
         if self.is_wide() || !self.ready.is_empty() || pending.exclusive || pending.jobs.len() < most {
             return None;
         }
@@ -246,25 +247,35 @@ impl Queue {
             self.release(other, key);
         }
         for &reached in &done.reached {
-            let pending = &mut self.pending[reached as usize];
+            let pending = self.pending.get_mut(reached);
             if std::mem::take(&mut pending.blocked) {
                 self.parked -= pending.jobs.len();
                 self.waiting += pending.jobs.len();
                 self.waiting_weight += pending.weight;
                 self.list(reached);
             }
+            self.forget_idle(reached);
         }
         self.list(id);
     }
 
     /// Notes that a thread has left this folder.
     pub(in crate::tree::engine) fn leave(&mut self, id: FolderId) {
-        let pending = &mut self.pending[id as usize];
+        let pending = self.pending.get_mut(id);
         pending.threads -= 1;
         if pending.threads == 0 {
             pending.exclusive = false;
             pending.taken = Vec::new();
         }
         self.list(id);
+        self.forget_made(id);
+        self.forget_idle(id);
+    }
+
+    /// Keeps nothing of a folder in which nothing is left to do.
+    pub(super) fn forget_idle(&mut self, id: FolderId) {
+        if let Some(jobs) = self.pending.forget_idle(id) {
+            self.keep(jobs);
+        }
     }
 }

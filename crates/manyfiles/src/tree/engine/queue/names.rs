@@ -6,20 +6,18 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{Held, Pending, Queue};
+use super::Queue;
+use super::pending::Held;
 use crate::tree::engine::folders::{Folder, FolderId};
 use crate::tree::engine::job::{Job, Work};
-
-/// Of a folder with more folders than this that may not be made yet, those that are made are forgotten.
-const MOST_UNMADE: usize = 64;
 
 impl Queue {
     /// The folder with this path, which is checked and in normal form.
     pub(in crate::tree::engine) fn folder(&mut self, path: &OsStr) -> FolderId {
         let id = self.folders.of(path);
-        while self.pending.len() < self.folders.len() {
-            let new = self.folders.get(self.pending.len() as FolderId).clone();
-            self.pending.push(Pending::default());
+        while self.known < self.folders.len() {
+            let new = self.folders.get(self.known as FolderId).clone();
+            self.known += 1;
             self.add_below(new);
         }
         id
@@ -30,9 +28,9 @@ impl Queue {
     pub(super) fn add_below(&mut self, folder: Arc<Folder>) {
         let Some(parent) = folder.parent.as_ref().map(|parent| parent.id) else { return };
         let key = self.key(parent, &folder.name);
-        let above = &self.pending[parent as usize];
+        let above = self.pending.get(parent);
         if above.blocked || !above.is_free(key) {
-            self.pending[folder.id as usize].blocked = true;
+            self.pending.get_mut(folder.id).blocked = true;
             self.reach(parent, folder);
         }
     }
@@ -47,12 +45,25 @@ impl Queue {
             if !folder.made.load(Relaxed) {
                 let key = self.key(parent.id, &folder.name);
                 let Queue { folders, pending, .. } = self;
-                let unmade = &mut pending[parent.id as usize].unmade;
-                if unmade.len() >= MOST_UNMADE {
-                    unmade.retain(|_, &mut id| !folders.get(id).made.load(Relaxed));
-                }
-                unmade.insert(key, folder.id);
+                let is_made = |id| folders.get(id).made.load(Relaxed);
+                pending.get_mut(parent.id).unmade.insert(key, folder.id, is_made);
             }
+            folder = parent;
+        }
+    }
+
+    /// A thread has left this folder. If it is made, and so those above it, none of them is one that may not be made yet.
+    pub(super) fn forget_made(&mut self, id: FolderId) {
+        let mut folder = self.folders.get(id).clone();
+        while folder.made.load(Relaxed)
+            && let Some(parent) = folder.parent.clone()
+            && !self.pending.get(parent.id).unmade.is_empty()
+        {
+            let key = self.key(parent.id, &folder.name);
+            if !self.pending.get_mut(parent.id).unmade.forget(key, folder.id) {
+                break;
+            }
+            self.forget_idle(parent.id);
             folder = parent;
         }
     }
@@ -68,10 +79,10 @@ impl Queue {
     /// An entry of this name comes: a folder of the name that is needed before, and may not be made yet, is made
     /// before.
     pub(super) fn reach_before(&mut self, id: FolderId, key: u64) {
-        if self.pending[id as usize].unmade.is_empty() {
+        if self.pending.get(id).unmade.is_empty() {
             return;
         }
-        if let Some(child) = self.pending[id as usize].unmade.remove(&key)
+        if let Some(child) = self.pending.get_mut(id).unmade.remove(key)
             && !self.folders.get(child).made.load(Relaxed)
         {
             self.reach(id, self.folders.get(child).clone());
@@ -80,7 +91,7 @@ impl Queue {
 
     /// Whether what is in the folder waits for its name.
     pub(in crate::tree::engine) fn is_blocked(&self, id: FolderId) -> bool {
-        self.pending[id as usize].blocked
+        self.pending.get(id).blocked
     }
 
     pub(super) fn key(&self, id: FolderId, name: &OsStr) -> u64 {
@@ -90,11 +101,12 @@ impl Queue {
     /// Notes that a folder which was there before folds names.
     pub(in crate::tree::engine) fn fold_names(&mut self, folder: &Folder) {
         folder.folds.store(true, Relaxed);
-        for job in &mut self.pending[folder.id as usize].jobs {
+        for job in &mut self.pending.get_mut(folder.id).jobs {
             if !job.holds {
                 job.key = self.keys.folded(&job.name);
             }
         }
+        self.forget_idle(folder.id);
     }
 
     /// Holds a name for a stream, which writes it without a job. `None` if the name is in use.
@@ -102,17 +114,16 @@ impl Queue {
         self.need(id);
         let key = self.key(id, name);
         self.reach_before(id, key);
-        let pending = &mut self.pending[id as usize];
-        if !pending.is_free(key) {
+        if !self.pending.get(id).is_free(key) {
             return None;
         }
-        pending.held.insert(key, VecDeque::new());
+        self.pending.get_mut(id).held.insert(key, VecDeque::new());
         Some(key)
     }
 
     /// Gives a held name to the first job that is parked behind it. If there is none, the name is free.
     pub(in crate::tree::engine) fn release(&mut self, id: FolderId, key: u64) {
-        let held = &mut self.pending[id as usize].held;
+        let held = &mut self.pending.get_mut(id).held;
         let Entry::Occupied(mut parked) = held.entry(key) else { return };
         match parked.get_mut().pop_front() {
             Some(mut job) => {
@@ -125,6 +136,7 @@ impl Queue {
                 if held.is_empty() {
                     *held = Held::default();
                 }
+                self.forget_idle(id);
             }
         }
     }

@@ -225,3 +225,28 @@ fn what_is_below_the_name_of_a_stream_waits_for_that_stream() {
     queue.release(root, key);
     assert_eq!(drain(&mut queue), ["a", "a/b", "a/b/c"]);
 }
+
+#[test]
+fn of_folders_that_are_done_with_nothing_is_kept() {
+    for wide in [false, true] {
+        let (mut queue, _) = queue();
+        if wide {
+            (0..16).for_each(|_| queue.learn(Duration::from_millis(5), Some(Duration::from_millis(5))));
+            assert!(queue.is_wide());
+        }
+        for n in 0..500 {
+            let id = queue.folder(OsStr::new(&format!("above/{}/{n}", n % 7)));
+            (0..200).for_each(|n| queue.push(id, job(&n.to_string())));
+            let stream = queue.claim(id, OsStr::new("stream")).unwrap();
+            while let Some(batch) = queue.take(0) {
+                // The thread makes the folder, and those above it.
+                let above = std::iter::successors(Some(&*batch.folder), |folder| folder.parent.as_deref());
+                above.for_each(|folder| folder.made.store(true, std::sync::atomic::Ordering::Relaxed));
+                end(&mut queue, batch);
+            }
+            queue.release(id, stream);
+            assert_eq!((queue.unfinished, queue.pending.len()), (0, 0), "folder {n}");
+        }
+        assert_eq!(queue.folders.len(), 1 + 1 + 7 + 500);
+    }
+}
