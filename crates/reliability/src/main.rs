@@ -11,6 +11,8 @@ mod judge;
 #[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]
+mod operations;
+#[cfg(target_os = "linux")]
 mod page;
 #[cfg(target_os = "linux")]
 mod rows;
@@ -34,6 +36,7 @@ fn main() {
 #[cfg(target_os = "linux")]
 const USAGE: &str =
     "usage: manyfiles-reliability [--write | --check] [--sample SEED] [--row TEXT] [--fault TEXT] [--list] [--verbose]
+       manyfiles-reliability operations [--seed N] [--cases N] [--only TEXT]
 
 Runs each operation under each fault and prints the cells. Build the command first: cargo build -p manyfiles-cli.
   --write         puts the result into docs/reliability.md and docs/reliability.csv; with --row, those rows of it
@@ -42,7 +45,13 @@ Runs each operation under each fault and prints the cells. Build the command fir
   --row TEXT      only operations whose names have TEXT
   --fault TEXT    only faults whose names have TEXT
   --list          the names of operations and faults
-  --verbose       each run that was neither kept nor reported, with what was told and what was on the disk";
+  --verbose       each run that was neither kept nor reported, with what was told and what was on the disk
+
+operations plays random programs of calls on each public type, with calls of the system that fail, and compares the disk
+and what was told with a plain model. A stop prints its seed and the shortest program that was found to stop as well.
+  --seed N        the first seed, and without --cases the only one
+  --cases N       so many seeds, one after the other; without --seed from 0 on
+  --only TEXT     only types whose names have TEXT";
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -53,6 +62,8 @@ fn main() -> std::process::ExitCode {
         Some("child") => return child::main(&args[1..]),
         Some("within") => return child::within(&args[1..]),
         Some("neighbour") => return child::neighbour(&args[1..]),
+        Some("operations") => return operations::main(&args[1..]),
+        Some("operations-child") => return operations::child(&args[1..]),
         _ => {}
     }
     match matrix::Choice::parse(&args) {
