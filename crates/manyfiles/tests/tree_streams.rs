@@ -60,6 +60,26 @@ fn two_streams_of_one_thread_go_on_whatever_their_names() {
 }
 
 #[test]
+fn after_a_write_that_failed_every_later_call_returns_the_same_error() {
+    let temp = tempfile::tempdir().unwrap();
+    std::fs::write(temp.path().join("taken"), "old").unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
+    let mut file = tree.create("taken", Metadata::default()).unwrap();
+    let first = file.write_all(&vec![1; LARGE]).unwrap_err();
+    assert_eq!(first.kind(), std::io::ErrorKind::AlreadyExists);
+    // One byte would fit into the buffer.
+    for _ in 0..3 {
+        assert_eq!(file.write_all(b"x").unwrap_err().to_string(), first.to_string());
+        assert_eq!(file.flush().unwrap_err().to_string(), first.to_string());
+    }
+    assert_eq!(file.skip(1).unwrap_err().to_string(), first.to_string());
+    assert_eq!(file.close().unwrap_err().to_string(), first.to_string());
+    let report = report(tree.finish());
+    assert_eq!((report.files, report.failures.len()), (0, 1));
+    assert_eq!(content(temp.path(), "taken"), b"old");
+}
+
+#[test]
 fn a_stream_has_its_place_in_the_order_when_it_gets_its_name() {
     // The first has it when its file is opened, the others when they are closed.
     for (reversed, last) in [(false, 3), (true, 2)] {
