@@ -51,9 +51,7 @@ fn a_mounted_archive_is_as_it_is_unpacked() {
     let zip = temp.path().join("packed.zip");
     run(program("zip", &["-qry"]).arg(&zip).arg("sample").current_dir(temp.path()), false);
     let (mount, folder) = mount(&zip);
-    Tree::read(unpacked(&zip).path())
-        .unwrap()
-        .assert_same(&Tree::read(folder.path()).unwrap(), Compare::ALL_BUT_TIMES);
+    Tree::read(unpacked(&zip).path()).unwrap().assert_same(&Tree::read(folder.path()).unwrap(), Compare::ALL_BUT_TIMES);
     mount.unmount().unwrap();
 }
 

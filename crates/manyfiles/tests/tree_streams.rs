@@ -80,6 +80,29 @@ fn after_a_write_that_failed_every_later_call_returns_the_same_error() {
 }
 
 #[test]
+fn a_stream_that_is_dropped_takes_nothing_from_a_link_that_was_handed_over_before() {
+    for _ in 0..50 {
+        within(30, || {
+            let temp = tempfile::tempdir().unwrap();
+            std::fs::write(temp.path().join("old"), "old").unwrap();
+            let tree = TreeWriter::options().on_conflict(OnConflict::Replace).threads(1).open(temp.path()).unwrap();
+            // Entries that keep the tree's thread busy, so that the link waits.
+            for n in 0..20 {
+                tree.file(format!("{n}"), vec![1; LARGE]).unwrap();
+            }
+            tree.hard_link("before", "old").unwrap();
+            drop(write(&tree, "old", 2));
+            tree.hard_link("after", "old").unwrap();
+            let report = report(tree.finish());
+            let failed: Vec<_> = report.failures.iter().filter_map(|error| error.path()).collect();
+            assert_eq!(content(temp.path(), "before"), b"old", "{failed:?}");
+            // It was to be a link to the stream's file.
+            assert!(!temp.path().join("after").exists() && failed.len() == 2, "{failed:?}");
+        });
+    }
+}
+
+#[test]
 fn a_stream_has_its_place_in_the_order_when_it_gets_its_name() {
     // The first has it when its file is opened, the others when they are closed.
     for (reversed, last) in [(false, 3), (true, 2)] {

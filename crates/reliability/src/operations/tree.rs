@@ -245,18 +245,33 @@ fn on_disk(root: &Path) -> Nodes {
 /// What one program makes of `nodes` if no call of the system fails.
 struct Model {
     nodes: Nodes,
-    /// Entries that cannot be made.
+    /// Entries that may fail.
     refused: BTreeSet<PathBuf>,
+    /// Entries that must fail.
+    impossible: BTreeSet<PathBuf>,
     /// Whose error is an error of another path too.
     sources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// All that a path may have had at any time.
     ever: BTreeMap<PathBuf, Vec<Node>>,
+    /// Whose last entry failed: "a link to it must not get whatever else has the name" (`engine/outcome.rs`).
+    astray: BTreeSet<PathBuf>,
+    /// A stream of this path was dropped, which fails at once, while entries before it may still wait: whether a link to
+    /// it is made depends on the moment.
+    open: BTreeSet<PathBuf>,
 }
 
 impl Model {
     fn new(options: &Options, nodes: Nodes, threads: &Threads<Call>) -> Model {
         let ever = nodes.iter().map(|(path, node)| (path.clone(), vec![node.clone()])).collect();
-        let mut model = Model { nodes, refused: BTreeSet::new(), sources: BTreeMap::new(), ever };
+        let mut model = Model {
+            nodes,
+            refused: BTreeSet::new(),
+            impossible: BTreeSet::new(),
+            sources: BTreeMap::new(),
+            ever,
+            astray: BTreeSet::new(),
+            open: BTreeSet::new(),
+        };
         for (thread, calls) in threads.iter().enumerate() {
             for Numbered { call, .. } in calls {
                 model.play(options, thread, call);
@@ -272,7 +287,13 @@ impl Model {
             Call::Create(name, pieces) => (name, Node::File(all(pieces))),
             // "Dropped before `close`, it is removed again and is a failure of the report."
             Call::Drop(name, _) => {
-                self.refused.insert(path(thread, *name));
+                let path = path(thread, *name);
+                // One that was skipped before it was dropped is no failure.
+                if options.on_conflict != Conflict::Skip || !self.nodes.contains_key(&path) {
+                    self.impossible.insert(path.clone());
+                }
+                self.refused.insert(path.clone());
+                self.open.insert(path);
                 return;
             }
             Call::Symlink(name) => (name, Node::Link(TARGET.into())),
@@ -284,10 +305,19 @@ impl Model {
                 let (to, from) = (path(thread, *name), path(thread, *existing));
                 let more = self.sources.get(&from).cloned().unwrap_or_default();
                 self.sources.entry(to.clone()).or_default().extend(more.into_iter().chain([from.clone()]));
+                if self.open.contains(&from) {
+                    let mut possible = self.ever.get(&from).cloned().unwrap_or_default();
+                    self.ever.entry(to.clone()).or_default().append(&mut possible);
+                    self.refused.insert(to.clone());
+                    self.open.insert(to);
+                    return;
+                }
                 match self.nodes.get(&from) {
-                    Some(node) => (name, node.clone()),
-                    None => {
-                        self.refused.insert(to);
+                    Some(node) if !self.astray.contains(&from) => (name, node.clone()),
+                    _ => {
+                        self.refused.insert(to.clone());
+                        self.impossible.insert(to.clone());
+                        self.astray.insert(to);
                         return;
                     }
                 }
@@ -297,10 +327,13 @@ impl Model {
         self.ever.entry(path.clone()).or_default().push(node.clone());
         match (self.nodes.contains_key(&path), options.on_conflict) {
             (true, Conflict::Error) => {
-                self.refused.insert(path);
+                self.refused.insert(path.clone());
+                self.impossible.insert(path.clone());
+                self.astray.insert(path);
             }
             (true, Conflict::Skip) => {}
             _ => {
+                self.astray.remove(&path);
                 self.nodes.insert(path, node);
             }
         }
@@ -330,28 +363,26 @@ fn judge(options: &Options, threads: &Threads<Call>, seen: &mut Seen) {
             seen.say(format!("an error without a reason: {}", it.text));
         }
     }
-    for path in &model.refused {
-        if !told.contains(path) && !is_below_any(path, &told) && !all_told.is_empty() && seen.fired.is_empty() {
+    for path in &model.impossible {
+        if !told.contains(path) && !is_below_any(path, &told) && !options.publish && seen.fired.is_empty() {
             seen.say(format!("{} could not be made, and nobody was told", path.display()));
         }
     }
     if options.publish {
-        let is_new = found == model.nodes && model.refused.is_empty();
+        let is_new = found == model.nodes && model.impossible.is_empty();
         let is_old = found == before;
         if !(is_new || is_old && !all_told.is_empty()) {
             seen.say(format!("neither the old nor the new tree is there: {found:?} in place of {:?}", model.nodes));
         }
         return;
     }
-    if seen.fired.is_empty() && seen.story.end.is_empty() != model.refused.is_empty() {
-        seen.say(format!("these could not be made: {:?}; told: {told:?}", model.refused));
-    }
     let paths: BTreeSet<&PathBuf> = found.keys().chain(model.nodes.keys()).chain(before.keys()).collect();
     for path in paths {
         let (now, right) = (found.get(path), model.nodes.get(path));
         let sources = model.sources.get(path).into_iter().flatten();
-        let is_doubtful = !seen.fired.is_empty()
-            && sources.chain([path]).any(|path| told.contains(path) || is_below_any(path, &told));
+        let is_doubtful = model.open.contains(path)
+            || !seen.fired.is_empty()
+                && sources.chain([path]).any(|path| told.contains(path) || is_below_any(path, &told));
         if now == right || path.to_string_lossy().contains(".manyfiles-") {
             continue;
         }

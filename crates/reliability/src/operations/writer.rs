@@ -53,7 +53,7 @@ impl Subject for Writers {
     fn options(random: &mut Random) -> Options {
         let hour = SyncPolicy::Every(Duration::from_secs(3600));
         Options {
-            buffer_size: random.pick(&[0, 1, 4096, 10_000, 256 << 10]),
+            buffer_size: random.pick(&[0, 500, 4096, 10_000, 256 << 10]),
             second_thread: random.percent(40),
             sync: random.pick(&[SyncPolicy::Never, SyncPolicy::OnClose, SyncPolicy::EveryBytes(20_000), hour]),
             preallocate: random.pick(&[0, 0, 100_000]),
