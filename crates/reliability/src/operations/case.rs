@@ -89,7 +89,7 @@ impl Failure {
             Call::Mkdir => &[libc::ENOSPC, libc::EIO],
             _ => &[libc::EIO, libc::ENOSPC],
         };
-        let most = random.pick(&[4, 15, 60]);
+        let most = random.pick(&[3, 8, 30]);
         Failure { call, nth: 1 + random.below(most) as u64, errno: random.pick(errnos) }
     }
 

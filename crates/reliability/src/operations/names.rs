@@ -239,6 +239,20 @@ pub fn judge(threads: &Threads<Call>, seen: &mut Seen, buffers: bool) {
     }
 }
 
+/// The files that a call has removed, created anew or replaced.
+pub fn made_anew(threads: &Threads<Call>, seen: &Seen) -> Vec<PathBuf> {
+    let calls = threads.iter().enumerate().flat_map(|(thread, calls)| calls.iter().map(move |it| (thread, it)));
+    let anew = calls.filter(|(_, it)| seen.answer(it.number).is_ok()).filter_map(|(thread, it)| {
+        let name = match &it.call {
+            Call::Create(name, _) | Call::Put(name, _) | Call::Copy(_, name) => name,
+            Call::Rename(_, name) | Call::Remove(name) => name,
+            _ => return None,
+        };
+        Some(path(&seen.folder, thread, *name))
+    });
+    anew.collect()
+}
+
 fn note_buffers(names: &mut Names, call: &Call, buffers: bool) {
     match call {
         Call::Append(name, _) if buffers => names.buffered.push(*name),

@@ -58,6 +58,9 @@ impl Subject for Files {
 
     fn judge(_options: &Options, threads: &Threads<Call>, seen: &mut Seen) {
         names::judge(threads, seen, true);
+        // "until `flush` has returned it or the file is removed, by the last of its names, or created anew"
+        let anew = names::made_anew(threads, seen);
+        seen.fired.retain(|fired| fired.call != "close" || !anew.contains(&fired.path));
     }
 }
 
