@@ -53,7 +53,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let names = corpus.join("names");
     fs::create_dir_all(&names)?;
-    for (n, name) in ["a/b", "../a", "/a", "C:\\a", "file:///a%20b", "mem://a", "a/./b//", "file://host/a"].iter().enumerate() {
+    for (n, name) in
+        ["a/b", "../a", "/a", "C:\\a", "file:///a%20b", "mem://a", "a/./b//", "file://host/a"].iter().enumerate()
+    {
         fs::write(names.join(n.to_string()), name)?;
     }
     Ok(())
