@@ -60,6 +60,49 @@ fn two_streams_of_one_thread_go_on_whatever_their_names() {
 }
 
 #[test]
+fn after_a_write_that_failed_every_later_call_returns_the_same_error() {
+    let temp = tempfile::tempdir().unwrap();
+    std::fs::write(temp.path().join("taken"), "old").unwrap();
+    let tree = TreeWriter::open(temp.path()).unwrap();
+    let mut file = tree.create("taken", Metadata::default()).unwrap();
+    let first = file.write_all(&vec![1; LARGE]).unwrap_err();
+    assert_eq!(first.kind(), std::io::ErrorKind::AlreadyExists);
+    // One byte would fit into the buffer.
+    for _ in 0..3 {
+        assert_eq!(file.write_all(b"x").unwrap_err().to_string(), first.to_string());
+        assert_eq!(file.flush().unwrap_err().to_string(), first.to_string());
+    }
+    assert_eq!(file.skip(1).unwrap_err().to_string(), first.to_string());
+    assert_eq!(file.close().unwrap_err().to_string(), first.to_string());
+    let report = report(tree.finish());
+    assert_eq!((report.files, report.failures.len()), (0, 1));
+    assert_eq!(content(temp.path(), "taken"), b"old");
+}
+
+#[test]
+fn a_stream_that_is_dropped_takes_nothing_from_a_link_that_was_handed_over_before() {
+    for _ in 0..50 {
+        within(30, || {
+            let temp = tempfile::tempdir().unwrap();
+            std::fs::write(temp.path().join("old"), "old").unwrap();
+            let tree = TreeWriter::options().on_conflict(OnConflict::Replace).threads(1).open(temp.path()).unwrap();
+            // Entries that keep the tree's thread busy, so that the link waits.
+            for n in 0..20 {
+                tree.file(format!("{n}"), vec![1; LARGE]).unwrap();
+            }
+            tree.hard_link("before", "old").unwrap();
+            drop(write(&tree, "old", 2));
+            tree.hard_link("after", "old").unwrap();
+            let report = report(tree.finish());
+            let failed: Vec<_> = report.failures.iter().filter_map(|error| error.path()).collect();
+            assert_eq!(content(temp.path(), "before"), b"old", "{failed:?}");
+            // It was to be a link to the stream's file.
+            assert!(!temp.path().join("after").exists() && failed.len() == 2, "{failed:?}");
+        });
+    }
+}
+
+#[test]
 fn a_stream_has_its_place_in_the_order_when_it_gets_its_name() {
     // The first has it when its file is opened, the others when they are closed.
     for (reversed, last) in [(false, 3), (true, 2)] {

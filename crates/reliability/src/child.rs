@@ -77,7 +77,7 @@ fn allow_handles() {
 }
 
 /// Descriptors by what they are open on, and threads by name, each with a count.
-fn what_is_open() -> BTreeMap<String, usize> {
+pub fn what_is_open() -> BTreeMap<String, usize> {
     let mut open = BTreeMap::new();
     for entry in read_links("/proc/self/fd") {
         // The folder of the list itself, and what the test kit writes to.
@@ -101,7 +101,7 @@ fn read_links(folder: &str) -> Vec<String> {
 
 /// What is open and was not. Threads of a pool end some time after their work, so they are waited for; those that stay
 /// by design, to serve the next close, are not counted.
-fn left(before: &BTreeMap<String, usize>) -> Vec<String> {
+pub fn left(before: &BTreeMap<String, usize>) -> Vec<String> {
     let begun = Instant::now();
     loop {
         let more: Vec<String> = what_is_open()

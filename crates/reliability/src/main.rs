@@ -14,6 +14,8 @@ mod long;
 #[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]
+mod operations;
+#[cfg(target_os = "linux")]
 mod page;
 #[cfg(target_os = "linux")]
 mod rows;
@@ -38,6 +40,7 @@ fn main() {
 const USAGE: &str =
     "usage: manyfiles-reliability [--write | --check] [--sample SEED] [--row TEXT] [--fault TEXT] [--list] [--verbose]
        manyfiles-reliability long [--small] [--minutes N] [--only TEXT] [--out FOLDER] [--write]
+       manyfiles-reliability operations [--seed N] [--cases N] [--only TEXT]
 
 Runs each operation under each fault and prints the cells. Build the command first: cargo build -p manyfiles-cli.
   --write         puts the result into docs/reliability.md and docs/reliability.csv; with --row, those rows of it
@@ -53,7 +56,13 @@ long does works that are long or large, as root, and watches memory, handles and
   --minutes N     how long works take that have a time (default: 5)
   --only TEXT     only works whose names have TEXT
   --out FOLDER    where the samples go, a file for each work (default: target/long)
-  --write         puts the result into docs/long.md, docs/long.csv and docs/long.svg; with --only, those works of it";
+  --write         puts the result into docs/long.md, docs/long.csv and docs/long.svg; with --only, those works of it
+
+operations plays random programs of calls on each public type, with calls of the system that fail, and compares the disk
+and what was told with a plain model. A stop prints its seed and the shortest program that was found to stop as well.
+  --seed N        the first seed, and without --cases the only one
+  --cases N       so many seeds, one after the other; without --seed from 0 on
+  --only TEXT     only types whose names have TEXT";
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -74,6 +83,8 @@ fn main() -> std::process::ExitCode {
                 }
             };
         }
+        Some("operations") => return operations::main(&args[1..]),
+        Some("operations-child") => return operations::child(&args[1..]),
         _ => {}
     }
     match matrix::Choice::parse(&args) {

@@ -39,6 +39,8 @@ pub struct Fired {
     pub call: String,
     /// It was made on a handle that is open for writing.
     pub is_writing: bool,
+    /// The number that it failed with; 0 if it was cut short or delayed.
+    pub errno: i32,
     pub path: PathBuf,
 }
 
@@ -119,14 +121,14 @@ pub fn run(row: &Row, scene: &Scene, fault: &Fault, n: u64) -> io::Result<Option
         Some(seed) => Some(neighbour(&world.folder.join("dst"), &outside, seed)?),
         None => None,
     };
-    let (end, status, report, printed, said) = watched(&mut command, matches!(row.how, How::Call(_)))?;
+    let (end, status, report, printed, said) = watched(&mut command, matches!(row.how, How::Call(_)), WATCHDOG)?;
     if let Some(neighbour) = &mut neighbour {
         drop(neighbour.stdin.take());
         neighbour.wait()?;
     }
     let mut fired = fired(&fired_path);
-    if let (Some(mount), Fault::Mount(Mount::Once(..))) = (&world.mount, fault) {
-        fired.extend(failed_on(mount, &world.behind)?);
+    if let (Some(mount), Fault::Mount(Mount::Once(_, errno))) = (&world.mount, fault) {
+        fired.extend(failed_on(mount, *errno, &world.behind)?);
     }
     // All that was written is behind the mount when it is gone.
     drop(world.mount);
@@ -299,10 +301,11 @@ fn within(hostility: Hostility, program: &Command) -> io::Result<Command> {
     Ok(command)
 }
 
-type Watched = (End, ExitStatus, Vec<u8>, Vec<u8>, Vec<u8>);
+pub type Watched = (End, ExitStatus, Vec<u8>, Vec<u8>, Vec<u8>);
 
-/// Runs the child to its end, or to the watchdog's. What it reported, printed, and said on standard error.
-fn watched(command: &mut Command, reports: bool) -> io::Result<Watched> {
+/// Runs the child to its end, or for as long as the watchdog allows. What it reported, printed, and said on standard
+/// error.
+pub fn watched(command: &mut Command, reports: bool, allowed: Duration) -> io::Result<Watched> {
     let (mut reads, writes) = io::pipe()?;
     let number = writes.as_raw_fd();
     if reports {
@@ -337,7 +340,7 @@ fn watched(command: &mut Command, reports: bool) -> io::Result<Watched> {
         if let Some(status) = child.try_wait()? {
             break (End::Told, status);
         }
-        if begun.elapsed() > WATCHDOG {
+        if begun.elapsed() > allowed {
             child.kill()?;
             break (End::Hang, child.wait()?);
         }
@@ -365,7 +368,7 @@ fn said_by_program(status: ExitStatus, said: &[u8]) -> Tale {
 }
 
 /// What the mount failed, under the names that calls have elsewhere.
-fn failed_on(mount: &SlowMount, behind: &Path) -> io::Result<Vec<Fired>> {
+fn failed_on(mount: &SlowMount, errno: i32, behind: &Path) -> io::Result<Vec<Fired>> {
     let log = mount.log()?;
     let failed = log.iter().filter_map(|line| line.strip_prefix("failed ")?.split_once(" /"));
     let call = |op: &str| match op {
@@ -373,10 +376,11 @@ fn failed_on(mount: &SlowMount, behind: &Path) -> io::Result<Vec<Fired>> {
         "create" => "open".into(),
         other => other.to_owned(),
     };
-    Ok(failed.map(|(op, path)| Fired { call: call(op), is_writing: true, path: behind.join(path) }).collect())
+    Ok(failed.map(|(op, path)| Fired { call: call(op), is_writing: true, errno, path: behind.join(path) }).collect())
 }
 
-fn fired(path: &Path) -> Vec<Fired> {
+/// The calls that rules met, from the file that the preload wrote.
+pub fn fired(path: &Path) -> Vec<Fired> {
     let mut text = String::new();
     if File::open(path).and_then(|mut file| file.read_to_string(&mut text)).is_err() {
         return Vec::new();
@@ -384,6 +388,11 @@ fn fired(path: &Path) -> Vec<Fired> {
     let parts = text.lines().map(|line| line.splitn(4, ' ').collect::<Vec<_>>());
     parts
         .filter(|parts| parts.len() == 4)
-        .map(|parts| Fired { call: parts[0].to_owned(), is_writing: parts[2] == "w", path: PathBuf::from(parts[3]) })
+        .map(|parts| Fired {
+            call: parts[0].to_owned(),
+            is_writing: parts[2] == "w",
+            errno: parts[1].parse().unwrap_or(0),
+            path: PathBuf::from(parts[3]),
+        })
         .collect()
 }

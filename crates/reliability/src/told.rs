@@ -22,6 +22,21 @@ impl From<&Error> for Told {
     }
 }
 
+impl Told {
+    pub fn to_json(&self) -> Value {
+        let path = self.path.as_ref().map(|path| path.to_string_lossy());
+        json!({"path": path, "errno": self.errno, "text": self.text})
+    }
+
+    pub fn from_json(value: &Value) -> Told {
+        Told {
+            path: value["path"].as_str().map(PathBuf::from),
+            errno: value["errno"].as_i64().map(|number| number as i32),
+            text: value["text"].as_str().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
 /// What a child process says when its operation has ended.
 #[derive(Clone, Debug, Default)]
 pub struct Tale {
@@ -78,11 +93,7 @@ impl Tale {
 
     pub fn to_json(&self) -> Value {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
-        let told: Vec<_> = self
-            .told
-            .iter()
-            .map(|told| json!({"path": told.path.as_ref().map(text), "errno": told.errno, "text": told.text}))
-            .collect();
+        let told: Vec<_> = self.told.iter().map(Told::to_json).collect();
         json!({
             "told": told,
             "wrong": self.wrong.iter().map(text).collect::<Vec<_>>(),
@@ -93,11 +104,7 @@ impl Tale {
 
     pub fn from_json(value: &Value) -> Option<Tale> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let told = value["told"].as_array()?.iter().map(|told| Told {
-            path: text(&told["path"]).map(PathBuf::from),
-            errno: told["errno"].as_i64().map(|number| number as i32),
-            text: text(&told["text"]).unwrap_or_default(),
-        });
+        let told = value["told"].as_array()?.iter().map(Told::from_json);
         Some(Tale {
             told: told.collect(),
             wrong: value["wrong"].as_array()?.iter().filter_map(text).map(PathBuf::from).collect(),

@@ -68,6 +68,10 @@ pub(super) fn split(path: &Path) -> Result<Split<'_>, Refusal> {
             Split { folder: Cow::Borrowed(folder), name: Cow::Borrowed(name) }
         }
         Cow::Owned(path) => {
+            // `./C:\x` is `C:\x`.
+            if !path.as_os_str().is_empty() {
+                refuse_absolute(path.as_os_str().as_encoded_bytes())?;
+            }
             let (folder, name) = sys::split_at_last_separator(path.as_os_str());
             Split { folder: Cow::Owned(folder.to_owned()), name: Cow::Owned(name.to_owned()) }
         }
@@ -156,6 +160,15 @@ mod tests {
         ] {
             assert_eq!(parts(path), Err(refusal), "{path:?}");
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_dot_before_it_makes_no_path_of_an_absolute_one() {
+        for path in ["./C:\\x", ".//c:/x", "././\\\\server\\x"] {
+            assert_eq!(parts(path), Err(Refusal::Absolute), "{path:?}");
+        }
+        assert_eq!(parts("./a/C:/x"), Ok(("a/C:".into(), "x".into())));
     }
 
     #[test]

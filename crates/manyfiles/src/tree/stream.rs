@@ -130,7 +130,13 @@ impl TreeFile {
 }
 
 impl Write for TreeFile {
+    /// # Errors
+    /// After one that failed every later call returns the same error, and takes nothing.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Bytes that still fit into the buffer would be taken else, and never written.
+        if let State::Failed(error) = &self.state {
+            return Err(error.clone().into());
+        }
         let taken = if self.buffer.len() + bytes.len() <= BUFFER && !self.shared.takes_no_more() {
             bytes.len()
         } else {
@@ -145,7 +151,7 @@ impl Write for TreeFile {
     /// Writes nothing: what is buffered is with the operating system when [`close`](TreeFile::close) has returned. An
     /// error says that the tree is cancelled or finished.
     fn flush(&mut self) -> io::Result<()> {
-        if self.shared.takes_no_more() {
+        if matches!(self.state, State::Failed(_)) || self.shared.takes_no_more() {
             self.spill()?;
         }
         Ok(())

@@ -46,6 +46,8 @@ pub(in crate::tree) enum Work {
         node: Node,
         metadata: Metadata,
     },
+    /// A stream of this name failed that was written beside it: no link from here on gets what has the name.
+    Stray,
     /// The folder itself has to be there.
     MakeFolder,
     /// The outcome for this folder, made or failed, has to be known before later entries of its name begin.
@@ -123,7 +125,7 @@ impl Job {
 
     /// Whether a caller handed the job over, so that it counts as an entry.
     pub(super) fn is_entry(&self) -> bool {
-        !matches!(self.work, Work::Reach(_) | Work::FinishFolder { .. } | Work::SyncFolder)
+        !matches!(self.work, Work::Stray | Work::Reach(_) | Work::FinishFolder { .. } | Work::SyncFolder)
     }
 
     /// Whether dropping it, undone, is one more entry that was not written.

@@ -54,7 +54,7 @@ impl Lane {
             }
             Work::Node { node, metadata } => self.make_node(at, &name, node, &metadata)?,
             Work::GiveName(unnamed) => self.give_name(at, &name, *unnamed)?,
-            Work::Reach(_) | Work::Link(_) => unreachable!("they are done before the folder is opened"),
+            Work::Stray | Work::Reach(_) | Work::Link(_) => unreachable!("they are done before the folder is opened"),
             Work::FinishFolder { metadata } => {
                 let same = matches!(self.shared.options.on_conflict, OnConflict::SkipIdentical);
                 let there = same.then(|| dir.stat(&name)).transpose().unwrap_or(None);

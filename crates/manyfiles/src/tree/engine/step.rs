@@ -97,6 +97,10 @@ fn try_open(
         not_written(lane, &path);
         return None;
     }
+    if let Work::Stray = job.work {
+        lane.shared.go_astray(folder, &job.name);
+        return None;
+    }
     if let Work::Reach(below) = &job.work {
         if below.needed.load(Relaxed) {
             drop(lane.folder(below)); // If the folder cannot be made, its own entries fail, and say so.

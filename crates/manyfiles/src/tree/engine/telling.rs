@@ -16,10 +16,20 @@ use crate::{Error, Operation};
 impl Shared {
     /// An entry failed: it is reported, and no link gets what has its name.
     pub(super) fn fail_entry(&self, folder: &Folder, name: &OsStr, error: Error) {
+        self.go_astray(folder, name);
+        self.tell_failure(folder, name, error);
+    }
+
+    /// From here on no link gets what has the name.
+    pub(super) fn go_astray(&self, folder: &Folder, name: &OsStr) {
         // What an earlier entry of this run brought is there still.
         if !self.outcome.is_written(folder, name) {
             self.outcome.is_astray(folder, name, Astray::Failed);
         }
+    }
+
+    /// An entry failed: it is reported.
+    pub(super) fn tell_failure(&self, folder: &Folder, name: &OsStr, error: Error) {
         self.fail(error.clone());
         self.tell(&folder.join(name), entry::Outcome::Failed(&error));
     }

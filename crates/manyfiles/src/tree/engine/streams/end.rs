@@ -136,7 +136,7 @@ impl Shared {
         });
         if let Err(error) = completed {
             self.release_stream(folder, None);
-            self.fail_entry(folder, &stream.name, error.clone());
+            self.fail_stream(folder, stream, None, error.clone());
             return Err(error);
         }
         lane.counts.files -= 1; // It counts when it has its name.
@@ -175,12 +175,28 @@ impl Shared {
                     self.totals.not_written.fetch_add(1, Relaxed);
                     self.tell(&stream.path(), Outcome::Cancelled);
                 } else {
-                    self.fail_entry(&open.folder, &stream.name, error);
+                    self.fail_stream(&open.folder, stream, open.claim, error);
                 }
                 self.release_stream(&open.folder, open.claim);
             }
         }
         self.streams.forget(stream);
+    }
+
+    /// A stream failed. One that is written beside its name has its place in the order behind the entries that wait for
+    /// the name now: links among them get what they were handed over for.
+    pub(super) fn fail_stream(self: &Arc<Shared>, folder: &Folder, stream: &Stream, claim: Option<u64>, error: Error) {
+        if claim.is_some() {
+            return self.fail_entry(folder, &stream.name, error);
+        }
+        let mut state = lock(&self.state);
+        // A cancelled tree makes no links, and takes no more jobs.
+        if !self.is_cancelled() {
+            state.queue.push_source(folder.id, Job::new(&stream.name, Work::Stray));
+            self.tell_a_thread(&mut state);
+        }
+        drop(state);
+        self.tell_failure(folder, &stream.name, error);
     }
 
     /// Counts a stream as done with, and gives its name back.

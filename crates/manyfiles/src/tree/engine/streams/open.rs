@@ -157,7 +157,7 @@ impl Shared {
                 self.release_stream(&folder, claim);
                 match &other {
                     Ok(_) => self.tell(&stream.path(), Outcome::Skipped),
-                    Err(error) => self.fail_entry(&folder, &stream.name, error.clone()),
+                    Err(error) => self.fail_stream(&folder, stream, claim, error.clone()),
                 }
                 other.map(|_| None)
             }

@@ -1,0 +1,276 @@
+//! Calls on files by name, as `Vfs`, `Closer` and `fs` have them, and their model.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use manyfiles_testkit::Random;
+
+use super::model::Content;
+use super::story::{Answer, digest};
+use super::subject::{Bytes, Numbered, Seen, Threads};
+
+/// A name of a thread's own: the folder is the thread's, the number the file's.
+pub type Name = usize;
+
+const NAMES: usize = 4;
+
+pub fn path(folder: &Path, thread: usize, name: Name) -> PathBuf {
+    folder.join(format!("t{thread}")).join(["a", "b", "c", "d"][name])
+}
+
+pub fn prepare(folder: &Path) -> std::io::Result<()> {
+    (0..3).try_for_each(|thread| std::fs::create_dir(folder.join(format!("t{thread}"))))
+}
+
+#[derive(Clone, Debug)]
+pub enum Call {
+    /// The file has these bytes alone.
+    Write(Name, Bytes),
+    /// As `Write`, old or new at any time.
+    Put(Name, Bytes),
+    /// Created, or cut to nothing, and written in pieces.
+    Create(Name, Vec<Bytes>),
+    Append(Name, Bytes),
+    /// As `Append`, and with the system when it returns.
+    AppendNow(Name, Bytes),
+    Read(Name),
+    Size(Name),
+    Copy(Name, Name),
+    Rename(Name, Name),
+    Remove(Name),
+    Touch(Name),
+    Flush(Name),
+    Sync(Name),
+    List,
+    Wait,
+}
+
+impl Call {
+    /// One that all three types have.
+    pub fn common(random: &mut Random) -> Call {
+        let (name, other) = (random.below(NAMES), random.below(NAMES));
+        match random.below(20) {
+            0..3 => Call::Write(name, Bytes::new(random)),
+            3..6 => Call::create(random, name),
+            6..9 => Call::Append(name, Bytes::new(random)),
+            9..12 => Call::Read(name),
+            12..14 if name != other => Call::Copy(name, other),
+            14..16 if name != other => Call::Rename(name, other),
+            16 => Call::Remove(name),
+            17 => Call::List,
+            18 => Call::Wait,
+            _ => Call::Size(name),
+        }
+    }
+
+    /// One that a `Vfs` has.
+    pub fn of_vfs(random: &mut Random) -> Call {
+        let name = random.below(NAMES);
+        match random.below(14) {
+            0 => Call::Put(name, Bytes::new(random)),
+            1 => Call::Touch(name),
+            2 => Call::Flush(name),
+            3 => Call::Sync(name),
+            4..6 => Call::AppendNow(name, Bytes::short(random)),
+            6..9 => Call::Append(name, Bytes::short(random)),
+            _ => match Call::common(random) {
+                Call::Write(name, bytes) => Call::Append(name, bytes),
+                other => other,
+            },
+        }
+    }
+
+    fn create(random: &mut Random, name: Name) -> Call {
+        let pieces = random.below(4);
+        Call::Create(name, (0..pieces).map(|_| Bytes::new(random)).collect())
+    }
+
+    fn names(&self) -> Vec<Name> {
+        match *self {
+            Call::Write(name, _) | Call::Put(name, _) | Call::Create(name, _) | Call::Append(name, _) => vec![name],
+            Call::AppendNow(name, _) | Call::Read(name) | Call::Size(name) | Call::Remove(name) => vec![name],
+            Call::Touch(name) | Call::Flush(name) | Call::Sync(name) => vec![name],
+            Call::Copy(one, other) | Call::Rename(one, other) => vec![one, other],
+            Call::List | Call::Wait => vec![],
+        }
+    }
+
+    /// Fails where the first name is that of no file.
+    fn needs_a_file(&self) -> bool {
+        use Call::{Copy, Read, Remove, Rename, Size, Sync};
+        matches!(self, Read(_) | Size(_) | Copy(..) | Rename(..) | Remove(_) | Sync(_))
+    }
+}
+
+/// The model of one thread's names.
+struct Names {
+    all: BTreeMap<Name, Content>,
+    /// Names with bytes that may not be with the system yet.
+    buffered: Vec<Name>,
+}
+
+impl Names {
+    fn get(&self, name: Name) -> Content {
+        self.all.get(&name).cloned().unwrap_or_else(Content::nothing)
+    }
+
+    fn set(&mut self, name: Name, content: Content) {
+        self.all.insert(name, content);
+    }
+
+    /// The call has returned no error.
+    fn done(&mut self, call: &Call, answer: &Answer) -> Option<String> {
+        let wrong = |what: &Content| Some(format!("{:?} returned {} in place of {what:?}", call, answer.value));
+        match call {
+            Call::Write(name, bytes) | Call::Put(name, bytes) => self.set(*name, Content::is(bytes.get())),
+            Call::Create(name, pieces) => {
+                self.set(*name, Content::is(pieces.iter().flat_map(|piece| piece.get()).collect()));
+            }
+            Call::Append(name, bytes) | Call::AppendNow(name, bytes) => {
+                let mut content = self.get(*name);
+                content.add(&bytes.get());
+                self.set(*name, content);
+            }
+            Call::Touch(name) => {
+                let mut content = self.get(*name);
+                content.add(b"");
+                self.set(*name, content);
+            }
+            Call::Read(name) => {
+                let content = self.get(*name);
+                if !content.allows_text(&answer.value, digest) {
+                    return wrong(&content);
+                }
+            }
+            Call::Size(name) => {
+                let content = self.get(*name);
+                if !content.allows_text(&answer.value, |bytes| bytes.len().to_string()) {
+                    return wrong(&content);
+                }
+            }
+            Call::Copy(from, to) => self.set(*to, self.get(*from)),
+            Call::Rename(from, to) => {
+                self.set(*to, self.get(*from));
+                self.set(*from, Content::nothing());
+            }
+            Call::Remove(name) => self.set(*name, Content::nothing()),
+            Call::List => {
+                let listed: Vec<_> = answer.value.split(' ').collect();
+                for (name, content) in &self.all {
+                    if content.is_there().is_some_and(|is| is != listed.contains(&["a", "b", "c", "d"][*name])) {
+                        return Some(format!("List returned {} and not {name}: {content:?}", answer.value));
+                    }
+                }
+            }
+            Call::Flush(_) | Call::Sync(_) | Call::Wait => {}
+        }
+        let is_there = call.names().first().and_then(|name| self.all.get(name)).and_then(Content::is_there);
+        debug_assert!(is_there != Some(false) || !matches!(call, Call::Write(..) | Call::Append(..)));
+        None
+    }
+
+    /// The call has returned an error. What it was to change may be anything, but for what is promised.
+    fn failed(&mut self, call: &Call) {
+        match call {
+            // "The old content is there, but for a failed sync of the folder": and that of bytes that were buffered.
+            Call::Put(name, bytes) if !self.buffered.contains(name) => {
+                self.set(*name, self.get(*name).or(Content::is(bytes.get())));
+            }
+            // The reader's error is no change of the file.
+            Call::Read(name) | Call::Size(name) if !self.buffered.contains(name) => {}
+            Call::List => {}
+            // One step, which was made or not. What was buffered may have failed instead.
+            Call::Remove(name) if !self.buffered.contains(name) => {
+                self.set(*name, self.get(*name).or(Content::nothing()));
+            }
+            Call::Copy(from, to) if !self.buffered.contains(from) => self.set(*to, Content::anything()),
+            _ => call.names().into_iter().for_each(|name| self.set(name, Content::anything())),
+        }
+    }
+}
+
+/// Judges programs of such calls. `buffers`: what is appended may be with the system later.
+pub fn judge(threads: &Threads<Call>, seen: &mut Seen, buffers: bool) {
+    for (thread, calls) in threads.iter().enumerate() {
+        let mut names = Names { all: BTreeMap::new(), buffered: Vec::new() };
+        for Numbered { number, call } in calls {
+            let answer = seen.answer(*number);
+            let first = call.names().first().map(|name| names.get(*name));
+            let is_missing = first.as_ref().and_then(Content::is_there) == Some(false) && call.needs_a_file();
+            if answer.is_ok() {
+                if is_missing {
+                    seen.say(format!("{number}: {call:?} succeeded, and there is no file"));
+                }
+                let wrong = names.done(call, &answer).map(|wrong| format!("{number}: {wrong}"));
+                seen.problems.extend(wrong);
+            } else {
+                let may_be_missing = first.as_ref().and_then(Content::is_there) != Some(true) && call.needs_a_file();
+                let is_missing = |text: &str| text.contains("No such file") || text.contains("not found");
+                for told in &answer.told {
+                    let is_known = may_be_missing && is_missing(&told.text);
+                    if !is_known && !seen.is_explained(told) {
+                        seen.say(format!("{number}: {call:?} failed without a reason: {}", told.text));
+                    }
+                }
+                if !(may_be_missing && answer.told.iter().all(|told| is_missing(&told.text))) {
+                    names.failed(call);
+                }
+            }
+            note_buffers(&mut names, call, buffers);
+            // Others than the call's own: what was handed over before has failed.
+            for told in &answer.told {
+                doubt(&mut names, &seen.folder, thread, told.path.as_deref(), call);
+            }
+        }
+        // What the end says of a file that buffers: the last bytes may be missing.
+        let told: Vec<_> = seen.story.end.iter().filter_map(|told| told.path.clone()).collect();
+        for (name, content) in &names.all {
+            let path = path(&seen.folder, thread, *name);
+            let is_told = buffers && told.contains(&path);
+            if let Some(wrong) = content.compare(&path).filter(|_| !is_told) {
+                seen.say(wrong);
+            }
+        }
+    }
+    for told in seen.story.end.clone() {
+        if !seen.is_explained(&told) {
+            seen.say(format!("the end failed without a reason: {}", told.text));
+        }
+    }
+}
+
+/// The files that a call has removed, created anew or replaced.
+pub fn made_anew(threads: &Threads<Call>, seen: &Seen) -> Vec<PathBuf> {
+    let calls = threads.iter().enumerate().flat_map(|(thread, calls)| calls.iter().map(move |it| (thread, it)));
+    let anew = calls.filter(|(_, it)| seen.answer(it.number).is_ok()).filter_map(|(thread, it)| {
+        let name = match &it.call {
+            Call::Create(name, _) | Call::Put(name, _) | Call::Copy(_, name) => name,
+            Call::Rename(_, name) | Call::Remove(name) => name,
+            _ => return None,
+        };
+        Some(path(&seen.folder, thread, *name))
+    });
+    anew.collect()
+}
+
+fn note_buffers(names: &mut Names, call: &Call, buffers: bool) {
+    match call {
+        Call::Append(name, _) if buffers => names.buffered.push(*name),
+        Call::Wait => names.buffered.clear(),
+        Call::Flush(name) | Call::Sync(name) | Call::Read(name) | Call::Put(name, _) | Call::Remove(name) => {
+            names.buffered.retain(|it| it != name);
+        }
+        _ => {}
+    }
+}
+
+fn doubt(names: &mut Names, folder: &Path, thread: usize, told: Option<&Path>, call: &Call) {
+    if !matches!(call, Call::Wait) {
+        return;
+    }
+    for name in 0..NAMES {
+        if told == Some(&path(folder, thread, name)) {
+            names.set(name, Content::anything());
+        }
+    }
+}
