@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{
@@ -12,6 +13,7 @@ use fuser::{
     InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
     ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyStatfs, Request, SessionACL,
 };
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{getegid, geteuid};
 
@@ -60,16 +62,32 @@ impl MountOptions {
         config.n_threads = Some(std::thread::available_parallelism().map_or(2, NonZeroUsize::get).clamp(2, 16));
         config.clone_fd = true;
         let folder = folder.as_ref().canonicalize()?;
-        let session = fuser::spawn_mount(Folder::new(archive.clone()), &folder, &config)?;
-        Ok(Mount { session: Some(session), folder })
+        let mut session = fuser::spawn_mount(Folder::new(archive.clone()), &folder, &config)?;
+        let server = std::mem::replace(&mut session.guard, std::thread::Builder::new().spawn(|| Ok(()))?);
+        let device = device(&folder)?;
+        Ok(Mount { running: Some((server, session)), folder, device })
     }
+}
+
+/// The file system that a path leads to. The server of a mount is not asked: it may hang.
+fn device(path: &Path) -> io::Result<(u32, u32)> {
+    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let found = statx(CWD, path, flags, StatxFlags::TYPE)?;
+    Ok((found.stx_dev_major, found.stx_dev_minor))
 }
 
 /// An archive that is mounted. Dropping it ends that, as [`unmount`](Mount::unmount) does.
 pub struct Mount {
-    /// Until it is ended.
-    session: Option<BackgroundSession>,
+    /// The thread that answers, and what unmounts when it is dropped. Until the mount is ended.
+    running: Option<(Server, BackgroundSession)>,
     folder: PathBuf,
+    device: (u32, u32),
+}
+
+type Server = JoinHandle<io::Result<()>>;
+
+fn end_of(server: Server) -> io::Result<()> {
+    server.join().unwrap_or_else(|_| Err(io::Error::other("the thread that served it panicked")))
 }
 
 impl fmt::Debug for Mount {
@@ -81,12 +99,15 @@ impl fmt::Debug for Mount {
 impl Mount {
     /// Whether somebody has unmounted it.
     pub fn is_over(&self) -> bool {
-        self.session.as_ref().is_none_or(|session| session.guard.is_finished())
+        self.running.as_ref().is_none_or(|(server, _)| server.is_finished())
     }
 
     /// Waits until somebody unmounts it.
     pub fn wait(mut self) -> io::Result<()> {
-        self.session.take().map_or(Ok(()), BackgroundSession::join)
+        let Some((server, session)) = self.running.take() else { return Ok(()) };
+        // Its drop would unmount what is at the path now, which is not ours. One descriptor is lost.
+        std::mem::forget(session);
+        end_of(server)
     }
 
     /// Takes the folder away. What is open there can be read as long as this process lives, and is not waited for.
@@ -95,22 +116,29 @@ impl Mount {
     }
 
     fn end(&mut self) -> io::Result<()> {
-        let Some(session) = self.session.take() else { return Ok(()) };
-        if !session.guard.is_finished() && geteuid().is_root() {
-            // A folder that is in use goes when it is not any more.
-            let detach = || unmount(&self.folder, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
-            unmount(&self.folder, UnmountFlags::NOFOLLOW).or_else(|_| detach())?;
+        let Some((server, session)) = self.running.take() else { return Ok(()) };
+        if server.is_finished() || !self.is_there() {
+            // Somebody has unmounted it, perhaps while something in it is open. As in `wait`.
+            std::mem::forget(session);
+        } else {
+            // Unmounts, by fusermount3 without root's rights. It is done by path and once only: a second time would take
+            // away what was mounted on the folder before.
+            drop(session);
+            if geteuid().is_root() && !server.is_finished() && self.is_there() {
+                // A folder that is in use goes when it is not any more.
+                unmount(&self.folder, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?;
+            }
         }
-        // Without root's rights this calls fusermount3, which does the same.
-        let BackgroundSession { guard, .. } = session;
         let begun = Instant::now();
-        while !guard.is_finished() && begun.elapsed() < PATIENCE {
+        while !server.is_finished() && begun.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(1));
         }
-        match guard.is_finished() {
-            true => guard.join().unwrap_or_else(|_| Err(io::Error::other("the thread that served it panicked"))),
-            false => Ok(()),
-        }
+        if server.is_finished() { end_of(server) } else { Ok(()) }
+    }
+
+    /// Whether it is what the path leads to.
+    fn is_there(&self) -> bool {
+        device(&self.folder).is_ok_and(|device| device == self.device)
     }
 }
 
@@ -365,7 +393,8 @@ impl Filesystem for Folder {
 
     fn statfs(&self, _request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
         let index = self.archive.index();
-        let blocks: u64 = index.nodes.iter().map(|node| node.size.div_ceil(BLOCK)).sum();
+        // Holes are counted, and sizes are only claimed.
+        let blocks = index.nodes.iter().fold(0_u64, |sum, node| sum.saturating_add(node.size.div_ceil(BLOCK)));
         reply.statfs(blocks, 0, 0, index.nodes.len() as u64, 0, BLOCK as u32, 255, BLOCK as u32);
     }
 }

@@ -474,3 +474,35 @@ fn a_vfs_reads_all_archives_and_sees_that_one_was_replaced() {
     assert!(vfs.read(format!("{folder}/nothing/x")).unwrap_err().to_string().contains("No such file"));
     vfs.finish().unwrap();
 }
+
+#[test]
+fn the_index_of_an_archive_is_not_taken_for_another_one_of_its_length_and_time() {
+    let temp = manyfiles_testkit::scratch().unwrap();
+    let cache = temp.path().join("cache");
+    let path = temp.path().join("a.tar");
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    // As builds that can be repeated make them: only names in the middle differ.
+    let write = |name: &str| {
+        let mut tar = (0..2000).fold(Tar::default(), |tar, n| tar.file(format!("{n:04}"), b"x"));
+        tar = tar.file(name, name.as_bytes());
+        let tar = (0..2000).fold(tar, |tar, n| tar.file(format!("z{n:04}"), b"x"));
+        fs::write(&path, tar.end()).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    };
+    let open = || Archive::options().cache(Some(cache.clone())).open(&path).unwrap();
+    write("first");
+    assert_eq!(open().read("first").unwrap(), b"first");
+    assert_eq!(open().read("first").unwrap(), b"first");
+    write("other");
+    assert_eq!(open().read("other").unwrap(), b"other");
+    assert!(!open().contains("first"));
+}
+
+#[test]
+fn a_fifo_is_refused_and_its_writer_is_not_waited_for() {
+    let temp = manyfiles_testkit::scratch().unwrap();
+    let path = temp.path().join("fifo");
+    manyfiles_testkit::make_fifo(&path).unwrap();
+    let error = Archive::options().cache(None).open(&path).unwrap_err();
+    assert!(error.to_string().contains("not a pipe"), "{error}");
+}

@@ -86,6 +86,9 @@ fn begin<'a>(
     let stop = Stop::on_signals().map_err(|error| CannotBegin::because(format!("cannot watch signals: {error}")))?;
     let made = match fs::create_dir(folder) {
         Ok(()) => Made(Some(folder)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !folder.exists() => {
+            return Err(cannot(&"it is a symbolic link that leads nowhere"));
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Made(None),
         Err(error) => return Err(cannot(&format_args!("cannot make the folder: {error}"))),
     };

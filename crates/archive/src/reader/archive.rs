@@ -32,8 +32,8 @@ use crate::tar::{FileSource, Source, StreamSource};
 use crate::target::Target;
 use crate::zip;
 
-/// An index is kept if it has so many entries, or if so many bytes had to be decompressed for it. What is smaller is gone
-/// through in the time that it takes to look for a kept one.
+/// An index is kept if it has so many entries, or if so many bytes had to be decompressed for it. What is smaller is
+/// gone through in the time that it takes to look for a kept one.
 const WORTH_KEEPING: (usize, u64) = (1000, 4 << 20);
 
 /// How an archive is opened to be read: choices, to be followed by [`open`](ArchiveOptions::open).
@@ -80,11 +80,12 @@ impl ArchiveOptions {
         self
     }
 
-    /// The folder in which the indexes of tars are kept that have a thousand entries or, compressed, hold 4 MiB. `None`:
-    /// none is kept, and none is taken. A folder that cannot be written to is as none. Indexes that are older than 60 days are removed from it.
+    /// The folder in which the indexes of tars are kept that have a thousand entries or, compressed, hold 4 MiB.
+    /// `None`: none is kept, and none is taken. A folder that cannot be written to is as none. Indexes that are older
+    /// than 60 days are removed from it.
     ///
     /// An index is taken only if the archive has the path, the length, the time and the first and last 64 KiB that it
-    /// had.
+    /// had, and on Unix the time of its last change of any kind, which no program can set back.
     ///
     /// Default: the folder `manyfiles` in `$XDG_CACHE_HOME` or `~/.cache`; on macOS `~/Library/Caches`, on Windows
     /// `%LOCALAPPDATA%`.
@@ -102,13 +103,8 @@ impl ArchiveOptions {
     }
 
     fn open_kind(self, path: &Path) -> Result<Archive, ErrorKind> {
-        let file = match File::open(path) {
-            Ok(file) => file,
-            // Windows does not open folders.
-            Err(_) if path.is_dir() => return Err(ErrorKind::Folder),
-            Err(error) => return Err(ErrorKind::Open(error)),
-        };
-        let metadata = file.metadata().map_err(ErrorKind::Open)?;
+        // Looked at before it is opened: the open of a pipe waits for its writer.
+        let metadata = std::fs::metadata(path).map_err(ErrorKind::Open)?;
         if metadata.is_dir() {
             return Err(ErrorKind::Folder);
         }
@@ -116,6 +112,7 @@ impl ArchiveOptions {
             let cause = "only a file can be read an entry at a time, not a pipe or a device; save it to a file first";
             return Err(ErrorKind::Unsupported(cause.into()));
         }
+        let file = File::open(path).map_err(ErrorKind::Open)?;
         let stamp = Stamp::of(&file).map_err(ErrorKind::Open)?;
         if stamp.len == 0 {
             return Err(ErrorKind::Empty);
@@ -343,11 +340,12 @@ impl io::Read for Counted {
 /// ```
 ///
 /// **Paths** are relative to the archive's root, as they would be below a folder that it was unpacked into. Symbolic
-/// links are followed inside of the archive, and `..` is what it is in a folder. What leads out of the root is an error.
+/// links are followed inside of the archive, and `..` is what it is in a folder. What leads out of the root is an
+/// error.
 ///
 /// **Checksums**: [`read`](Archive::read) compares an entry of a zip with its checksum, and so does the read that
-/// reaches the end of a compressed one. A frame of zstd is compared with its own. A gzip's is compared by `open` only, a
-/// tar has none.
+/// reaches the end of a compressed one. A frame of zstd is compared with its own. A gzip's is compared by `open` only,
+/// a tar has none.
 ///
 /// **An archive that changes**: a read that finds the archive's length or time changed is an error, whose source is
 /// [`ErrorKind::Changed`]'s text. An archive that is replaced by another file is read on as it was.
@@ -417,8 +415,8 @@ impl Archive {
         self.0.index.refused
     }
 
-    /// All of a file's content. Look at its [size](Archive::metadata) first where a file may be of any size: a few bytes
-    /// of a tar make a hole of a terabyte.
+    /// All of a file's content. Look at its [size](Archive::metadata) first where a file may be of any size: a few
+    /// bytes of a tar make a hole of a terabyte.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, manyfiles::Error> {
         let path = path.as_ref();
         let read = || {

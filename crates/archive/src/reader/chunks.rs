@@ -13,6 +13,10 @@ use crate::sys;
 /// The most bytes that one part may have unpacked: a read of one byte decodes all of them.
 pub(super) const LARGEST: u64 = 16 << 20;
 
+/// The most bytes that a frame of zstd may take: what does not become smaller has some bytes more for each block. Between
+/// two frames, and behind the last, there may be any number of bytes that belong to none.
+pub(super) const LARGEST_FRAME: u64 = LARGEST + (1 << 20);
+
 /// Where a part begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
@@ -73,6 +77,7 @@ impl Chunks {
         let decoded = match self.compression {
             Compression::Zstd => {
                 let end = next.map_or(archive_len, |next| next.packed).min(archive_len);
+                let end = end.min(part.packed.saturating_add(LARGEST_FRAME));
                 let mut packed = vec![0; end.saturating_sub(part.packed) as usize];
                 sys::read_exact_at(file, &mut packed, part.packed)?;
                 zstd_frame(&packed, &mut bytes)

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::chunks::{Chunk, LARGEST};
+use super::chunks::{Chunk, LARGEST, LARGEST_FRAME};
 use crate::sys;
 
 /// The longest head of a frame.
@@ -33,7 +33,11 @@ pub(super) fn find(file: &File, len: u64) -> io::Result<Option<(Vec<Chunk>, u64)
             chunks.push(Chunk { packed: at, start: unpacked, state: None });
         }
         unpacked += size;
-        at = end + if has_checksum { 4 } else { 0 };
+        let end = end + if has_checksum { 4 } else { 0 };
+        if end - at > LARGEST_FRAME {
+            return Ok(None);
+        }
+        at = end;
     }
     Ok((!chunks.is_empty() && at <= len).then_some((chunks, unpacked)))
 }

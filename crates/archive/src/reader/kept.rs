@@ -1,6 +1,6 @@
 //! An index that is kept in the cache, so that an archive is gone through once.
 //!
-//! It counts as long as the archive has its length, its time, and its first and last bytes. What is wrong with a kept
+//! It counts as long as the archive has its length, its times, and its first and last bytes. What is wrong with a kept
 //! index is no error: then a new one is made.
 
 use std::fs::{self, DirBuilder, File};
@@ -18,7 +18,7 @@ use crate::format::Compression;
 use crate::stamp::Stamp;
 use crate::sys;
 
-const MAGIC: &[u8; 8] = b"mfindex\x01";
+const MAGIC: &[u8; 8] = b"mfindex\x02";
 /// How many of the archive's first and last bytes are compared.
 const COMPARED: u64 = 64 << 10;
 /// A kept index that was not made anew for so long is removed.
@@ -58,6 +58,10 @@ impl Kept {
         key.push(ignore_zeros.into());
         key.extend(stamp.len.to_le_bytes());
         key.extend((modified.as_nanos() as u64).to_le_bytes());
+        // Another archive of this length may have this time, too: builds that can be repeated set it.
+        let (seconds, nanos) = file.metadata().ok().as_ref().and_then(sys::changed).unwrap_or_default();
+        key.extend(seconds.to_le_bytes());
+        key.extend(nanos.to_le_bytes());
         let mut ends = vec![0; stamp.len.min(COMPARED) as usize];
         for at in [0, stamp.len.saturating_sub(COMPARED)] {
             sys::read_exact_at(file, &mut ends, at).ok()?;
@@ -296,18 +300,25 @@ fn is_sound(index: &Index) -> bool {
             let end = node.place.checked_add(node.count.into());
             let range = end.is_some_and(|end| end <= pieces.len() as u64);
             let in_file = |piece: &Piece| piece.offset.checked_add(piece.len).is_some_and(|end| end <= node.size);
-            range && pieces[node.place as usize..][..node.count as usize].iter().all(in_file)
+            range && {
+                let own = &pieces[node.place as usize..][..node.count as usize];
+                let in_order = own.windows(2).all(|pair| pair[0].offset.saturating_add(pair[0].len) <= pair[1].offset);
+                own.iter().all(in_file) && in_order
+            }
         }
         Type::File => node.place.checked_add(node.size).is_some(),
         _ => true,
     });
     let is_folder = |number: u32| nodes.get(number as usize).is_some_and(|node| node.is == Type::Folder);
+    // A folder has one name, or a walk would show what is in it again and again.
+    let mut named = vec![false; nodes.len()];
     let are_children = children.iter().all(|child| {
         is_text(child.name_at.into(), child.name_len.into())
             && is_folder(child.folder)
             && (child.node as usize) < nodes.len()
             // A folder is made before what is in it, so that no walk goes in a circle.
-            && (!is_folder(child.node) || child.node > child.folder)
+            && (!is_folder(child.node)
+                || child.node > child.folder && !std::mem::replace(&mut named[child.node as usize], true))
     });
     is_folder(ROOT)
         && are_nodes

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub struct Sample {
     /// Since its work began.
     pub at: Duration,
-    /// Resident bytes.
+    /// Resident bytes, but for those of mapped files.
     pub memory: u64,
     pub handles: u64,
     pub threads: u64,
@@ -26,7 +26,8 @@ pub fn look(process: u32, begun: Instant) -> io::Result<Sample> {
     let missing = |what: &str| io::Error::other(format!("the kernel does not tell {what} of a process"));
     Ok(Sample {
         at: begun.elapsed(),
-        memory: number("VmRSS:").ok_or_else(|| missing("the memory"))? << 10,
+        // Its own memory: windows of files that are mapped can be taken back from it at any time.
+        memory: number("RssAnon:").ok_or_else(|| missing("the memory"))? << 10,
         handles: fs::read_dir(format!("/proc/{process}/fd"))?.count() as u64,
         threads: fs::read_dir(format!("/proc/{process}/task"))?.count() as u64,
     })

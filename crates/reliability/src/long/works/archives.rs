@@ -99,8 +99,9 @@ impl Work for Unpack {
     }
 
     fn holds(&self) -> Option<Holds> {
-        // `tree::Options::last_wins`.
-        Some(Holds { bytes: 20, each: "entry", count: files })
+        // `tree::Options::last_wins`; and a zip's directory, with a name of 10 bytes, a time, and two numbers of each.
+        let bytes = if self.file.ends_with(".zip") { 20 + 46 + 10 + 9 + 8 } else { 20 };
+        Some(Holds { bytes, each: "entry", count: files })
     }
 
     fn prepare(&self, folder: &Path, size: Size) -> Result<()> {
