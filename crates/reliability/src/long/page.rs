@@ -11,9 +11,10 @@ calls. Its parent reads each 200 ms what the kernel says of its memory, handles 
 result: each file is there with each of its bytes, each record in its order, and nothing temporary is left.
 Other programs may have been at work on the machine: speeds of different days do not compare.
 
-**Flat** is: as many handles and threads after the work as before; and resident memory (that of mapped files is not counted) at the end (the last tenth) not
-above that in the middle by more than a tenth or 8 MiB. Where the library keeps something for each entry, and says so,
-all memory that was gained since before the work is divided by their number. That is as documented if it is at most 1.5
+**Flat** is: as many handles and threads after the work as before; and resident memory (that of mapped files is not
+counted) at the end (the last tenth) not above that in the middle by more than a tenth or 8 MiB. Where the library keeps
+something for each entry, and says so, all memory that was gained since before the work is divided by their number. That
+is as documented if it is at most 1.5
 times that (tables that grow are doubled), and 8 MiB in all.
 ";
 
@@ -46,7 +47,7 @@ pub fn page(rows: &[Row]) -> String {
     page += "| work | what | on | seconds | a second | peak memory | kept for each | handles | threads | verdict |\n";
     page += "|---|---|---|---|---|---|---|---|---|---|\n";
     for row in rows {
-        let kept = row.kept.as_ref().map(|(each, bytes, what)| format!("{each:.0} B a {what} (documented: {bytes})"));
+        let kept = row.kept.as_ref().map(|(each, bytes, what)| format!("{each:.0} B per {what} (documented: {bytes})"));
         let counts = |(before, most, after): (u64, u64, u64)| format!("{before}, most {most}, {after}");
         let _ = writeln!(
             page,
