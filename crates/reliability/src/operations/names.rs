@@ -193,7 +193,10 @@ impl Names {
 pub fn judge(threads: &Threads<Call>, seen: &mut Seen, buffers: bool) {
     for (thread, calls) in threads.iter().enumerate() {
         let mut names = Names { all: BTreeMap::new(), buffered: Vec::new() };
+        // What `wait` has told another thread of this one's files may have come before any call of this thread.
+        let told_elsewhere = told_by_waits_of_others(threads, seen, thread);
         for Numbered { number, call } in calls {
+            told_elsewhere.iter().for_each(|name| names.set(*name, Content::anything()));
             let answer = seen.answer(*number);
             let first = call.names().first().map(|name| names.get(*name));
             let is_missing = first.as_ref().and_then(Content::is_there) == Some(false) && call.needs_a_file();
@@ -222,6 +225,7 @@ pub fn judge(threads: &Threads<Call>, seen: &mut Seen, buffers: bool) {
                 doubt(&mut names, &seen.folder, thread, told.path.as_deref(), call);
             }
         }
+        told_elsewhere.iter().for_each(|name| names.set(*name, Content::anything()));
         // What the end says of a file that buffers: the last bytes may be missing.
         let told: Vec<_> = seen.story.end.iter().filter_map(|told| told.path.clone()).collect();
         for (name, content) in &names.all {
@@ -237,6 +241,14 @@ pub fn judge(threads: &Threads<Call>, seen: &mut Seen, buffers: bool) {
             seen.say(format!("the end failed without a reason: {}", told.text));
         }
     }
+}
+
+/// The names of a thread's files that a `wait` of another thread has told an error of.
+fn told_by_waits_of_others(threads: &Threads<Call>, seen: &Seen, thread: usize) -> Vec<usize> {
+    let others = threads.iter().enumerate().filter(|(other, _)| *other != thread).flat_map(|(_, calls)| calls);
+    let waits = others.filter(|it| matches!(it.call, Call::Wait));
+    let told: Vec<_> = waits.flat_map(|it| seen.answer(it.number).told).filter_map(|told| told.path).collect();
+    (0..NAMES).filter(|name| told.contains(&path(&seen.folder, thread, *name))).collect()
 }
 
 /// The files that a call has removed, created anew or replaced.
