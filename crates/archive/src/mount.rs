@@ -121,8 +121,8 @@ impl Mount {
             // Somebody has unmounted it, perhaps while something in it is open. As in `wait`.
             std::mem::forget(session);
         } else {
-            // Unmounts, by fusermount3 without root's rights. It is done by path and once only: a second time would take
-            // away what was mounted on the folder before.
+            // Unmounts, by fusermount3 without root's rights. It is done by path and once only: a second time would
+            // take away what was mounted on the folder before.
             drop(session);
             if geteuid().is_root() && !server.is_finished() && self.is_there() {
                 // A folder that is in use goes when it is not any more.
@@ -154,8 +154,8 @@ impl Archive {
     /// be used; threads of this process answer for it from then on, until the [`Mount`] is dropped or somebody calls
     /// `umount`.
     ///
-    /// Hard links, symbolic links, holes, permissions and times are those of the archive. Owners are too if root mounts;
-    /// otherwise everything belongs to the user who does. Set-id bits and devices have no effect.
+    /// Hard links, symbolic links, holes, permissions and times are those of the archive. Owners are too if root
+    /// mounts; otherwise everything belongs to the user who does. Set-id bits and devices have no effect.
     ///
     /// An archive that is changed meanwhile gives `EIO` for what was not read before.
     ///

@@ -107,7 +107,8 @@ impl Read for Interruptible {
     }
 }
 
-/// Writes what may keep us waiting for ever (a pipe that nobody reads from), and fails when the job is stopped meanwhile.
+/// Writes what may keep us waiting for ever (a pipe that nobody reads from), and fails when the job is stopped
+/// meanwhile.
 pub(crate) struct InterruptibleOutput {
     output: sys::Output,
     stop: Stop,

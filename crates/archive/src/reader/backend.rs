@@ -14,8 +14,8 @@ use crate::entry::{Entry, Kind};
 /// How many archives stay open.
 const MOST_OPEN: usize = 16;
 
-/// The files in all archives, by URIs of the archive's path and the path in it: `archive:///data/tiles.tar.zst/12/7.png`.
-/// A [`Backend`] for a [`Vfs`](manyfiles::vfs::Vfs). Nothing can be written:
+/// The files in all archives, by URIs of the archive's path and the path in it:
+/// `archive:///data/tiles.tar.zst/12/7.png`. A [`Backend`] for a [`Vfs`](manyfiles::vfs::Vfs). Nothing can be written:
 /// [`ReadOnlyFilesystem`](io::ErrorKind::ReadOnlyFilesystem).
 ///
 /// The 16 archives that were used last stay open. One that was changed or replaced is opened anew.

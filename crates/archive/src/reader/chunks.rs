@@ -13,8 +13,8 @@ use crate::sys;
 /// The most bytes that one part may have unpacked: a read of one byte decodes all of them.
 pub(super) const LARGEST: u64 = 16 << 20;
 
-/// The most bytes that a frame of zstd may take: what does not become smaller has some bytes more for each block. Between
-/// two frames, and behind the last, there may be any number of bytes that belong to none.
+/// The most bytes that a frame of zstd may take: what does not become smaller has some bytes more for each block.
+/// Between two frames, and behind the last, there may be any number of bytes that belong to none.
 pub(super) const LARGEST_FRAME: u64 = LARGEST + (1 << 20);
 
 /// Where a part begins.

@@ -14,9 +14,9 @@
 //! What `open` decoded is remembered in an index in the [cache](ArchiveOptions::cache), so that the next `open` of the
 //! same file decodes nothing. (A temporary file is not kept.)
 //!
-//! The entries are those that [`Unpacker::unpack`](crate::Unpacker::unpack) would write into an empty folder: of several
-//! entries of one path the last one, hard links as names of one file, nothing that leads out of the root. Symbolic links
-//! are followed, and lead to nothing outside of the archive.
+//! The entries are those that [`Unpacker::unpack`](crate::Unpacker::unpack) would write into an empty folder: of
+//! several entries of one path the last one, hard links as names of one file, nothing that leads out of the root.
+//! Symbolic links are followed, and lead to nothing outside of the archive.
 
 mod archive;
 mod backend;

@@ -33,8 +33,8 @@ fn digest(content: &[u8]) -> (usize, u32) {
     (content.len(), crc.sum())
 }
 
-/// What unpacking writes into an empty folder. `None`: it fails; or the tree has kept a name for a folder that a refused
-/// entry asked for, and refused a later entry of this name.
+/// What unpacking writes into an empty folder. `None`: it fails; or the tree has kept a name for a folder that a
+/// refused entry asked for, and refused a later entry of this name.
 pub(crate) fn written(archive: &Path) -> Option<BTreeMap<PathBuf, String>> {
     let temp = manyfiles_testkit::scratch().unwrap();
     let root = temp.path().join("root");

@@ -71,13 +71,14 @@ pub(crate) struct Options {
     /// Print the report as one JSON object on standard output
     ///
     /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or
-    /// sources (each with path, error, warning, and damage: how many places --salvage went on behind), files, folders, symlinks, hard_links, nodes, bytes, skipped,
-    /// not_written, renamed (from, to), failures (path, operation, error, os_error, refusal), sockets (path: of those
-    /// skipped), other_owners (how many entries had others), with_attributes (how many had attributes that are not
-    /// kept), unmatched (each --include that matched nothing), signal, seconds, seconds_asking (how much of that
-    /// waiting for answers took), seconds_by_operation, peak_threads. Every entry is in one of the counts, or a
-    /// failure, or a socket. If nothing could be begun: status not_begun, and errors. With --dry-run: status dry_run,
-    /// actions (how many of each), unmatched, and entries (action, path, kind, bytes, why).
+    /// sources (each with path, error, warning, and damage: how many places --salvage went on behind), files, folders,
+    /// symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to), failures (path, operation, error,
+    /// os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had others),
+    /// with_attributes (how many had attributes that are not kept), unmatched (each --include that matched nothing),
+    /// signal, seconds, seconds_asking (how much of that waiting for answers took), seconds_by_operation, peak_threads.
+    /// Every entry is in one of the counts, or a failure, or a socket. If nothing could be begun: status not_begun, and
+    /// errors. With --dry-run: status dry_run, actions (how many of each), unmatched, and entries (action, path, kind,
+    /// bytes, why).
     ///
     /// Paths are strings. One that is not UTF-8 has U+FFFD for what could not be read, and beside it a key that ends in
     /// _hex with its bytes in hexadecimal. Paths of entries are below the destination.

@@ -1,7 +1,7 @@
 //! `manyfiles pack SRC… ARCHIVE`.
 //!
-//! [`mod@place`] gives each source its path in the archive; [`crate::walk`] finds the entries; [`ignored`] knows what git
-//! leaves out; [`hand_over`] gives each entry to the archive; [`tell`] says what came of it.
+//! [`mod@place`] gives each source its path in the archive; [`crate::walk`] finds the entries; [`ignored`] knows what
+//! git leaves out; [`hand_over`] gives each entry to the archive; [`tell`] says what came of it.
 
 mod hand_over;
 mod ignored;

@@ -88,9 +88,9 @@ impl Seen {
         self.problems.extend(silent);
     }
 
-    /// By its path, by one beside it, since the file may have had another name, or by that of a folder above. What has a
-    /// temporary name is told by the name that it was to get, wherever that is. Where two calls fail for one file, the
-    /// first error is told.
+    /// By its path, by one beside it, since the file may have had another name, or by that of a folder above. What has
+    /// a temporary name is told by the name that it was to get, wherever that is. Where two calls fail for one file,
+    /// the first error is told.
     fn is_told_of(&self, path: &Path) -> bool {
         let below = path.strip_prefix(&self.folder).unwrap_or(path);
         let is_temporary = |part: &std::ffi::OsStr| part.to_string_lossy().starts_with(".manyfiles-");

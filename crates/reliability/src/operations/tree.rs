@@ -255,8 +255,8 @@ struct Model {
     ever: BTreeMap<PathBuf, Vec<Node>>,
     /// Whose last entry failed: "a link to it must not get whatever else has the name" (`engine/outcome.rs`).
     astray: BTreeSet<PathBuf>,
-    /// A stream of this path was dropped, which fails at once, while entries before it may still wait: whether a link to
-    /// it is made depends on the moment.
+    /// A stream of this path was dropped, which fails at once, while entries before it may still wait: whether a link
+    /// to it is made depends on the moment.
     open: BTreeSet<PathBuf>,
 }
 

@@ -129,8 +129,8 @@ fn packed_of(name: &OsStr) -> Option<&OsStr> {
 fn number_of(name: &OsStr, base: &OsStr) -> Option<u64> {
     let number = name.as_encoded_bytes().strip_prefix(base.as_encoded_bytes())?.strip_prefix(b".")?;
     let is_ours = number.len() >= 6 && number.iter().all(u8::is_ascii_digit);
-    // Each number has one spelling: `events.0000009` is another program's file. All names are read for each new file, so
-    // nothing is allocated here.
+    // Each number has one spelling: `events.0000009` is another program's file. All names are read for each new file,
+    // so nothing is allocated here.
     let is_spelled_so = number.len() == 6 || number.first() != Some(&b'0');
     let number: u64 = std::str::from_utf8(number).ok()?.parse().ok()?;
     (is_ours && is_spelled_so && number > 0).then_some(number)

@@ -8,8 +8,8 @@
 //! half, and, where threads share a folder, while a thread has an entry of it. What comes for a held name is parked
 //! behind it, and holds up nothing else.
 //!
-//! [`pending`] has what waits in one folder, [`names`] the order of one name's entries, [`unmade`] the folders that come before what has their names, [`batch`]
-//! what threads take and give back.
+//! [`pending`] has what waits in one folder, [`names`] the order of one name's entries, [`unmade`] the folders that
+//! come before what has their names, [`batch`] what threads take and give back.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;

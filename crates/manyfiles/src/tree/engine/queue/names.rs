@@ -52,7 +52,8 @@ impl Queue {
         }
     }
 
-    /// A thread has left this folder. If it is made, and so those above it, none of them is one that may not be made yet.
+    /// A thread has left this folder. If it is made, and so those above it, none of them is one that may not be made
+    /// yet.
     pub(super) fn forget_made(&mut self, id: FolderId) {
         let mut folder = self.folders.get(id).clone();
         while folder.made.load(Relaxed)

@@ -8,8 +8,8 @@ use crate::tree::engine::folders::{FolderId, Identity};
 /// So many are kept before it is asked which of them are made.
 const FEW: usize = 64;
 
-/// The folders in one folder that may not be made yet, by the keys of their names. Those that are made are forgotten now
-/// and then.
+/// The folders in one folder that may not be made yet, by the keys of their names. Those that are made are forgotten
+/// now and then.
 #[derive(Debug, Default)]
 pub(super) struct Unmade {
     by_key: HashMap<u64, FolderId, BuildHasherDefault<Identity>>,
@@ -18,8 +18,8 @@ pub(super) struct Unmade {
 }
 
 impl Unmade {
-    /// Where folders fail, none of them is ever made. So it is asked again only when there are twice as many as the last
-    /// time left: else each would ask for all before it.
+    /// Where folders fail, none of them is ever made. So it is asked again only when there are twice as many as the
+    /// last time left: else each would ask for all before it.
     pub(super) fn insert(&mut self, key: u64, id: FolderId, is_made: impl Fn(FolderId) -> bool) {
         if self.by_key.len() >= self.most.max(FEW) {
             self.by_key.retain(|_, &mut id| !is_made(id));
