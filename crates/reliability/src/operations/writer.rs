@@ -166,7 +166,9 @@ fn judge(thread: usize, calls: &[Numbered<Call>], seen: &mut Seen) {
     // What the close says is an error of the file that was open before.
     let close = |open: Option<Open>, files: &mut Vec<Content>, folder: &Path| {
         if let Some(Open { name, bytes, has_failed, .. }) = open {
-            let is_told = has_failed || told.contains(&path(folder, thread, name));
+            // A sync of the folder that fails has the folder's path.
+            let is_told =
+                has_failed || told.contains(&path(folder, thread, name)) || told.iter().any(|told| told == folder);
             files[name] = if is_told { Content::anything() } else { Content::is(bytes) };
         }
     };
