@@ -71,7 +71,9 @@ impl MountOptions {
 
 /// The file system that a path leads to. The server of a mount is not asked: it may hang.
 fn device(path: &Path) -> io::Result<(u32, u32)> {
-    let flags = AtFlags::STATX_DONT_SYNC | AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    /// `AT_STATX_DONT_SYNC`, which rustix has for glibc alone.
+    const DONT_SYNC: AtFlags = AtFlags::from_bits_retain(0x4000);
+    let flags = DONT_SYNC | AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let found = statx(CWD, path, flags, StatxFlags::TYPE)?;
     Ok((found.stx_dev_major, found.stx_dev_minor))
 }
