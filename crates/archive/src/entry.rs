@@ -23,9 +23,46 @@ pub struct Entry<'a> {
     pub modified: Option<SystemTime>,
     /// User and group number, if they are kept.
     pub owner: Option<(u32, u32)>,
+    /// Extended attributes, sorted by name. Those of tars are known. Access control lists are not among them.
+    pub attributes: &'a [Attribute],
     /// Why it would not be written. Reasons that depend on what is in the folder (a name that is taken, a symbolic link
     /// in the way) are found only when it is written.
     pub refusal: Option<Error>,
+}
+
+/// An extended attribute.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Attribute {
+    /// With its name space: `user.comment`. Up to 255 bytes, none of them zero.
+    pub name: Vec<u8>,
+    /// Up to 64 KiB.
+    pub value: Vec<u8>,
+}
+
+impl Attribute {
+    /// What Linux allows for a name, for a value, and for all names of a file, each with a zero behind it.
+    const LONGEST_NAME: usize = 255;
+    const LONGEST: usize = 64 << 10;
+
+    /// `None`: no file of Linux can have it.
+    pub(crate) fn new(name: Vec<u8>, value: Vec<u8>) -> Option<Attribute> {
+        let is_name = (1..=Attribute::LONGEST_NAME).contains(&name.len()) && !name.contains(&0);
+        (is_name && value.len() <= Attribute::LONGEST).then_some(Attribute { name, value })
+    }
+
+    /// Sorts attributes by name. The last one of a name is kept. Those whose names come after 64 KiB of others are left
+    /// out: no file can list them.
+    pub(crate) fn tidy(attributes: &mut Vec<Attribute>) {
+        attributes.reverse();
+        attributes.sort_by(|one, other| one.name.cmp(&other.name));
+        attributes.dedup_by(|one, other| one.name == other.name);
+        let mut len = 0;
+        attributes.retain(|attribute| {
+            len += attribute.name.len() + 1;
+            len <= Attribute::LONGEST
+        });
+    }
 }
 
 /// What an [`Entry`] is.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,13 +12,13 @@ use std::time::{Duration, Instant, SystemTime};
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
     InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
-    ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyStatfs, Request, SessionACL,
+    ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr, Request, SessionACL,
 };
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{getegid, geteuid};
 
-use crate::entry::time;
+use crate::entry::{Attribute, time};
 use crate::reader::{Archive, Child, Node, Type};
 
 /// What the kernel is told stays as it is: the archive is read as it was when it was opened.
@@ -156,8 +157,9 @@ impl Archive {
     /// be used; threads of this process answer for it from then on, until the [`Mount`] is dropped or somebody calls
     /// `umount`.
     ///
-    /// Hard links, symbolic links, holes, permissions and times are those of the archive. Owners are too if root
-    /// mounts; otherwise everything belongs to the user who does. Set-id bits and devices have no effect.
+    /// Hard links, symbolic links, holes, permissions, times and the extended attributes of a tar are those of the
+    /// archive; access control lists are not shown. Owners are too if root mounts; otherwise everything belongs to the
+    /// user who does. Set-id bits, capabilities and devices have no effect.
     ///
     /// An archive that is changed meanwhile gives `EIO` for what was not read before.
     ///
@@ -238,6 +240,15 @@ impl Folder {
         match node.is {
             Type::Folder => Ok((number, self.archive.index().children(number))),
             _ => Err(Errno::ENOTDIR),
+        }
+    }
+
+    /// The extended attributes. `ENOSYS`: the archive has none at all, and the kernel asks no more.
+    fn extended(&self, ino: INodeNo) -> Result<&[Attribute], Errno> {
+        let index = self.archive.index();
+        match index.has_attributes() {
+            true => Ok(index.attributes(self.node(ino)?.1)),
+            false => Err(Errno::ENOSYS),
         }
     }
 
@@ -393,10 +404,41 @@ impl Filesystem for Folder {
         reply.ok();
     }
 
+    fn getxattr(&self, _request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        let attributes = match self.extended(ino) {
+            Ok(attributes) => attributes,
+            Err(errno) => return reply.error(errno),
+        };
+        match attributes.binary_search_by(|attribute| attribute.name.as_slice().cmp(name.as_bytes())) {
+            Ok(place) => answer(&attributes[place].value, size, reply),
+            Err(_) => reply.error(Errno::ENODATA),
+        }
+    }
+
+    fn listxattr(&self, _request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        match self.extended(ino) {
+            Ok(attributes) => {
+                let names: Vec<u8> =
+                    attributes.iter().flat_map(|attribute| [&attribute.name[..], &[0]].concat()).collect();
+                answer(&names, size, reply);
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
     fn statfs(&self, _request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
         let index = self.archive.index();
         // Holes are counted, and sizes are only claimed.
         let blocks = index.nodes.iter().fold(0_u64, |sum, node| sum.saturating_add(node.size.div_ceil(BLOCK)));
         reply.statfs(blocks, 0, 0, index.nodes.len() as u64, 0, BLOCK as u32, 255, BLOCK as u32);
+    }
+}
+
+/// Answers with an attribute's bytes, or with their number if no place for them is given.
+fn answer(bytes: &[u8], place: u32, reply: ReplyXattr) {
+    match place as usize {
+        0 => reply.size(bytes.len() as u32),
+        place if place < bytes.len() => reply.error(Errno::ERANGE),
+        _ => reply.data(bytes),
     }
 }

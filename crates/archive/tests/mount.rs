@@ -132,3 +132,55 @@ fn a_mount_ends_when_somebody_unmounts_it() {
     assert!(matches!(Tree::read(other_folder.path()).unwrap().entries[Path::new("a")].kind, Kind::File { len: 1, .. }));
     drop(other);
 }
+
+#[test]
+fn extended_attributes_are_those_of_the_tar() {
+    skip_unless!(Need::Fuse);
+    let records: [(&str, &[u8]); 3] = [
+        ("SCHILY.xattr.user.comment", b"a\0b\n=c"),
+        ("SCHILY.xattr.user.is%3Dempty", b""),
+        ("LIBARCHIVE.xattr.user.comment", b"YQBiCj1j"),
+    ];
+    let mut tar = Tar::default().pax(&records).file("with", b"1").file("without", b"2");
+    tar = tar.pax(&records[..1]).entry(b'5', "folder", "", b"").entry(b'1', "second", "with", b"");
+    // So many that the index is kept.
+    for number in 0..1000 {
+        tar = tar.file(format!("more/{number}"), b"");
+    }
+    let (_temp, path) = file_of(&tar.end());
+    let (mount, folder) = mount(&path);
+    let names = |name: &str| {
+        let mut buffer = [0; 256];
+        let len = rustix::fs::listxattr(folder.path().join(name), &mut buffer).unwrap();
+        buffer[..len].to_vec()
+    };
+    let value = |name: &str, attribute: &str, place: usize| {
+        let mut buffer = vec![0; place];
+        let len = rustix::fs::getxattr(folder.path().join(name), attribute, &mut buffer)?;
+        buffer.truncate(len);
+        Ok::<_, rustix::io::Errno>((len, buffer))
+    };
+    for name in ["with", "second"] {
+        assert_eq!(names(name), b"user.comment\0user.is=empty\0", "{name}");
+        assert_eq!(value(name, "user.comment", 256), Ok((6, b"a\0b\n=c".to_vec())));
+        assert_eq!(value(name, "user.is=empty", 256), Ok((0, Vec::new())));
+        // As many bytes as there are, and how many that is.
+        assert_eq!(value(name, "user.comment", 6).map(|(len, _)| len), Ok(6));
+        assert_eq!(rustix::fs::getxattr_query(folder.path().join(name), "user.comment"), Ok(6));
+        assert_eq!(value(name, "user.comment", 5), Err(rustix::io::Errno::RANGE));
+    }
+    assert_eq!(names("folder"), b"user.comment\0");
+    assert_eq!(names("without"), b"");
+    assert_eq!(value("without", "user.comment", 256), Err(rustix::io::Errno::NODATA));
+    mount.unmount().unwrap();
+
+    let cache = manyfiles_testkit::scratch().unwrap();
+    let open = || Archive::options().cache(Some(cache.path().into())).open(&path).unwrap();
+    let (first, kept) = (open(), open());
+    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1);
+    for (name, count) in [("with", 2), ("second", 2), ("folder", 1), ("without", 0)] {
+        let (first, kept) = (first.metadata(name).unwrap(), kept.metadata(name).unwrap());
+        assert_eq!(first.attributes, kept.attributes);
+        assert_eq!(first.attributes.len(), count);
+    }
+}

@@ -1,5 +1,6 @@
 //! From the entries of an archive, in its order, to the index.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::SystemTime;
@@ -8,7 +9,7 @@ use hashbrown::HashTable;
 use manyfiles::tree::{self, Node as Special};
 
 use super::index::{Child, Index, Node, Piece, ROOT, Type};
-use crate::entry::{Entry, Kind};
+use crate::entry::{Attribute, Entry, Kind};
 use crate::error::{ErrorKind, Result};
 use crate::limit::Limit;
 
@@ -22,8 +23,14 @@ pub(crate) enum Place<'a> {
     Zip(u32),
 }
 
+/// More extended attributes than this, each different set of them counted once, are not kept in memory.
+const MOST_ATTRIBUTES: usize = 256 << 20;
+
 pub(crate) struct Builder {
     index: Index,
+    /// The numbers of the sets of extended attributes, and how many bytes they have.
+    attributes: HashMap<Vec<Attribute>, u32>,
+    attributes_len: usize,
     /// The children by folder and name.
     found: HashTable<u32>,
     keys: RandomState,
@@ -35,9 +42,17 @@ pub(crate) struct Builder {
 
 impl Builder {
     pub(crate) fn new(most: u64) -> Builder {
-        let index = Index { nodes: vec![Node::folder()], ..Index::default() };
+        let index = Index { nodes: vec![Node::folder()], attributes: vec![Vec::new()], ..Index::default() };
         let most = most.saturating_add(1).min(u64::from(u32::MAX));
-        Builder { index, found: HashTable::new(), keys: RandomState::new(), last: (Vec::new(), ROOT), most }
+        Builder {
+            index,
+            attributes: HashMap::new(),
+            attributes_len: 0,
+            found: HashTable::new(),
+            keys: RandomState::new(),
+            last: (Vec::new(), ROOT),
+            most,
+        }
     }
 
     /// Takes the next entry. What a tree would refuse is counted only.
@@ -56,7 +71,7 @@ impl Builder {
         let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
             // The root itself.
             if entry.kind == Kind::Folder {
-                self.describe(ROOT, entry);
+                self.describe(ROOT, entry)?;
             }
             return Ok(entry.kind == Kind::Folder);
         };
@@ -80,7 +95,7 @@ impl Builder {
         match (entry.kind, old_type) {
             (Kind::Folder, Some(Type::Folder)) => {
                 let node = self.index.children[old.expect("it has a type") as usize].node;
-                self.describe(node, entry);
+                self.describe(node, entry)?;
                 return Ok(true);
             }
             // A folder is never replaced by something else, and takes the place of nothing.
@@ -167,7 +182,7 @@ impl Builder {
             }
         }
         let number = self.push(node)?;
-        self.describe(number, entry);
+        self.describe(number, entry)?;
         Ok(number)
     }
 
@@ -180,11 +195,34 @@ impl Builder {
         Ok(self.index.nodes.len() as u32 - 1)
     }
 
-    fn describe(&mut self, number: u32, entry: &Entry<'_>) {
+    fn describe(&mut self, number: u32, entry: &Entry<'_>) -> Result<(), ErrorKind> {
+        let attributes = self.attributes(entry.attributes)?;
         let node = &mut self.index.nodes[number as usize];
         node.mode = entry.mode.map(|mode| mode as u16);
         node.owner = entry.owner;
         node.modified = entry.modified.map(since_1970);
+        node.attributes = attributes;
+        Ok(())
+    }
+
+    /// The number of these extended attributes.
+    fn attributes(&mut self, attributes: &[Attribute]) -> Result<u32, ErrorKind> {
+        if attributes.is_empty() {
+            return Ok(0);
+        }
+        if let Some(&number) = self.attributes.get(attributes) {
+            return Ok(number);
+        }
+        let len = |attribute: &Attribute| size_of::<Attribute>() + attribute.name.len() + attribute.value.len();
+        self.attributes_len += attributes.iter().map(len).sum::<usize>();
+        if self.attributes_len > MOST_ATTRIBUTES {
+            let cause = "the extended attributes of its entries take more than 256 MiB";
+            return Err(ErrorKind::Unsupported(cause.into()));
+        }
+        let number = self.index.attributes.len() as u32;
+        self.index.attributes.push(attributes.to_vec());
+        self.attributes.insert(attributes.to_vec(), number);
+        Ok(number)
     }
 
     /// Gives a node a name, in place of the child that has it.
@@ -222,7 +260,7 @@ impl Builder {
     }
 
     pub(super) fn finish(self) -> Index {
-        let Index { mut nodes, mut children, mut texts, mut pieces, refused } = self.index;
+        let Index { mut nodes, mut children, mut texts, mut pieces, attributes, refused } = self.index;
         children.sort_unstable_by(|one, other| {
             let key = |child: &Child| (child.folder, &texts[child.name_at as usize..][..usize::from(child.name_len)]);
             key(one).cmp(&key(other))
@@ -237,7 +275,7 @@ impl Builder {
         children.shrink_to_fit();
         texts.shrink_to_fit();
         pieces.shrink_to_fit();
-        Index { nodes, children, texts, pieces, refused }
+        Index { nodes, children, texts, pieces, attributes, refused }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 
 use manyfiles::tree::Node as Special;
 
-use crate::entry::{Entry, Kind, time};
+use crate::entry::{Attribute, Entry, Kind, time};
 use crate::sys;
 
 /// The number of the root.
@@ -50,6 +50,8 @@ pub(crate) struct Node {
     pub is_sparse: bool,
     /// How many names it has.
     pub names: u32,
+    /// The number of its extended attributes in [`attributes`](Index::attributes), which begins with none.
+    pub attributes: u32,
 }
 
 impl Node {
@@ -64,6 +66,7 @@ impl Node {
             count: 0,
             is_sparse: false,
             names: 1,
+            attributes: 0,
         }
     }
 }
@@ -96,6 +99,8 @@ pub(crate) struct Index {
     pub children: Vec<Child>,
     pub texts: Vec<u8>,
     pub pieces: Vec<Piece>,
+    /// The extended attributes that a node has. Most nodes that have any have the same.
+    pub attributes: Vec<Vec<Attribute>>,
     /// Entries that cannot be reached, because they would not be unpacked.
     pub refused: u64,
 }
@@ -116,6 +121,15 @@ impl Index {
 
     pub(crate) fn pieces(&self, file: &Node) -> &[Piece] {
         &self.pieces[file.place as usize..][..file.count as usize]
+    }
+
+    /// Whether any node has extended attributes.
+    pub(crate) fn has_attributes(&self) -> bool {
+        self.attributes.len() > 1
+    }
+
+    pub(crate) fn attributes(&self, node: &Node) -> &[Attribute] {
+        &self.attributes[node.attributes as usize]
     }
 
     /// The names in a folder, sorted.
@@ -204,6 +218,7 @@ impl Index {
             mode: node.mode.map(u32::from),
             modified: node.modified.and_then(|(seconds, nanos)| time(seconds, nanos)),
             owner: node.owner,
+            attributes: self.attributes(node),
             refusal: None,
         }
     }

@@ -14,11 +14,12 @@ use flate2::Crc;
 use super::chunks::{Chunk, Chunks};
 use super::gzip::State;
 use super::index::{Child, Index, Node, Piece, ROOT, Type};
+use crate::entry::Attribute;
 use crate::format::Compression;
 use crate::stamp::Stamp;
 use crate::sys;
 
-const MAGIC: &[u8; 8] = b"mfindex\x02";
+const MAGIC: &[u8; 8] = b"mfindex\x03";
 /// How many of the archive's first and last bytes are compared.
 const COMPARED: u64 = 64 << 10;
 /// A kept index that was not made anew for so long is removed.
@@ -138,13 +139,13 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 fn put_index(to: &mut Vec<u8>, index: &Index) {
-    let Index { nodes, children, texts, pieces, refused } = index;
-    for count in [nodes.len(), children.len(), texts.len(), pieces.len()] {
+    let Index { nodes, children, texts, pieces, attributes, refused } = index;
+    for count in [nodes.len(), children.len(), texts.len(), pieces.len(), attributes.len()] {
         to.extend((count as u64).to_le_bytes());
     }
     to.extend(refused.to_le_bytes());
     for node in nodes {
-        let Node { is, mode, owner, modified, size, place, count, is_sparse, names } = *node;
+        let Node { is, mode, owner, modified, size, place, count, is_sparse, names, attributes } = *node;
         let flags = u8::from(mode.is_some())
             | u8::from(owner.is_some()) << 1
             | u8::from(modified.is_some()) << 2
@@ -153,7 +154,7 @@ fn put_index(to: &mut Vec<u8>, index: &Index) {
         to.extend(mode.unwrap_or(0).to_le_bytes());
         let (user, group) = owner.unwrap_or((0, 0));
         let (seconds, nanos) = modified.unwrap_or((0, 0));
-        for number in [user, group, nanos, count, names] {
+        for number in [user, group, nanos, count, names, attributes] {
             to.extend(number.to_le_bytes());
         }
         to.extend(seconds.to_le_bytes());
@@ -170,6 +171,15 @@ fn put_index(to: &mut Vec<u8>, index: &Index) {
     for piece in pieces {
         for number in [piece.offset, piece.len, piece.position] {
             to.extend(number.to_le_bytes());
+        }
+    }
+    for set in attributes {
+        to.extend((set.len() as u64).to_le_bytes());
+        for Attribute { name, value, .. } in set {
+            for bytes in [name, value] {
+                to.extend((bytes.len() as u32).to_le_bytes());
+                to.extend(bytes);
+            }
         }
     }
 }
@@ -233,7 +243,8 @@ impl Source<'_> {
     fn node(&mut self) -> Option<Node> {
         let [is, flags] = self.array()?;
         let mode = self.u16()?;
-        let [user, group, nanos, count, names] = [self.u32()?, self.u32()?, self.u32()?, self.u32()?, self.u32()?];
+        let [user, group, nanos] = [self.u32()?, self.u32()?, self.u32()?];
+        let [count, names, attributes] = [self.u32()?, self.u32()?, self.u32()?];
         let [seconds, size, place] = [self.u64()?, self.u64()?, self.u64()?];
         Some(Node {
             is: *Type::ALL.get(usize::from(is))?,
@@ -245,11 +256,13 @@ impl Source<'_> {
             place,
             count,
             names,
+            attributes,
         })
     }
 
     fn index(&mut self) -> Option<Index> {
         let [nodes, children, texts, pieces] = [self.count()?, self.count()?, self.count()?, self.count()?];
+        let attributes = self.count()?;
         let refused = self.u64()?;
         let nodes = (0..nodes).map(|_| self.node()).collect::<Option<_>>()?;
         let child = |from: &mut Self| {
@@ -260,7 +273,18 @@ impl Source<'_> {
         let texts = self.bytes(texts)?.to_vec();
         let piece = |from: &mut Self| Some(Piece { offset: from.u64()?, len: from.u64()?, position: from.u64()? });
         let pieces = (0..pieces).map(|_| piece(self)).collect::<Option<_>>()?;
-        Some(Index { nodes, children, texts, pieces, refused })
+        let attributes = (0..attributes).map(|_| self.attributes()).collect::<Option<_>>()?;
+        Some(Index { nodes, children, texts, pieces, attributes, refused })
+    }
+
+    /// A set of extended attributes.
+    fn attributes(&mut self) -> Option<Vec<Attribute>> {
+        let count = self.count()?;
+        let bytes = |from: &mut Self| {
+            let len = from.u32()? as usize;
+            from.bytes(len).map(<[u8]>::to_vec)
+        };
+        (0..count).map(|_| Attribute::new(bytes(self)?, bytes(self)?)).collect()
     }
 
     /// Outside: whether there are chunks at all.
@@ -292,7 +316,7 @@ impl Source<'_> {
 
 /// Whether every number leads to something: a read must not panic, whatever the disk has made of an index.
 fn is_sound(index: &Index) -> bool {
-    let Index { nodes, children, texts, pieces, .. } = index;
+    let Index { nodes, children, texts, pieces, attributes, .. } = index;
     let is_text = |at: u64, len: u64| at.checked_add(len).is_some_and(|end| end <= texts.len() as u64);
     let are_nodes = nodes.iter().all(|node| match node.is {
         Type::Symlink => is_text(node.place, node.count.into()),
@@ -322,6 +346,9 @@ fn is_sound(index: &Index) -> bool {
     });
     is_folder(ROOT)
         && are_nodes
+        && attributes.first().is_some_and(Vec::is_empty)
+        && nodes.iter().all(|node| (node.attributes as usize) < attributes.len())
+        && attributes.iter().all(|set| set.is_sorted_by(|one, other| one.name < other.name))
         && are_children
         && pieces.iter().all(|piece| piece.position.checked_add(piece.len).is_some())
         && children.is_sorted_by_key(|child| (child.folder, index.name(child)))

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use manyfiles::tree::{Node, Refusal};
 
 use super::sparse::Piece;
-use crate::entry::{Entry, Kind};
+use crate::entry::{Attribute, Entry, Kind};
 use crate::sys;
 
 /// What an entry is, before its link's target is looked at.
@@ -30,6 +30,8 @@ pub(super) struct Member {
     pub owner: Option<(u32, u32)>,
     /// Whether it has extended attributes or an access control list.
     pub has_attributes: bool,
+    /// Extended attributes, sorted by name.
+    pub attributes: Vec<Attribute>,
     /// What is wrong with a field of its headers that is ignored.
     pub ignored: Option<&'static str>,
     /// Whether this system cannot have such a path or link.
@@ -55,6 +57,7 @@ impl Member {
             mode: self.mode,
             modified: self.modified,
             owner: self.owner,
+            attributes: &self.attributes,
             refusal: None,
         }
         .unless(self.not_unicode.then_some(Refusal::NotUnicode))

@@ -1,6 +1,7 @@
 //! pax extended headers: `length key=value` records that override fields of the entry after them, or of all.
 
 use super::sparse::Piece;
+use crate::entry::Attribute;
 use crate::number::decimal;
 
 /// The fields that records give an entry. `None`: the records do not have it.
@@ -15,6 +16,8 @@ pub(crate) struct Pax {
     pub group: Option<u32>,
     /// Whether there are extended attributes or access control lists, which are not unpacked.
     pub has_attributes: bool,
+    /// Extended attributes, in the order of the records.
+    pub attributes: Vec<Attribute>,
     /// GNU: whether the tar begins in the middle of a file that begins in an earlier volume.
     pub continues_volume: bool,
     /// What is wrong with a field that is ignored then.
@@ -107,7 +110,11 @@ impl Pax {
             }
             b"GNU.sparse.map" => self.sparse.pieces = Some(map(value)?),
             b"GNU.volume.offset" => self.continues_volume = true,
-            _ => self.has_attributes |= ATTRIBUTES.iter().any(|prefix| key.starts_with(prefix)),
+            _ if ATTRIBUTES.iter().any(|prefix| key.starts_with(prefix)) => {
+                self.has_attributes = true;
+                self.attributes.extend(attribute(key, value));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -144,6 +151,30 @@ impl Sparse {
         }
         Ok(())
     }
+}
+
+/// What GNU tar, star and bsdtar call `SCHILY.xattr.` and a name. Where bsdtar has it once more by its own key, encoded,
+/// that says the same. `RHT.security.selinux` is what Fedora's tar wrote before.
+fn attribute(key: &[u8], value: &[u8]) -> Option<Attribute> {
+    match key.strip_prefix(b"SCHILY.xattr.") {
+        Some(name) => Attribute::new(unescaped(name), value.to_vec()),
+        None => (key == b"RHT.security.selinux").then(|| Attribute::new(b"security.selinux".into(), value.to_vec()))?,
+    }
+}
+
+/// GNU tar writes `=` in an attribute's name as `%3D`, and `%` as `%25`, because `=` ends a key.
+fn unescaped(mut name: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(name.len());
+    while let Some((&first, rest)) = name.split_first() {
+        let (byte, rest) = match name {
+            [b'%', b'3', b'D', rest @ ..] => (b'=', rest),
+            [b'%', b'2', b'5', rest @ ..] => (b'%', rest),
+            _ => (first, rest),
+        };
+        text.push(byte);
+        name = rest;
+    }
+    text
 }
 
 fn map(value: &[u8]) -> Result<Vec<Piece>, Malformed> {
@@ -234,6 +265,37 @@ mod tests {
         assert_eq!(time(b"1e9"), None);
         assert_eq!(time(b""), None);
         assert_eq!(time(b"99999999999999999999"), None);
+    }
+
+    #[test]
+    fn attributes_are_named_as_by_gnu_tar_and_the_last_of_a_name_counts() {
+        let mut attributes = merged(&[
+            record("SCHILY.xattr.user.b", b"old"),
+            record("SCHILY.xattr.user.a%3Db%25", b"x=y\n\0"),
+            record("SCHILY.xattr.user.b", b""),
+            record("SCHILY.xattr.", b"without a name"),
+            record(&format!("SCHILY.xattr.{}", "n".repeat(256)), b"too long a name"),
+            record("SCHILY.xattr.user.long", &vec![b'v'; (64 << 10) + 1]),
+            record("LIBARCHIVE.xattr.user.b", b"b2xk"),
+            record("RHT.security.selinux", b"label"),
+            record("SCHILY.acl.access", b"user::rw-"),
+        ])
+        .unwrap()
+        .attributes;
+        Attribute::tidy(&mut attributes);
+        let expected = [("security.selinux", &b"label"[..]), ("user.a=b%", b"x=y\n\0"), ("user.b", b"")];
+        let expected = expected.map(|(name, value)| Attribute::new(name.into(), value.into()).unwrap());
+        assert_eq!(attributes, expected);
+    }
+
+    #[test]
+    fn names_of_attributes_end_where_no_file_can_list_more() {
+        let name = |number| format!("user.{number:0250}");
+        let mut attributes: Vec<_> =
+            (0..300).rev().map(|number| Attribute::new(name(number).into(), Vec::new()).unwrap()).collect();
+        Attribute::tidy(&mut attributes);
+        assert_eq!(attributes.len(), 256);
+        assert_eq!(attributes[255].name, name(255).into_bytes());
     }
 
     #[test]

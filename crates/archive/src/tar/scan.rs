@@ -8,7 +8,7 @@ use super::pax::Pax;
 use super::source::Source;
 use super::sparse::{self, ContentMap, Piece, padding};
 use crate::cancel::Cancel;
-use crate::entry::time;
+use crate::entry::{Attribute, time};
 use crate::error::{ErrorKind, Position, Result};
 use crate::summary::Trailing;
 use crate::sys;
@@ -253,6 +253,8 @@ impl<S: Source> Scanner<S> {
         pax.or(&self.global);
         member.ignored = pax.ignored.or(self.global.ignored.take());
         member.has_attributes = pax.has_attributes || has_acl;
+        member.attributes = std::mem::take(&mut pax.attributes);
+        Attribute::tidy(&mut member.attributes);
         let mut sparse = std::mem::take(&mut pax.sparse);
 
         member.path.clear();

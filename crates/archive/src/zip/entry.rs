@@ -86,6 +86,7 @@ impl<'a> Record<'a> {
         };
         let read_only = mode.is_none() && self.attributes & 1 != 0 && kind == Kind::File;
         let mut entry = Entry {
+            attributes: &[],
             path: sys::path(name),
             kind,
             size: if kind == Kind::File { self.size } else { 0 },

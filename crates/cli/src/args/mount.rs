@@ -9,8 +9,9 @@ use super::{Progress, Reading};
 /// Show an archive as a read-only folder, until Ctrl-C or 'umount'.
 ///
 /// For programs that want paths: nothing is unpacked. The folder is made if it isn't there, and removed in the end.
-/// Entries are those that 'manyfiles unpack' would write; hard links, symbolic links, holes, permissions and times are
-/// those of the archive, owners only if root mounts. Only you can look into the folder, and you can read all of it.
+/// Entries are those that 'manyfiles unpack' would write; hard links, symbolic links, holes, permissions, times and a
+/// tar's extended attributes are those of the archive, owners only if root mounts. Only you can look into the folder,
+/// and you can read all of it.
 ///
 /// A tar is gone through once, a compressed one is decompressed. What was learned is kept in the user's cache, so that
 /// the next mount of it is there at once: see --no-cache. A tar that is compressed with xz, bzip2 or lz4, or with zstd
