@@ -150,7 +150,10 @@ impl BufRead for Input {
             (self.start, self.end) = (0, 0);
             self.read_inner()?;
         }
-        Ok(&self.buffer[self.start..self.end])
+        // Some decoders notice damage at the end of what they are given. So that this is the same place however far was
+        // looked ahead, they are given no more than up to the next multiple.
+        let most = BUFFER - (self.state.used.load(Relaxed) % BUFFER as u64) as usize;
+        Ok(&self.buffer[self.start..self.end.min(self.start + most)])
     }
 
     fn consume(&mut self, len: usize) {
