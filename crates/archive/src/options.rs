@@ -56,8 +56,9 @@ impl Options {
         self
     }
 
-    /// How many threads decode the entries of a zip. Default: one per core. (A compressed tar is decoded by one thread;
-    /// an xz of several blocks by one per core.)
+    /// How many threads decode. Default: one per core. Several are of use for a zip, and for a tar that is compressed in
+    /// parts that can be told without decoding: bzip2, xz of several blocks, zstd of several frames that say how much is
+    /// in them, gzip as `bgzip` writes it. Any other is decoded by one thread, beside the one that reads entries.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);

@@ -192,6 +192,44 @@ proptest! {
     }
 }
 
+/// Compressed tars of several blocks or frames, which several threads decode.
+fn of_many_parts() -> &'static [Vec<u8>] {
+    static PARTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    PARTS.get_or_init(|| {
+        let names: Vec<_> = (0..30).map(|number| format!("folder/{number}")).collect();
+        let tar = names.iter().fold(Tar::default(), |tar, name| tar.file(name, &noise(20_000))).end();
+        let bzip2 = |content: &[u8]| {
+            let mut packed = Vec::new();
+            bzip2::read::BzEncoder::new(content, bzip2::Compression::fast()).read_to_end(&mut packed).unwrap();
+            packed
+        };
+        let frame = |content: &[u8]| zstd::bulk::compress(content, 1).unwrap();
+        vec![bzip2(&tar), tar.chunks(170_000).flat_map(bzip2).collect(), tar.chunks(140_000).flat_map(frame).collect()]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
+
+    #[test]
+    fn several_threads_find_in_a_changed_archive_what_one_finds(
+        original in 0..3usize,
+        changes in prop::collection::vec(change(), 1..4),
+    ) {
+        let mut bytes = of_many_parts()[original].clone();
+        changes.iter().for_each(|change| apply(&mut bytes, change));
+        let read = |threads| {
+            let mut entries = Vec::new();
+            let unpacker = Unpacker::options().threads(threads).build();
+            let result = unpacker.list(stream_of(bytes.clone()), &mut |entry| entries.push(format!("{entry:?}")));
+            // Where bzip2's decoder notices damage can differ by some bytes.
+            let result = result.map_err(|error| error.to_string().replace(|digit: char| digit.is_ascii_digit(), ""));
+            (format!("{result:?}"), entries)
+        };
+        prop_assert_eq!(read(1), read(4));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
 

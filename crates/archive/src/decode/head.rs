@@ -26,8 +26,7 @@ pub(super) fn look(compression: Compression, input: &mut Input) -> io::Result<()
             Ok(())
         }
         Compression::Zstd => {
-            let head = zstd(input.peek(LONGEST)?);
-            let Some(head) = head else { return Ok(()) };
+            let Some(head) = zstd(input.peek(LONGEST)?) else { return Ok(()) };
             note(input, !head.has_checksum, false);
             if head.needs_dictionary {
                 let cause = "it was compressed with a dictionary, which it does not have in it; \
@@ -75,35 +74,47 @@ fn note(input: &Input, is_unchecked: bool, is_unknown: bool) {
 
 /// The head of a zstd frame.
 #[derive(Debug, PartialEq, Eq)]
-struct Zstd {
-    has_checksum: bool,
-    needs_dictionary: bool,
+pub(super) struct Zstd {
+    pub has_checksum: bool,
+    pub needs_dictionary: bool,
     /// How many bytes of content the decoder has to keep.
-    window: u64,
+    pub window: u64,
+    /// How long its content is, if it says so.
+    pub content: Option<u64>,
+    /// How long the head is.
+    pub len: usize,
 }
 
 /// `None`: a frame to be skipped, or bytes that the decoder will not take.
-fn zstd(bytes: &[u8]) -> Option<Zstd> {
+pub(super) fn zstd(bytes: &[u8]) -> Option<Zstd> {
     let (&flags, rest) = bytes.strip_prefix(b"\x28\xb5\x2f\xfd")?.split_first()?;
     let is_one_segment = flags & 0b10_0000 != 0;
     let (window, rest) =
         if is_one_segment { (None, rest) } else { rest.split_first().map(|(it, rest)| (Some(*it), rest))? };
     let (dictionary, rest) = rest.split_at_checked([0, 1, 2, 4][usize::from(flags & 0b11)])?;
+    let content_len = match flags >> 6 {
+        0 => usize::from(is_one_segment),
+        power => 1 << power,
+    };
+    let mut number = [0; 8];
+    number[..content_len].copy_from_slice(rest.get(..content_len)?);
+    // Two bytes count from 256 on.
+    let content = u64::from_le_bytes(number).saturating_add(if content_len == 2 { 256 } else { 0 });
     let window = match window {
         Some(byte) => {
             let base = 1_u64 << (10 + (byte >> 3));
             base + base / 8 * u64::from(byte & 0b111)
         }
         // Then it is the length of the content.
-        None => {
-            let len = [1, 2, 4, 8][usize::from(flags >> 6)];
-            let mut number = [0; 8];
-            number[..len].copy_from_slice(rest.get(..len)?);
-            u64::from_le_bytes(number)
-        }
+        None => content,
     };
-    let needs_dictionary = dictionary.iter().any(|&byte| byte != 0);
-    Some(Zstd { has_checksum: flags & 0b100 != 0, needs_dictionary, window })
+    Some(Zstd {
+        has_checksum: flags & 0b100 != 0,
+        needs_dictionary: dictionary.iter().any(|&byte| byte != 0),
+        window,
+        content: (content_len > 0).then_some(content),
+        len: bytes.len() - rest.len() + content_len,
+    })
 }
 
 #[cfg(test)]
@@ -113,13 +124,16 @@ mod tests {
     #[test]
     fn the_head_of_a_zstd_frame_is_read_as_its_description_has_it() {
         let head = |rest: &[u8]| zstd(&[b"\x28\xb5\x2f\xfd", rest].concat());
-        let frame = |has_checksum, needs_dictionary, window| Some(Zstd { has_checksum, needs_dictionary, window });
-        assert_eq!(head(&[0b0000_0100, 0b0000_0000]), frame(true, false, 1024));
-        assert_eq!(head(&[0b0000_0000, 0b1010_1000]), frame(false, false, 1 << 31));
-        assert_eq!(head(&[0b0000_0000, 0b0000_0011]), frame(false, false, 1024 + 3 * 128));
-        assert_eq!(head(&[0b0000_0011, 0, 9, 0, 0, 0]), frame(false, true, 1024));
-        assert_eq!(head(&[0b0010_0000, 200]), frame(false, false, 200));
-        assert_eq!(head(&[0b1110_0110, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1]), frame(true, true, 1 << 56));
+        let frame = |has_checksum, needs_dictionary, window, content, len| {
+            Some(Zstd { has_checksum, needs_dictionary, window, content, len })
+        };
+        assert_eq!(head(&[0b0000_0100, 0b0000_0000]), frame(true, false, 1024, None, 6));
+        assert_eq!(head(&[0b0000_0000, 0b1010_1000]), frame(false, false, 1 << 31, None, 6));
+        assert_eq!(head(&[0b0000_0000, 0b0000_0011]), frame(false, false, 1024 + 3 * 128, None, 6));
+        assert_eq!(head(&[0b0000_0011, 0, 9, 0, 0, 0]), frame(false, true, 1024, None, 10));
+        assert_eq!(head(&[0b0010_0000, 200]), frame(false, false, 200, Some(200), 6));
+        assert_eq!(head(&[0b0110_0000, 1, 0]), frame(false, false, 257, Some(257), 7));
+        assert_eq!(head(&[0b1110_0110, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1]), frame(true, true, 1 << 56, Some(1 << 56), 15));
         assert_eq!(head(&[0b1110_0110, 7]), None, "cut short");
         assert_eq!(zstd(b"\x50\x2a\x4d\x18\0\0\0\0"), None);
     }

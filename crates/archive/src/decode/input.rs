@@ -33,12 +33,69 @@ pub(crate) struct Input {
     start: usize,
     end: usize,
     progress: InputProgress,
+    /// Bytes that stand before the buffer's and are none of the input's.
+    prefix: Vec<u8>,
+    has_ended: bool,
+    /// An error that was met while looking ahead. It is told when all before it has been taken.
+    error: Option<io::Error>,
+    /// How many threads may decode it.
+    pub threads: usize,
     pub state: Arc<State>,
 }
 
 impl Input {
     pub(crate) fn new(inner: Box<dyn Read + Send>, progress: InputProgress) -> Input {
-        Input { inner, buffer: vec![0; BUFFER], start: 0, end: 0, progress, state: Arc::default() }
+        Input {
+            inner,
+            buffer: vec![0; BUFFER],
+            start: 0,
+            end: 0,
+            progress,
+            prefix: Vec::new(),
+            has_ended: false,
+            error: None,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            state: Arc::default(),
+        }
+    }
+
+    /// Has it decoded by so many threads. Default: one per core.
+    pub(crate) fn with_threads(mut self, threads: usize) -> Input {
+        self.threads = threads;
+        self
+    }
+
+    /// What has been read and not been taken.
+    pub(super) fn buffered(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Reads more behind what is [`buffered`](Input::buffered). `false`: there is no more, or an error stands there.
+    pub(super) fn grow(&mut self) -> bool {
+        if self.has_ended || self.error.is_some() {
+            return false;
+        }
+        if self.start >= self.buffer.len() / 2 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        self.buffer.resize(self.buffer.len().max(self.end + BUFFER), 0);
+        match self.read_more() {
+            Ok(len) => len > 0,
+            Err(error) => {
+                self.error = Some(error);
+                false
+            }
+        }
+    }
+
+    /// Sets `prefix` before the next byte, of which the `bits` highest are replaced by those of `mixed`.
+    pub(super) fn put_before(&mut self, prefix: Vec<u8>, mixed: u8, bits: u32) {
+        let mask = u8::MAX.checked_shr(bits).unwrap_or(0);
+        if let Some(byte) = self.buffer[self.start..self.end].first_mut() {
+            *byte = mixed & !mask | *byte & mask;
+        }
+        self.prefix = prefix;
     }
 
     /// The next `count` bytes without taking them; fewer only at the end.
@@ -57,18 +114,28 @@ impl Input {
     }
 
     fn read_inner(&mut self) -> io::Result<usize> {
+        let read = match self.error.take() {
+            Some(error) => Err(error),
+            None if self.has_ended => Ok(0),
+            None => self.read_more(),
+        };
+        if read.is_err() {
+            self.state.failed.store(true, Relaxed);
+        }
+        read
+    }
+
+    fn read_more(&mut self) -> io::Result<usize> {
         loop {
             match self.inner.read(&mut self.buffer[self.end..]) {
                 Ok(len) => {
                     self.end += len;
+                    self.has_ended = len == 0;
                     self.progress.advance(len as u64);
                     return Ok(len);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.state.failed.store(true, Relaxed);
-                    return Err(error);
-                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -76,14 +143,24 @@ impl Input {
 
 impl BufRead for Input {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if !self.prefix.is_empty() {
+            return Ok(&self.prefix);
+        }
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
             self.read_inner()?;
         }
-        Ok(&self.buffer[self.start..self.end])
+        // Some decoders notice damage at the end of what they are given. So that this is the same place however far was
+        // looked ahead, they are given no more than up to the next multiple.
+        let most = BUFFER - (self.state.used.load(Relaxed) % BUFFER as u64) as usize;
+        Ok(&self.buffer[self.start..self.end.min(self.start + most)])
     }
 
     fn consume(&mut self, len: usize) {
+        if !self.prefix.is_empty() {
+            self.prefix.drain(..len);
+            return;
+        }
         self.start += len;
         self.state.used.fetch_add(len as u64, Relaxed);
     }

@@ -1,5 +1,5 @@
 //! Compressed files are chains of members (gzip, bzip2), streams (xz) or frames (zstd, lz4), decoded one after the
-//! other.
+//! other; or, where their ends can be known before, at the same time (`ahead.rs`).
 //!
 //! One rule for all of them about what follows a member: zeros, which fill up tapes and pages, are skipped. Then the
 //! file ends; or another member of the same compression follows and is decoded; or other bytes follow. Other bytes are
@@ -9,11 +9,12 @@
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::Ordering::Relaxed;
 
-use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::MtStreamBuilder;
 
+use super::ahead::{Ahead, Left};
+use super::bzip2::Bzip2Stream;
 use super::head;
 use super::input::Input;
 use super::lz4::{self, Lz4Frame};
@@ -29,11 +30,14 @@ const XZ_MEMORY_FOR_THREADS: u64 = 128 << 20;
 pub(crate) struct Members {
     compression: Compression,
     current: Current,
+    ahead: Box<Ahead>,
 }
 
 enum Current {
+    /// What several threads decode.
+    Ahead(Input),
     Gzip(GzDecoder<Input>),
-    Bzip2(BzDecoder<Input>),
+    Bzip2(Bzip2Stream),
     Xz(XzDecoder<Input>),
     Lz4(Box<Lz4Frame>),
     Zstd(ZstdFrame),
@@ -52,13 +56,29 @@ enum Next {
 impl Members {
     pub(super) fn new(compression: Compression, mut input: Input) -> io::Result<Members> {
         head::look(compression, &mut input)?;
-        Ok(Members { compression, current: start(compression, input)? })
+        let mut ahead = Box::new(Ahead::new(compression, input.threads));
+        let current = if ahead.begin(&mut input)? { Current::Ahead(input) } else { start(compression, input)? };
+        Ok(Members { compression, current, ahead })
     }
 
     /// The member has ended: goes to the next. `false`: there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let mut decoder = None;
         let mut input = match std::mem::replace(&mut self.current, Current::None) {
+            Current::Ahead(mut input) => match self.ahead.left(&mut input)? {
+                Left::Between => input,
+                Left::Before => {
+                    head::look(self.compression, &mut input)?;
+                    self.current = start(self.compression, input)?;
+                    return Ok(true);
+                }
+                Left::Inside(content) => {
+                    let mut stream = Bzip2Stream::new(input);
+                    stream.read_exact(&mut vec![0; content])?;
+                    self.current = Current::Bzip2(stream);
+                    return Ok(true);
+                }
+            },
             Current::Gzip(decoder) => decoder.into_inner(),
             Current::Bzip2(decoder) => decoder.into_inner(),
             Current::Xz(decoder) => decoder.into_inner(),
@@ -74,6 +94,7 @@ impl Members {
         if let Next::Member = next {
             head::look(self.compression, &mut input)?;
             self.current = match decoder {
+                _ if self.ahead.begin(&mut input)? => Current::Ahead(input),
                 Some(decoder) => Current::Zstd(ZstdFrame::after(decoder, input)),
                 None => start(self.compression, input)?,
             };
@@ -93,6 +114,7 @@ impl Read for Members {
         }
         loop {
             let len = match &mut self.current {
+                Current::Ahead(input) => self.ahead.read(input, into)?,
                 Current::Gzip(decoder) => decoder.read(into)?,
                 Current::Bzip2(decoder) => decoder.read(into)?,
                 Current::Xz(decoder) => decoder.read(into).map_err(of_xz)?,
@@ -113,9 +135,9 @@ impl Read for Members {
 fn start(compression: Compression, input: Input) -> io::Result<Current> {
     Ok(match compression {
         Compression::Gzip => Current::Gzip(GzDecoder::new(input)),
-        Compression::Bzip2 => Current::Bzip2(BzDecoder::new(input)),
+        Compression::Bzip2 => Current::Bzip2(Bzip2Stream::new(input)),
         Compression::Xz => {
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            let threads = input.threads;
             let stream = MtStreamBuilder::new()
                 .threads(threads.min(64) as u32)
                 .memlimit_threading(XZ_MEMORY_FOR_THREADS)

@@ -3,6 +3,8 @@
 //! Blocks are bounded in number and used again. The thread ends with the input, or when the receiver is gone. A thread
 //! that waits for a stream which neither ends nor sends is left behind.
 
+mod ahead;
+mod bzip2;
 mod head;
 mod input;
 mod lz4;
