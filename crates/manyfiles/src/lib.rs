@@ -59,6 +59,9 @@ mod sys;
 #[cfg(all(feature = "full", any(unix, windows)))]
 mod temporary;
 #[cfg(all(feature = "full", any(unix, windows)))]
+#[doc(hidden)]
+pub mod threads;
+#[cfg(all(feature = "full", any(unix, windows)))]
 pub mod tree;
 #[cfg(all(feature = "full", any(unix, windows)))]
 pub mod vfs;

@@ -61,6 +61,12 @@ impl Members {
         Ok(Members { compression, current, ahead })
     }
 
+    /// Decodes as the bytes come, on the thread that reads.
+    pub(super) fn plain(compression: Compression, mut input: Input) -> io::Result<Members> {
+        head::look(compression, &mut input)?;
+        Ok(Members { compression, current: start(compression, input)?, ahead: Box::new(Ahead::never()) })
+    }
+
     /// The member has ended: goes to the next. `false`: there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let mut decoder = None;

@@ -15,10 +15,12 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::thread::Builder;
 use std::time::Duration;
 
 pub(crate) use input::Input;
 use input::State;
+use manyfiles::threads::spawn_quiet;
 use members::Members;
 
 use crate::cancel::Cancel;
@@ -60,7 +62,7 @@ impl Blocks {
         let (to, full) = sync_channel(AHEAD);
         let (empty, used) = channel();
         let state = Arc::clone(&input.state);
-        std::thread::Builder::new().name("decode".into()).spawn(move || {
+        spawn_quiet(Builder::new().name("decode".into()), move || {
             let end = match decode(input, &to, &used) {
                 Ok(()) => Message::End,
                 Err(error) => Message::Failed(error),
