@@ -111,10 +111,17 @@ pub(super) fn find(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
         if !SECOND[usize::from(bytes[second])] {
             continue;
         }
-        for at in from.max(second * 8 - 8)..second * 8 {
-            match number(bytes, at, MAGIC_BITS) {
-                Some(BLOCK) => return Some((at, false)),
-                Some(END) => return Some((at, true)),
+        let first = second - 1;
+        let there = &bytes[first..bytes.len().min(first + 8)];
+        let mut word = [0; 8];
+        word[..there.len()].copy_from_slice(there);
+        let word = u64::from_be_bytes(word);
+        for at in from.max(first * 8)..second * 8 {
+            match word << (at - first * 8) >> (64 - MAGIC_BITS) {
+                // The last of its bits may not be there yet.
+                BLOCK | END if at + MAGIC_BITS > bytes.len() * 8 => return None,
+                BLOCK => return Some((at, false)),
+                END => return Some((at, true)),
                 _ => {}
             }
         }
@@ -132,6 +139,17 @@ struct Bits {
 impl Bits {
     fn copy(&mut self, bytes: &[u8], from: usize, to: usize) {
         let mut at = from;
+        if self.used == 0 {
+            let (first, shift, whole) = (from / 8, from % 8, (to - from) / 8);
+            match shift {
+                0 => self.bytes.extend_from_slice(&bytes[first..first + whole]),
+                _ => {
+                    let pairs = bytes[first..=first + whole].windows(2);
+                    self.bytes.extend(pairs.map(|pair| pair[0] << shift | pair[1] >> (8 - shift)));
+                }
+            }
+            at += whole * 8;
+        }
         while at < to {
             let count = (to - at).min(8);
             let byte = number(bytes, at, count).map_or(0, |byte| (byte << (8 - count)) as u8);

@@ -54,17 +54,17 @@ enum Next {
 }
 
 impl Members {
-    pub(super) fn new(compression: Compression, mut input: Input) -> io::Result<Members> {
-        head::look(compression, &mut input)?;
-        let mut ahead = Box::new(Ahead::new(compression, input.threads));
-        let current = if ahead.begin(&mut input)? { Current::Ahead(input) } else { start(compression, input)? };
-        Ok(Members { compression, current, ahead })
+    pub(super) fn new(compression: Compression, input: Input) -> io::Result<Members> {
+        let ahead = Ahead::new(compression, input.threads);
+        Members::with(compression, input, ahead)
     }
 
-    /// Decodes as the bytes come, on the thread that reads.
-    pub(super) fn plain(compression: Compression, mut input: Input) -> io::Result<Members> {
+    /// `ahead` decodes what it can.
+    pub(super) fn with(compression: Compression, mut input: Input, ahead: Ahead) -> io::Result<Members> {
         head::look(compression, &mut input)?;
-        Ok(Members { compression, current: start(compression, input)?, ahead: Box::new(Ahead::never()) })
+        let mut ahead = Box::new(ahead);
+        let current = if ahead.begin(&mut input)? { Current::Ahead(input) } else { start(compression, input)? };
+        Ok(Members { compression, current, ahead })
     }
 
     /// The member has ended: goes to the next. `false`: there is none.
