@@ -73,12 +73,12 @@ impl Versions {
 
     /// Nothing is on its way any more: all is there.
     pub fn arrive(&mut self) {
-        self.change(|buffered| Piece::All(buffered));
+        self.change(Piece::All);
     }
 
     /// The same, but something has failed: a beginning of what was on its way is there.
     pub fn fail(&mut self) {
-        self.change(|buffered| Piece::Part(buffered));
+        self.change(Piece::Part);
     }
 
     fn change(&mut self, end: impl Fn(Vec<u8>) -> Piece) {
