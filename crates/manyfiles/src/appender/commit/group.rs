@@ -22,6 +22,7 @@ use crate::appender::options::Options;
 use crate::appender::storage::Storage;
 use crate::appender::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use crate::appender::upkeep::Upkeep;
+use crate::origin::Origin;
 use crate::{Error, Operation, Result, Written};
 
 /// What an appender and its receipts share.
@@ -45,6 +46,7 @@ pub(in crate::appender) struct Group {
     pub(in crate::appender) storage: Arc<dyn Storage>,
     /// Of the files that are not written to any more.
     pub(in crate::appender) upkeep: Arc<Upkeep>,
+    pub(in crate::appender) origin: Origin,
 }
 
 pub(in crate::appender) type Guard<'a> = MutexGuard<'a, State>;
@@ -65,6 +67,7 @@ impl Group {
             options,
             storage,
             upkeep,
+            origin: Origin::default(),
         }
     }
 
@@ -132,8 +135,15 @@ impl Group {
 
     /// Removes the files that end before a position of the log.
     pub(in crate::appender) fn remove_before(&self, position: u64) -> Result<u64> {
+        self.check_origin(Operation::Remove)?;
         let mut first_left = self.upkeep.lock_names();
         self.with_files(|files| files.remove_before(position, &mut first_left))
+    }
+
+    /// A forked child has a copy of the buffers and of what is known of the file's end. The file is its parent's, which
+    /// writes on: what the child wrote or cut there would take durable records away.
+    pub(in crate::appender) fn check_origin(&self, operation: Operation) -> Result<()> {
+        self.origin.check().map_err(|cause| self.with_files(|files| files.error(operation, cause)))
     }
 
     /// How many records there are.
@@ -367,6 +377,7 @@ impl Group {
 
     /// Makes all durable and closes the file, after which there is nothing to wait for. No thread appends any more.
     pub(in crate::appender) fn close(&self) -> Result<Written> {
+        self.check_origin(Operation::Close)?;
         let synced = self.wait_durable(self.appended());
         let mut state = self.lock();
         state.is_closing = true;
