@@ -29,8 +29,10 @@ const SIGNATURE: &[u8; 4] = b"PK\x03\x04";
 const RECORD: &[u8; 4] = b"PK\x01\x02";
 /// The bit that says that the numbers stand behind the content.
 const NUMBERS_FOLLOW: u16 = 8;
-/// How many times the length of the archive may be decoded to find where content ends.
+/// How many times the length of the archive may be decoded to find where content ends. Content that is decoded to more
+/// than 64 times its length counts as a 64th of that: or headers that overlap would cost hours.
 const MOST_DECODED: u64 = 8;
+const RATIO: u64 = 64;
 
 /// The directory, if it fits; else one of the entries that are found. What is wrong is told.
 pub(super) fn directory(
@@ -201,7 +203,8 @@ fn find(archive: &Archive<'_>, cancel: &Cancel) -> Result<Vec<Found>, ErrorKind>
         let may_decode = decoded <= len.saturating_mul(MOST_DECODED);
         let numbers = numbers(archive, content, &fixed, &extra, cancel)?;
         let end = numbers.as_ref().map_or(content, |numbers| content.saturating_add(numbers.packed));
-        decoded += end.min(len) - content;
+        let unpacked = numbers.as_ref().map_or(0, |numbers| numbers.size);
+        decoded = (end.min(len) - content).max(unpacked / RATIO).saturating_add(decoded);
         // A damaged size leads over other entries, and so may a damaged stream.
         let is_sure = numbers.as_ref().is_some_and(|numbers| numbers.is_proven && !numbers.is_cut);
         if end <= len && (!may_decode || (is_sure && is_followed(file, len, end)?)) {
