@@ -246,9 +246,10 @@ impl Folder {
     /// The extended attributes. `ENOSYS`: the archive has none at all, and the kernel asks no more.
     fn extended(&self, ino: INodeNo) -> Result<&[Attribute], Errno> {
         let index = self.archive.index();
-        match index.has_attributes() {
-            true => Ok(index.attributes(self.node(ino)?.1)),
-            false => Err(Errno::ENOSYS),
+        match index.attributes.len() {
+            // The first set is that of the nodes that have none.
+            0 | 1 => Err(Errno::ENOSYS),
+            _ => Ok(index.attributes(self.node(ino)?.1)),
         }
     }
 

@@ -115,13 +115,14 @@ impl Unpacker {
     ///
     /// - a tar at the next block that is a header; what is compressed ends at damage of the compressed data, but for
     ///   the members behind it, which are not looked for;
-    /// - a zip without its directory, or with a damaged one that has fewer entries, by the headers that the entries
-    ///   have themselves. These do not say which entries are links and what permissions they have: links become files
-    ///   with their target in them.
+    /// - a zip whose directory is missing, or does not fit what is before it, by the headers that the entries have
+    ///   themselves. Where the directory does not know them, nothing says which entries are links and what permissions
+    ///   they have: links become files with their target in them.
     ///
     /// A file whose content is cut short or damaged stays, as far as it could be decoded, and is in the tree's report
-    /// as a failure. What has no checksum may have wrong bytes. A tar that is stored in a damaged tar may be taken for
-    /// its entries.
+    /// as a failure. What has no checksum may have wrong bytes; compressed data has its checksum at its end, so where
+    /// it is damaged, files before that place may have wrong bytes as well. A tar that is stored in a damaged tar may
+    /// be taken for its entries.
     ///
     /// An `Err` says that `input` cannot be read, is no archive, or goes over a limit; damage is no `Err`.
     pub fn salvage(&self, input: Input, tree: &TreeWriter, tell: &mut (dyn FnMut(&Finding) + Send)) -> Result<Summary> {

@@ -321,3 +321,98 @@ fn salvage_gets_what_unpacking_gets() {
         }
     }
 }
+
+/// A zip of deflated entries whose numbers stand behind their content, as programs write it to a pipe.
+fn streamed_zip(count: usize) -> Vec<u8> {
+    let temp = manyfiles_testkit::scratch().unwrap();
+    let path = temp.path().join("a.zip");
+    let archive = ArchiveWriter::create(&path).unwrap();
+    for n in 0..count {
+        // Lines, which are compressed.
+        let text: Vec<u8> = (0..200 + n).flat_map(|line| format!("{n} {line}\n").into_bytes()).collect();
+        archive.file(n.to_string(), text, Metadata::default()).unwrap();
+    }
+    archive.finish().unwrap();
+    let whole = fs::read(&path).unwrap();
+    let mut bytes = Vec::new();
+    let mut at = 0;
+    while whole[at..].starts_with(b"PK\x03\x04") {
+        let number = |at: usize, len: usize| {
+            whole[at..at + len].iter().rev().fold(0_usize, |sum, &byte| sum << 8 | usize::from(byte))
+        };
+        let (packed, names) = (number(at + 18, 4), number(at + 26, 2) + number(at + 28, 2));
+        let content = at + 30 + names;
+        let mut header = whole[at..content].to_vec();
+        assert_eq!(number(at + 8, 2), 8, "deflated");
+        header[6] |= 8;
+        let numbers = header[14..26].to_vec();
+        header[14..26].fill(0);
+        bytes.extend(header);
+        bytes.extend(&whole[content..content + packed]);
+        bytes.extend(b"PK\x07\x08");
+        bytes.extend(numbers);
+        at = content + packed;
+    }
+    bytes
+}
+
+#[test]
+fn where_the_numbers_follow_the_content_their_checksum_counts() {
+    let whole = streamed_zip(8);
+    let sound = salvage(&whole);
+    assert_eq!(sound.files.len(), 8);
+    assert_eq!((sound.told.len(), sound.failed.len()), (1, 0), "{:?} {:?}", sound.told, sound.failed);
+    // Not the first bytes, by which it is known.
+    for at in (4..whole.len()).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 16;
+        let had = salvage(&bytes);
+        let (told, failed) = (had.told.join("\n"), had.failed.join("\n"));
+        for (name, content) in &had.files {
+            let is_named = || [&told, &failed].iter().any(|text| text.contains(&**name));
+            // Nothing but the header says what the name was.
+            assert!(
+                sound.files.get(name).is_none_or(|sound| sound == content) || is_named(),
+                "{at}: {name}\n{told}\n{failed}"
+            );
+        }
+        let is_lost = |(name, content): &(&String, &Vec<u8>)| had.files.get(*name) != Some(*content);
+        let lost: Vec<_> = sound.files.iter().filter(is_lost).map(|(name, _)| name).collect();
+        assert!(lost.len() <= 1, "{at}: {lost:?} {told} {failed}");
+    }
+}
+
+#[test]
+fn a_size_that_reaches_past_the_end_hides_no_other_entry() {
+    let mut bytes = (0..8).fold(Zip::default(), |zip, n| zip.stored(n.to_string(), &content(n))).end();
+    let second = bytes.windows(4).enumerate().filter(|(_, bytes)| bytes == b"PK\x03\x04").nth(1).unwrap().0;
+    bytes[second + 18..second + 26].fill(0x7f);
+    let directory = bytes.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+    bytes.truncate(directory);
+    let had = salvage(&bytes);
+    for n in (0..8).filter(|n| *n != 1) {
+        assert!(had.files[&n.to_string()] == content(n), "{n}");
+    }
+}
+
+#[test]
+fn bytes_that_are_missing_or_too_many_cost_the_entries_around_them_only() {
+    let whole = (0..20).fold(Zip::default(), |zip, n| zip.stored(n.to_string(), &content(n))).end();
+    let sound = salvage(&whole);
+    assert_eq!((sound.files.len(), sound.told.len()), (20, 0), "{:?}", sound.told);
+    // Not before the first bytes, by which it is known.
+    for at in (4..whole.len()).step_by(1 + whole.len() / 60) {
+        for change in [-100_isize, -1, 1, 1000] {
+            let mut bytes = whole.clone();
+            if change > 0 {
+                bytes.splice(at..at, noise(change as usize));
+            } else {
+                bytes.drain(at..bytes.len().min(at + change.unsigned_abs()));
+            }
+            let had = salvage(&bytes);
+            let kept = sound.files.iter().filter(|(name, content)| had.files.get(*name) == Some(content)).count();
+            assert!(kept >= 18, "{at} {change}: {kept}: {:?} {:?}", had.told, had.failed);
+            assert!(!had.told.is_empty() || !had.failed.is_empty() || kept == 20, "{at} {change}");
+        }
+    }
+}

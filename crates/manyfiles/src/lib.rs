@@ -54,6 +54,8 @@ mod errors;
 mod folders;
 pub mod fs;
 #[cfg(all(feature = "full", any(unix, windows)))]
+mod origin;
+#[cfg(all(feature = "full", any(unix, windows)))]
 pub mod sync;
 mod sys;
 #[cfg(all(feature = "full", any(unix, windows)))]

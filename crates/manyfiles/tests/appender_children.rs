@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use manyfiles::appender::{Appender, OnDamage};
+use manyfiles::appender::{Appender, OnDamage, Records, check};
 use manyfiles_testkit::{Need, skip_unless};
 
 /// Says so when it is dropped.
@@ -70,4 +70,61 @@ fn a_forked_child_that_ends_takes_no_lock_with_it() {
     let other = Appender::options().framed(true).open(&path).unwrap_err();
     assert_eq!(other.kind(), ErrorKind::ResourceBusy, "{other}");
     appender.append_durable(b"another").unwrap();
+}
+
+/// Forks; the child does this with its copy and ends, when it is told to.
+fn in_a_child<T>(copied: T, work: impl FnOnce(T)) -> (T, impl FnOnce()) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: the child touches nothing but its copy of what the test has, which has no thread, and ends.
+    let child = match unsafe { libc::fork() } {
+        0 => {
+            drop(writer);
+            let mut reader = reader;
+            let told = std::io::Read::read(&mut reader, &mut [0]);
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(copied)));
+            // SAFETY: ends the child, without what the test harness has registered.
+            unsafe { libc::_exit(i32::from(told.is_err() || done.is_err())) }
+        }
+        child => child,
+    };
+    drop(reader);
+    let end = move || {
+        drop(writer);
+        let mut status = 0;
+        // SAFETY: `child` is this process's child, and `status` is there to be written to.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
+    };
+    (copied, end)
+}
+
+#[test]
+fn a_forked_child_takes_nothing_from_its_parents_log() {
+    for framed in [true, false] {
+        for writes in [true, false] {
+            let temp = tempfile::tempdir().unwrap();
+            let path = temp.path().join("log");
+            let appender = Appender::options().framed(framed).open(&path).unwrap();
+            appender.append_durable(b"before").unwrap();
+            appender.append(b"buffered").unwrap();
+            // It knows the log as it is now, and ends it when the parent has gone on.
+            let (appender, end) = in_a_child(appender, |copy| {
+                if writes {
+                    assert!(copy.append_durable(b"the child's").is_err());
+                    assert!(copy.close().is_err());
+                }
+            });
+            (0..100).for_each(|n| appender.append_durable(format!("record {n}").as_bytes()).unwrap());
+            let names = || std::fs::read_dir(temp.path()).unwrap().count();
+            let before = (names(), std::fs::read(&path).unwrap());
+            end();
+            assert!(before == (names(), std::fs::read(&path).unwrap()), "framed: {framed}, writes: {writes}");
+            appender.append_durable(b"after").unwrap();
+            appender.close().unwrap();
+            if framed {
+                assert!(check(&path).unwrap().is_sound());
+                assert_eq!(Records::open(&path).unwrap().map(Result::unwrap).count(), 103);
+            }
+        }
+    }
 }

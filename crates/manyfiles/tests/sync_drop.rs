@@ -169,3 +169,33 @@ fn a_dropped_batch_syncs_its_files() {
         METHODS.map(|method| format!("cannot sync {}: ", temp.path().join(format!("{method:?}/it")).display()));
     assert!(lines.len() == 2 && lines.iter().zip(&starts).all(|(line, start)| line.starts_with(start)), "{lines:?}");
 }
+
+#[test]
+#[cfg(unix)]
+fn a_forked_child_takes_no_file_of_an_atomic_batch_away() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("file");
+    for finishes in [true, false] {
+        let batch = SyncBatch::options().atomic(true).build();
+        batch.write(&path, format!("finishes: {finishes}")).unwrap();
+        let mut batch = Some(batch);
+        // SAFETY: the child touches nothing but its copy of the batch, which has no thread, and ends.
+        match unsafe { libc::fork() } {
+            0 => {
+                let copy = batch.take().unwrap();
+                let is_right = !finishes || copy.finish().is_err();
+                // SAFETY: ends the child, without what the test harness has registered.
+                unsafe { libc::_exit(i32::from(!is_right)) }
+            }
+            child => {
+                let mut status = 0;
+                // SAFETY: `child` is this process's child, and `status` is there to be written to.
+                assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+                assert_eq!(status, 0);
+            }
+        }
+        batch.take().unwrap().finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("finishes: {finishes}"));
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1);
+    }
+}

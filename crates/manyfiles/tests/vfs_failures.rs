@@ -348,3 +348,29 @@ fn the_end_says_what_is_left_and_a_wait_says_it_once() {
     );
     assert_eq!(std::fs::read(&fine).unwrap(), b"on and on");
 }
+
+#[test]
+fn a_listing_of_one_folder_does_not_take_the_error_of_a_file_in_another() {
+    skip_unless!(Need::Preload);
+    let rules = [Rule::fail(Call::Write, libc::ENOSPC).path_contains("full.txt").nth(2)];
+    if in_a_process_with("a_listing_of_one_folder_does_not_take_the_error_of_a_file_in_another", rules) {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let (folder, other) = (temp.path().join("a"), temp.path().join("b"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    let path = folder.join("full.txt");
+    let vfs = Vfs::new();
+    vfs.write(&path, b"1").unwrap();
+    vfs.write(&path, b"2").unwrap(); // buffered
+    assert!(vfs.list(&other).unwrap().is_empty()); // writes it, and returns nothing of it
+    // Another program puts a new file there: that has no part in the failure once somebody knows of it, and not before.
+    std::fs::write(temp.path().join("new"), b"").unwrap();
+    std::fs::rename(temp.path().join("new"), &path).unwrap();
+    is(&vfs.write(&path, b"3").unwrap_err(), Operation::Write, &path, libc::ENOSPC);
+    vfs.write(&path, b"4").unwrap();
+    vfs.flush(&path).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"4");
+    assert!(vfs.finish().is_err());
+}

@@ -235,3 +235,35 @@ fn an_atomic_batch_whose_folder_cannot_be_synced_says_what_it_has_changed() {
     assert_eq!(fs::read(folder.join("a")).unwrap(), b"new");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
 }
+
+#[test]
+fn a_forked_child_does_not_wait_for_a_second_thread_that_it_does_not_have() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("file");
+    for by in ["drop", "write", "close"] {
+        let mut writer = FileWriter::options().second_thread(true).create(&path).unwrap();
+        (0..100).for_each(|_| writer.write_all(&[7; 100_000]).unwrap());
+        let mut writer = Some(writer);
+        // SAFETY: the child touches nothing but its copy of the writer, and ends.
+        match unsafe { libc::fork() } {
+            0 => {
+                let mut copy = writer.take().unwrap();
+                let is_right = match by {
+                    "drop" => true,
+                    "write" => (0..100).any(|_| copy.write_all(&[8; 100_000]).is_err()) && copy.flush().is_err(),
+                    _ => copy.close().is_err(),
+                };
+                // SAFETY: ends the child, without what the test harness has registered.
+                unsafe { libc::_exit(i32::from(!is_right)) }
+            }
+            child => {
+                let mut status = 0;
+                // SAFETY: `child` is this process's child, and `status` is there to be written to.
+                assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+                assert_eq!(status, 0, "{by}");
+            }
+        }
+        writer.take().unwrap().close().unwrap();
+        assert!(std::fs::read(&path).unwrap() == [7; 10_000_000]);
+    }
+}

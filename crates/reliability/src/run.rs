@@ -42,6 +42,8 @@ pub struct Fired {
     /// The number that it failed with; 0 if it was cut short or delayed.
     pub errno: i32,
     pub path: PathBuf,
+    /// The line of the record.
+    pub at: usize,
 }
 
 /// What is known of a run. The folder is there until this is dropped.
@@ -376,7 +378,9 @@ fn failed_on(mount: &SlowMount, errno: i32, behind: &Path) -> io::Result<Vec<Fir
         "create" => "open".into(),
         other => other.to_owned(),
     };
-    Ok(failed.map(|(op, path)| Fired { call: call(op), is_writing: true, errno, path: behind.join(path) }).collect())
+    Ok(failed
+        .map(|(op, path)| Fired { call: call(op), is_writing: true, errno, path: behind.join(path), at: 0 })
+        .collect())
 }
 
 /// The calls that rules met, from the file that the preload wrote.
@@ -385,14 +389,15 @@ pub fn fired(path: &Path) -> Vec<Fired> {
     if File::open(path).and_then(|mut file| file.read_to_string(&mut text)).is_err() {
         return Vec::new();
     }
-    let parts = text.lines().map(|line| line.splitn(4, ' ').collect::<Vec<_>>());
+    let parts = text.lines().enumerate().map(|(at, line)| (at, line.splitn(4, ' ').collect::<Vec<_>>()));
     parts
-        .filter(|parts| parts.len() == 4)
-        .map(|parts| Fired {
+        .filter(|(_, parts)| parts.len() == 4 && parts[0] != "mark")
+        .map(|(at, parts)| Fired {
             call: parts[0].to_owned(),
             is_writing: parts[2] == "w",
             errno: parts[1].parse().unwrap_or(0),
             path: PathBuf::from(parts[3]),
+            at,
         })
         .collect()
 }

@@ -1,8 +1,11 @@
 //! A compressed tar in parts that can be decoded one without the other.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zstd::bulk::Decompressor;
 
 use super::gzip::{Inflater, State};
 use super::range::Range;
@@ -29,7 +32,6 @@ pub(super) struct Chunk {
 }
 
 /// All parts of a tar.
-#[derive(Debug)]
 pub(super) struct Chunks {
     pub compression: Compression,
     /// In their order; the first begins at 0.
@@ -37,6 +39,19 @@ pub(super) struct Chunks {
     /// The length of the tar.
     pub len: u64,
     recent: Recent,
+    /// Decoders of zstd that nobody uses at the moment: a new one costs as much as a small part.
+    decoders: Mutex<Vec<Decompressor<'static>>>,
+}
+
+impl fmt::Debug for Chunks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Chunks { compression, parts, len, recent: _, decoders: _ } = self;
+        f.debug_struct("Chunks")
+            .field("compression", compression)
+            .field("parts", &parts.len())
+            .field("len", len)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Chunks {
@@ -48,7 +63,13 @@ impl Chunks {
             let (end, packed_end) = ends.next().unwrap_or_default();
             end > part.start && end - part.start <= LARGEST && packed_end >= part.packed
         });
-        (first.start == 0 && are_small).then(|| Chunks { compression, parts, len, recent: Recent::default() })
+        (first.start == 0 && are_small).then(|| Chunks {
+            compression,
+            parts,
+            len,
+            recent: Recent::default(),
+            decoders: Mutex::default(),
+        })
     }
 
     /// Reads from the tar until the buffer is full or the tar ends.
@@ -80,7 +101,7 @@ impl Chunks {
                 let end = end.min(part.packed.saturating_add(LARGEST_FRAME));
                 let mut packed = vec![0; end.saturating_sub(part.packed) as usize];
                 sys::read_exact_at(file, &mut packed, part.packed)?;
-                zstd_frame(&packed, &mut bytes)
+                self.zstd_frame(&packed, &mut bytes)
             }
             _ => Inflater::resume(Range::new(Arc::clone(file), part.packed, archive_len), part.packed, &part.state)
                 .and_then(|mut inflater| inflater.read_exact(&mut bytes)),
@@ -91,13 +112,16 @@ impl Chunks {
         })?;
         Ok(bytes)
     }
-}
 
-/// Decodes the frame that `packed` begins with, which has as many bytes as `to`.
-fn zstd_frame(packed: &[u8], to: &mut [u8]) -> io::Result<()> {
-    let len = zstd::zstd_safe::find_frame_compressed_size(packed)
-        .map_err(|code| io::Error::other(zstd::zstd_safe::get_error_name(code)))?;
-    let packed = packed.get(..len).ok_or(io::ErrorKind::UnexpectedEof)?;
-    let decoded = zstd::bulk::decompress_to_buffer(packed, to)?;
-    if decoded == to.len() { Ok(()) } else { Err(io::Error::other("it has fewer bytes than it says")) }
+    /// Decodes the frame that `packed` begins with, which has as many bytes as `to`.
+    fn zstd_frame(&self, packed: &[u8], to: &mut [u8]) -> io::Result<()> {
+        let len = zstd::zstd_safe::find_frame_compressed_size(packed)
+            .map_err(|code| io::Error::other(zstd::zstd_safe::get_error_name(code)))?;
+        let packed = packed.get(..len).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let kept = self.decoders.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut decoder = kept.map_or_else(Decompressor::new, Ok)?;
+        let decoded = decoder.decompress_to_buffer(packed, to)?;
+        self.decoders.lock().unwrap_or_else(PoisonError::into_inner).push(decoder);
+        if decoded == to.len() { Ok(()) } else { Err(io::Error::other("it has fewer bytes than it says")) }
+    }
 }

@@ -123,11 +123,6 @@ impl Index {
         &self.pieces[file.place as usize..][..file.count as usize]
     }
 
-    /// Whether any node has extended attributes.
-    pub(crate) fn has_attributes(&self) -> bool {
-        self.attributes.len() > 1
-    }
-
     pub(crate) fn attributes(&self, node: &Node) -> &[Attribute] {
         &self.attributes[node.attributes as usize]
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How much is kept.
 const MOST_BYTES: usize = 64 << 20;
-const MOST: usize = 64;
+const MOST: usize = 256;
 
 /// Decoded bytes by the number of what they are; those used last are kept.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Compression of a tar, batch by batch: each thread compresses its own, and together they are one file.
 //!
 //! - gzip: blocks of one stream, which end at a byte (as pigz has it: a "sync flush"), in one member.
-//! - zstd: a frame each, and a table of them at the end, in the "seekable format".
+//! - zstd: a frame for each part of a batch, and a table of them at the end, in the "seekable format".
 //! - xz, bzip2, lz4: a stream or frame each. All their programs read several behind each other.
 
 use std::io::{self, Write};
@@ -51,8 +51,15 @@ impl Compressor {
         })
     }
 
-    /// Compresses `raw` into the memory of `to`. Leaves `raw` as it is, or other memory in its place.
-    pub(super) fn compress(&mut self, raw: &mut Vec<u8>, mut to: Vec<u8>) -> io::Result<Vec<u8>> {
+    /// Compresses `raw`, whose parts end at `ends`, into the memory of `to`. Leaves `raw` as it is, or other memory in
+    /// its place. `frames` gets the sizes of each part that is a frame of its own: compressed and not.
+    pub(super) fn compress(
+        &mut self,
+        raw: &mut Vec<u8>,
+        ends: &[usize],
+        mut to: Vec<u8>,
+        frames: &mut Vec<(u32, u32)>,
+    ) -> io::Result<Vec<u8>> {
         match self {
             Compressor::None => {
                 std::mem::swap(raw, &mut to);
@@ -60,8 +67,16 @@ impl Compressor {
             }
             Compressor::Gzip(deflater) => deflater.blocks(raw, to),
             Compressor::Zstd(compressor) => {
-                to.reserve(zstd::zstd_safe::compress_bound(raw.len()));
-                compressor.compress_to_buffer(raw, &mut to)?;
+                let (mut part, mut start) = (Vec::new(), 0);
+                for &end in ends {
+                    let raw = &raw[start..end];
+                    part.clear();
+                    part.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+                    compressor.compress_to_buffer(raw, &mut part)?;
+                    frames.push((part.len() as u32, raw.len() as u32));
+                    to.extend_from_slice(&part);
+                    start = end;
+                }
                 Ok(to)
             }
             Compressor::Xz(level) => {
@@ -136,7 +151,7 @@ pub(super) fn begin(compression: Option<Compression>) -> &'static [u8] {
 }
 
 /// What stands behind the last batch. `crc` is that of all bytes that were compressed, `frames` has the sizes of each
-/// batch: compressed and not.
+/// frame: compressed and not.
 pub(super) fn end(compression: Option<Compression>, crc: &Crc, frames: &[(u32, u32)]) -> Vec<u8> {
     match compression {
         Some(Compression::Gzip) => [&LAST_BLOCK[..], &crc.sum().to_le_bytes(), &crc.amount().to_le_bytes()].concat(),

@@ -69,12 +69,12 @@ struct State {
 
 /// A batch that is laid out.
 enum Laid {
-    /// A piece of a tar, compressed, and the checksum, if one is needed, and the length that it had
-    /// before.
+    /// A piece of a tar, compressed, and the checksum that it had before, if one is needed. The frames in it, where
+    /// there are any: their sizes, compressed and not.
     Tar {
         bytes: Vec<u8>,
         crc: Option<Crc>,
-        raw: u64,
+        frames: Vec<(u32, u32)>,
     },
     Zip(Vec<zip::Part>),
     /// Thrown away.
@@ -351,14 +351,15 @@ impl Shared {
         match layout {
             Layout::Tar(compressor, raw) => {
                 raw.clear();
-                tar::lay(items, raw, &self.counts, failures, is_wanted);
+                let (mut ends, mut frames) = (Vec::new(), Vec::new());
+                tar::lay(items, raw, &mut ends, &self.counts, failures, is_wanted);
                 let crc = self.needs_crc().then(|| {
                     let mut crc = Crc::new();
                     crc.update(raw);
                     crc
                 });
-                let len = raw.len() as u64;
-                Ok(Laid::Tar { bytes: compressor.compress(raw, buffer)?, crc, raw: len })
+                let bytes = compressor.compress(raw, &ends, buffer, &mut frames)?;
+                Ok(Laid::Tar { bytes, crc, frames })
             }
             Layout::Zip(layout) => Ok(Laid::Zip(layout.lay(items, &self.counts, failures, is_wanted)?)),
         }
@@ -395,11 +396,11 @@ impl Output {
             self.write(begin, shared)?;
         }
         match laid {
-            Laid::Tar { bytes, crc, raw } => {
+            Laid::Tar { bytes, crc, frames } => {
                 if let Some(crc) = crc {
                     self.crc.combine(&crc);
                 }
-                self.frames.push((bytes.len() as u32, raw as u32));
+                self.frames.extend(frames);
                 self.write(&bytes, shared)?;
                 Ok(Some(bytes))
             }
@@ -421,8 +422,11 @@ impl Output {
                 let mut crc = Crc::new();
                 crc.update(&tar::END);
                 let mut compressor = Compressor::new(compression, shared.level).map_err(error)?;
-                let bytes = compressor.compress(&mut tar::END.to_vec(), Vec::new()).map_err(error)?;
-                self.add(Laid::Tar { bytes, crc: Some(crc), raw: tar::END.len() as u64 }, shared)?;
+                let mut frames = Vec::new();
+                let bytes = compressor
+                    .compress(&mut tar::END.to_vec(), &[tar::END.len()], Vec::new(), &mut frames)
+                    .map_err(error)?;
+                self.add(Laid::Tar { bytes, crc: Some(crc), frames }, shared)?;
                 compress::end(compression, &self.crc, &self.frames)
             }
             Format::Zip => std::mem::take(&mut self.directory).end(self.written),

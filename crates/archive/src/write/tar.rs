@@ -13,10 +13,16 @@ use crate::tar_header::BLOCK;
 /// What ends a tar.
 pub(super) const END: [u8; 2 * BLOCK] = [0; 2 * BLOCK];
 
-/// Appends the bytes of a batch to `tar`.
+/// How many bytes a part has at least, so that reading one small entry does not decode megabytes
+/// (docs/measurements.md, "Frames of a .tar.zst").
+const PART: usize = 256 << 10;
+
+/// Appends the bytes of a batch to `tar`. The places between two entries where a part of it may end, which is to be
+/// compressed by itself, are added to `ends`; the last is the end of all.
 pub(super) fn lay(
     items: &[Item],
     tar: &mut Vec<u8>,
+    ends: &mut Vec<usize>,
     counts: &Counts,
     failures: &mut Vec<Error>,
     is_wanted: &dyn Fn() -> bool,
@@ -26,6 +32,12 @@ pub(super) fn lay(
         let laid = one(tar, item, counts, &mut failure, is_wanted);
         failures.extend(failure);
         failures.extend(laid.err());
+        if tar.len() - ends.last().unwrap_or(&0) >= PART {
+            ends.push(tar.len());
+        }
+    }
+    if ends.last().unwrap_or(&0) != &tar.len() {
+        ends.push(tar.len());
     }
 }
 

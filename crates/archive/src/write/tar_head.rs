@@ -170,7 +170,12 @@ fn fill(field: &mut [u8], text: &[u8]) -> bool {
 fn octal(field: &mut [u8], value: u64) -> bool {
     let digits = field.len() - 1;
     let largest = (1u64 << (3 * digits)) - 1;
-    field[..digits].copy_from_slice(format!("{:0digits$o}", value.min(largest)).as_bytes());
+    // By hand: a header has ten of them.
+    let mut left = value.min(largest);
+    for digit in field[..digits].iter_mut().rev() {
+        *digit = b'0' + (left & 7) as u8;
+        left >>= 3;
+    }
     value <= largest
 }
 

@@ -7,7 +7,7 @@ use super::field::{extra_fields, u16_at, u32_at, u64_at};
 use crate::error::{ErrorKind, Position, Result};
 use crate::read_at::read_at;
 
-const FIXED: usize = 46;
+pub(super) const FIXED: usize = 46;
 /// A directory for ten million entries: a limit on memory.
 const LARGEST: u64 = 1 << 30;
 
@@ -60,6 +60,11 @@ impl Directory {
 
     pub(super) fn len(&self) -> usize {
         self.starts.len()
+    }
+
+    /// The bytes of a record, without what it is to be shifted by.
+    pub(super) fn raw(&self, index: usize) -> &[u8] {
+        &self.bytes[self.starts[index] as usize..]
     }
 
     pub(crate) fn record(&self, index: usize) -> Record<'_> {

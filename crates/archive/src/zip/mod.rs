@@ -44,6 +44,7 @@ use contested::Contested;
 use deliver::Decoded;
 pub(crate) use directory::Directory;
 use directory::Record;
+use end::End;
 use order::Order;
 
 /// An open file that is to be a zip.
@@ -82,23 +83,27 @@ pub(crate) fn read(
     target: &mut Target<'_>,
     cancel: &Cancel,
 ) -> Result<Option<Trailing>, ErrorKind> {
-    let end = end::find(archive.file, archive.stamp.len)?;
-    if end.is_none() && end::begins_as_part(archive.file)? {
+    let end = match end::find(archive.file, archive.stamp.len) {
+        // Then the entries are looked for.
+        Err(damage @ ErrorKind::Damaged { .. }) if matches!(target, Target::Salvage(..)) => Err(damage),
+        found => Ok(found?),
+    };
+    if matches!(end, Ok(None)) && end::begins_as_part(archive.file)? {
         return Err(end::part());
     }
     let missing = || {
         let cause = "the directory at its end is missing, so it is cut short";
         ErrorKind::damaged(Position::Archive(archive.stamp.len), cause)
     };
-    let directory = match &end {
-        Some(end) => Directory::read(archive.file, end),
-        None => Err(missing()),
+    let (directory, end) = match end {
+        Ok(Some(end)) => (Directory::read(archive.file, &end), end),
+        Ok(None) => (Err(missing()), End::default()),
+        Err(damage) => (Err(damage), End::default()),
     };
     let directory = match (directory, &mut *target) {
         (directory, Target::Salvage(_, test)) => salvage::directory(archive, directory, test, cancel)?,
         (directory, _) => directory?,
     };
-    let end = end.unwrap_or_default();
     let jobs = Jobs::plan(archive, &directory, meter, matches!(target, Target::Test(_)))?;
     match target {
         Target::Tree(tree) => unpack(archive, &directory, &jobs, threads, tree, false, cancel)?,

@@ -1,6 +1,7 @@
 //! The groups of contests, one file each.
 
 mod append;
+mod archive;
 mod create;
 mod durable;
 mod fastclose;
@@ -33,6 +34,8 @@ pub use slow::Job as SlowJob;
 pub enum Group {
     /// The Linux source's tar, onto tmpfs, against tar, bsdtar and 7zz.
     Unpack,
+    /// Archives written, listed, tested, read an entry at a time, and mounted, against those who do that.
+    Archive,
     /// A tree copied, taken out of a store, and removed, against cp, tar, git and rm.
     Trees,
     /// New files through TreeWriter, against loops over std, rayon and tokio.
@@ -70,6 +73,7 @@ impl Group {
     pub fn run(self, plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
         match self {
             Group::Unpack => unpack::run(plan, cache, book),
+            Group::Archive => archive::run(plan, cache, book),
             Group::Trees => trees::run(plan, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),

@@ -126,7 +126,7 @@ fn reference(tar: &Path, place: &Place) -> Result<Tree> {
 }
 
 /// The tar in the cache: fetched as the Debian package it is part of, if it isn't there yet.
-fn linux_tar(cache: &Path) -> Result<PathBuf> {
+pub(super) fn linux_tar(cache: &Path) -> Result<PathBuf> {
     let tar = cache.join(format!("{PACKAGE}.tar"));
     if tar.exists() {
         return Ok(tar);

@@ -20,6 +20,9 @@ use crate::{Error, Result, Written};
 ///
 /// Share it by reference, or in an [`Arc`]. One appender at a time has a file; [`Options::open`] refuses the second.
 ///
+/// A forked child has a copy that cannot write: its calls fail, and its drop changes nothing. A program that goes on in
+/// the child (a daemon, say) opens the log there.
+///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let temp = tempfile::tempdir()?;
@@ -203,7 +206,8 @@ impl Drop for Appender {
     /// Does what [`close`](Appender::close) does, and blocks as long. A failure that no call has told of is printed to
     /// standard error.
     fn drop(&mut self) {
-        if self.is_closed {
+        // A forked child's is a copy; the file, and the note beside it, are the other process's.
+        if self.is_closed || self.group.origin.is_a_parent() {
             return;
         }
         let was_told = self.group.is_told();

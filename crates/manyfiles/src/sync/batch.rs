@@ -12,6 +12,7 @@ use super::rename::{Rename, not_a_file};
 use super::volume::{Relief, Volume, Waiting, most_waiting};
 use super::{BatchFailed, Options, doubt};
 use crate::error::{print_last_resort, print_last_resort_line};
+use crate::origin::Origin;
 use crate::sys::{self, Access, EntryKind};
 use crate::{Error, Errors, Operation, Result};
 
@@ -45,6 +46,7 @@ use crate::{Error, Errors, Operation, Result};
 pub struct SyncBatch {
     options: Options,
     state: Mutex<State>,
+    origin: Origin,
 }
 
 #[derive(Default)]
@@ -88,7 +90,7 @@ impl SyncBatch {
     }
 
     pub(super) fn with(options: Options) -> SyncBatch {
-        SyncBatch { options, state: Mutex::default() }
+        SyncBatch { options, state: Mutex::default(), origin: Origin::default() }
     }
 
     /// Writes a file that has these bytes and no others. Its folder must be there.
@@ -377,6 +379,9 @@ impl Options {
 
 impl Drop for SyncBatch {
     fn drop(&mut self) {
+        if self.origin.is_a_parent() {
+            return;
+        }
         if self.options.atomic {
             self.take_back();
         }
@@ -388,7 +393,7 @@ impl Drop for SyncBatch {
 
 impl fmt::Debug for SyncBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SyncBatch { options: Options { method, atomic }, state: _ } = self;
+        let SyncBatch { options: Options { method, atomic }, state: _, origin: _ } = self;
         let done = self.lock().done;
         f.debug_struct("SyncBatch")
             .field("method", method)

@@ -31,6 +31,8 @@ impl Options {
     /// makes an atomic batch in the same folder removes them, if it can be sure that their maker is gone: on Linux at
     /// once, and a day after their last change where the maker ran on another machine, in another container, or before
     /// the machine was started again. On other systems, after a day.
+    ///
+    /// In a forked child the batch is a copy, which gives no file its name and takes none away.
     #[must_use]
     pub fn atomic(mut self, atomic: bool) -> Options {
         self.atomic = atomic;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::folders::Folder;
+use crate::origin::Origin;
 use crate::sys::EntryKind;
 use crate::{Error, Operation, Result};
 
@@ -15,15 +16,17 @@ pub(super) struct Rename {
     /// `None` once the file has its name, or is removed.
     temporary: Option<OsString>,
     pub(super) path: Arc<Path>,
+    origin: Origin,
 }
 
 impl Rename {
     pub(super) fn new(folder: Arc<Folder>, temporary: OsString, path: Arc<Path>) -> Rename {
-        Rename { folder, temporary: Some(temporary), path }
+        Rename { folder, temporary: Some(temporary), path, origin: Origin::default() }
     }
 
     /// Gives the file its name.
     pub(super) fn make(&mut self) -> io::Result<()> {
+        self.origin.check()?;
         if let (Some(temporary), Some(name)) = (&self.temporary, self.path.file_name()) {
             // Another program may have put something there since the file was opened.
             if self.folder.look_at(name)?.is_some_and(|found| found.kind == EntryKind::Other) {
@@ -38,6 +41,10 @@ impl Rename {
     /// Removes the temporary file.
     pub(super) fn take_back(&mut self) -> Result<()> {
         let Some(temporary) = self.temporary.take() else { return Ok(()) };
+        // A forked child's is a copy; the file is still to get its name in the other process.
+        if self.origin.is_a_parent() {
+            return Ok(());
+        }
         let failed = |cause| Error::new(Operation::Remove, self.folder.path.join(&temporary), cause);
         self.folder.remove(&temporary).map_err(failed)
     }

@@ -118,6 +118,11 @@ impl Table {
     /// Does something with the handle of a slot, if it has one. What is buffered by a name that leads to the
     /// file no more is written to where that leads now, and the handle closed.
     fn if_open(&self, slot: &Slot, work: impl FnOnce(&mut KeptHandle) -> Result<()>) -> Result<bool> {
+        self.if_open_for(slot, work, true)
+    }
+
+    /// `told`: the caller returns the error. Else it stays to be told by a call that names the file.
+    fn if_open_for(&self, slot: &Slot, work: impl FnOnce(&mut KeptHandle) -> Result<()>, told: bool) -> Result<bool> {
         let mut state = slot.lock();
         match &mut *state {
             State::Open(kept) => {
@@ -127,10 +132,10 @@ impl Table {
                 }
                 match work(kept) {
                     Ok(()) => Ok(true),
-                    Err(error) => Err(self.give_up(slot, state, error)),
+                    Err(error) => Err(self.give_up(slot, state, error, told)),
                 }
             }
-            State::Away => Err(self.forget_panicked(slot, state, true)),
+            State::Away => Err(self.forget_panicked(slot, state, told)),
             State::New | State::Gone => Ok(false),
         }
     }

@@ -32,7 +32,8 @@ mod reading;
 /// [`flush`](Vfs::flush), [`sync`](Vfs::sync) or [`wait`](Vfs::wait), and when another file needs the handle. A write
 /// that comes 10 ms or more after the oldest buffered one hands over what was there before it. So other programs see a
 /// file that is written all the time 10 ms late, and the last part of one that is left alone when it is flushed. A
-/// crash of the process loses what is buffered, a crash of the machine also what was not synced.
+/// crash of the process loses what is buffered, a crash of the machine also what was not synced. A forked child has a
+/// copy of what is buffered, and would write it a second time: [`wait`](Vfs::wait) before a fork.
 ///
 /// # Files that change under a kept handle
 /// What this `Vfs` removes, renames or creates anew is known at once: the next write goes to the file that has the path

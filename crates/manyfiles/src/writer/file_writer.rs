@@ -28,6 +28,10 @@ mod traits;
 /// hands the file to a [`Closer`], where errors that no call has returned are kept: [`close::wait`](crate::close::wait)
 /// tells them.
 ///
+/// A forked child has a copy of what is buffered, as it has of std's `BufWriter`, and its drop would write that too:
+/// [`flush`](FileWriter::flush) before a fork. With a [second thread](Options::second_thread), which stays with the
+/// parent, the copy's calls fail, and its drop does nothing.
+///
 /// ```
 /// # let temp = tempfile::tempdir()?;
 /// # let path = temp.path().join("numbers");

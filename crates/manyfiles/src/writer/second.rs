@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::buffer::Buffer;
 use super::target::Target;
+use crate::origin::Origin;
 use crate::{Error, Operation, Result};
 
 /// One that fills, three on their way: more gain nothing (docs/measurements.md, "Records into one file").
@@ -22,6 +23,8 @@ pub(super) struct Second {
     free: Vec<Buffer>,
     capacity: usize,
     buffers: usize,
+    /// A forked child has a copy of all this, and no thread that would ever answer.
+    origin: Origin,
 }
 
 enum Job {
@@ -65,13 +68,17 @@ impl Second {
             return Err(target);
         };
         match hand_over.send(target) {
-            Ok(()) => Ok(Second { jobs, answers, thread, unanswered: 0, free: Vec::new(), capacity, buffers: 1 }),
+            Ok(()) => {
+                let (free, origin) = (Vec::new(), Origin::default());
+                Ok(Second { jobs, answers, thread, unanswered: 0, free, capacity, buffers: 1, origin })
+            }
             Err(unsent) => Err(unsent.0),
         }
     }
 
     /// Takes the block and puts an empty one in its place. Waits only if all are on their way.
     pub(super) fn write(&mut self, block: &mut Buffer, offset: u64, reached: &mut Reached) -> Result<()> {
+        self.check_origin()?;
         while let Ok(answer) = self.answers.try_recv() {
             self.read(answer, reached)?;
         }
@@ -90,6 +97,7 @@ impl Second {
 
     /// Waits until all that was given is done. The first failure is told.
     pub(super) fn finish_pending(&mut self, reached: &mut Reached) -> Result<()> {
+        self.check_origin()?;
         while self.unanswered > 0 {
             self.wait_for_one(reached)?;
         }
@@ -106,14 +114,29 @@ impl Second {
         self.ask(Job::Sync { covers })
     }
 
+    /// Whether this process is a forked child of the one that has the thread.
+    pub(super) fn is_a_copy(&self) -> bool {
+        self.origin.is_a_parent()
+    }
+
     /// Ends the thread. `None` if it had panicked, and the target is gone with it.
     pub(super) fn end(self) -> Option<Target> {
+        if self.is_a_copy() {
+            // The locks of its queues may be taken, by threads that are not here.
+            std::mem::forget(self);
+            return None;
+        }
         let Second { jobs, thread, .. } = self;
         drop(jobs);
         thread.join().ok() // the panic was told as the failure of what it was asked for
     }
 
+    fn check_origin(&self) -> Result<()> {
+        self.origin.check().map_err(|cause| Error::without_path(Operation::Write, cause))
+    }
+
     fn ask(&mut self, job: Job) -> Result<()> {
+        self.check_origin()?;
         self.unanswered += 1;
         self.jobs.send(job).map_err(|_| panicked())
     }

@@ -167,6 +167,11 @@ impl Core {
         result.map(Some)
     }
 
+    /// Whether the thread that writes is another process's: this one was forked from it.
+    pub(super) fn is_a_copy(&self) -> bool {
+        matches!(&self.sink, Sink::Second(second) if second.is_a_copy())
+    }
+
     /// Whether it has been closed, or taken.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self.sink, Sink::Gone)

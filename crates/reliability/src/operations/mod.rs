@@ -18,12 +18,15 @@ mod appender;
 mod case;
 mod closer;
 mod fs;
+mod in_time;
+mod marks;
 mod model;
 mod names;
 mod run;
 mod story;
 mod subject;
 mod tree;
+mod versions;
 mod vfs;
 mod writer;
 

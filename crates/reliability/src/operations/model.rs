@@ -38,16 +38,6 @@ impl Content {
         }
     }
 
-    /// These bytes were added, which makes the file if there is none.
-    pub fn add(&mut self, bytes: &[u8]) {
-        match self {
-            Content::OneOf(all) => {
-                all.iter_mut().for_each(|one| one.get_or_insert_default().extend_from_slice(bytes));
-            }
-            Content::EndsWith(end) => end.extend_from_slice(bytes),
-        }
-    }
-
     /// `None`: there may be a file or not.
     pub fn is_there(&self) -> Option<bool> {
         match self {
@@ -62,14 +52,6 @@ impl Content {
         match self {
             Content::OneOf(all) => all.iter().any(|one| one.as_deref() == found),
             Content::EndsWith(end) => end.is_empty() || found.is_some_and(|found| found.ends_with(end)),
-        }
-    }
-
-    /// As a text of [`digest`], or one of a length.
-    pub fn allows_text(&self, text: &str, of: impl Fn(&[u8]) -> String) -> bool {
-        match self {
-            Content::OneOf(all) => all.iter().flatten().any(|one| of(one) == text),
-            Content::EndsWith(_) => true,
         }
     }
 

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use manyfiles_testkit::Random;
 
-use super::model::Content;
-use super::story::{Answer, digest};
+use super::story::Answer;
 use super::subject::{Bytes, Numbered, Seen, Threads};
+use super::versions::Versions;
 
 /// A name of a thread's own: the folder is the thread's, the number the file's.
 pub type Name = usize;
 
-const NAMES: usize = 4;
+pub const NAMES: usize = 4;
 
 pub fn path(folder: &Path, thread: usize, name: Name) -> PathBuf {
     folder.join(format!("t{thread}")).join(["a", "b", "c", "d"][name])
@@ -85,13 +85,22 @@ impl Call {
         Call::Create(name, (0..pieces).map(|_| Bytes::new(random)).collect())
     }
 
-    fn names(&self) -> Vec<Name> {
+    pub fn names(&self) -> Vec<Name> {
         match *self {
             Call::Write(name, _) | Call::Put(name, _) | Call::Create(name, _) | Call::Append(name, _) => vec![name],
             Call::AppendNow(name, _) | Call::Read(name) | Call::Size(name) | Call::Remove(name) => vec![name],
             Call::Touch(name) | Call::Flush(name) | Call::Sync(name) => vec![name],
             Call::Copy(one, other) | Call::Rename(one, other) => vec![one, other],
             Call::List | Call::Wait => vec![],
+        }
+    }
+
+    /// Whether what had the name is removed, created anew or replaced.
+    pub fn makes_anew(&self, name: Name) -> bool {
+        match self {
+            Call::Create(made, _) | Call::Put(made, _) | Call::Copy(_, made) => *made == name,
+            Call::Rename(_, made) | Call::Remove(made) => *made == name,
+            _ => false,
         }
     }
 
@@ -104,56 +113,68 @@ impl Call {
 
 /// The model of one thread's names.
 struct Names {
-    all: BTreeMap<Name, Content>,
-    /// Names with bytes that may not be with the system yet.
-    buffered: Vec<Name>,
+    all: BTreeMap<Name, Versions>,
+    /// Whether what is appended may be with the system later.
+    buffers: bool,
 }
 
 impl Names {
-    fn get(&self, name: Name) -> Content {
-        self.all.get(&name).cloned().unwrap_or_else(Content::nothing)
+    fn get(&self, name: Name) -> Versions {
+        self.all.get(&name).cloned().unwrap_or_else(Versions::nothing)
     }
 
-    fn set(&mut self, name: Name, content: Content) {
+    fn set(&mut self, name: Name, content: Versions) {
         self.all.insert(name, content);
+    }
+
+    fn change(&mut self, name: Name, change: impl FnOnce(&mut Versions)) {
+        let mut content = self.get(name);
+        change(&mut content);
+        self.set(name, content);
     }
 
     /// The call has returned no error.
     fn done(&mut self, call: &Call, answer: &Answer) -> Option<String> {
-        let wrong = |what: &Content| Some(format!("{:?} returned {} in place of {what:?}", call, answer.value));
+        let wrong = |what: &Versions| Some(format!("{:?} returned {} in place of {what:?}", call, answer.value));
         match call {
-            Call::Write(name, bytes) | Call::Put(name, bytes) => self.set(*name, Content::is(bytes.get())),
+            Call::Write(name, bytes) | Call::Put(name, bytes) => self.set(*name, Versions::is(bytes.get())),
             Call::Create(name, pieces) => {
-                self.set(*name, Content::is(pieces.iter().flat_map(|piece| piece.get()).collect()));
+                self.set(*name, Versions::is(pieces.iter().flat_map(|piece| piece.get()).collect()));
             }
-            Call::Append(name, bytes) | Call::AppendNow(name, bytes) => {
-                let mut content = self.get(*name);
-                content.add(&bytes.get());
-                self.set(*name, content);
+            Call::Append(name, bytes) => {
+                let buffers = self.buffers;
+                self.change(*name, |content| content.add(&bytes.get(), buffers));
             }
-            Call::Touch(name) => {
-                let mut content = self.get(*name);
-                content.add(b"");
-                self.set(*name, content);
-            }
+            Call::AppendNow(name, bytes) => self.change(*name, |content| {
+                content.arrive();
+                content.add(&bytes.get(), false);
+            }),
+            // It adds nothing, and looks only whether there is a file.
+            Call::Touch(name) => self.change(*name, |content| content.add(b"", true)),
             Call::Read(name) => {
+                self.change(*name, Versions::arrive);
                 let content = self.get(*name);
-                if !content.allows_text(&answer.value, digest) {
+                if !content.allows_digest(&answer.value) {
                     return wrong(&content);
                 }
             }
             Call::Size(name) => {
+                self.change(*name, Versions::arrive);
                 let content = self.get(*name);
-                if !content.allows_text(&answer.value, |bytes| bytes.len().to_string()) {
+                if !answer.value.parse().is_ok_and(|len| content.allows_length(len)) {
                     return wrong(&content);
                 }
             }
-            Call::Copy(from, to) => self.set(*to, self.get(*from)),
-            Call::Rename(from, to) => {
+            Call::Copy(from, to) => {
+                self.change(*from, Versions::arrive);
                 self.set(*to, self.get(*from));
-                self.set(*from, Content::nothing());
             }
-            Call::Remove(name) => self.set(*name, Content::nothing()),
+            Call::Rename(from, to) => {
+                self.change(*from, Versions::arrive);
+                self.set(*to, self.get(*from));
+                self.set(*from, Versions::nothing());
+            }
+            Call::Remove(name) => self.set(*name, Versions::nothing()),
             Call::List => {
                 let listed: Vec<_> = answer.value.split(' ').collect();
                 for (name, content) in &self.all {
@@ -162,29 +183,46 @@ impl Names {
                     }
                 }
             }
-            Call::Flush(_) | Call::Sync(_) | Call::Wait => {}
+            Call::Flush(name) | Call::Sync(name) => self.change(*name, Versions::arrive),
+            Call::Wait => self.all.values_mut().for_each(Versions::arrive),
         }
-        let is_there = call.names().first().and_then(|name| self.all.get(name)).and_then(Content::is_there);
-        debug_assert!(is_there != Some(false) || !matches!(call, Call::Write(..) | Call::Append(..)));
         None
     }
 
-    /// The call has returned an error. What it was to change may be anything, but for what is promised.
+    /// The call has returned an error: it has done all, nothing, or the first part of it.
     fn failed(&mut self, call: &Call) {
+        // What was on its way may have failed instead.
+        call.names().into_iter().for_each(|name| self.change(name, Versions::fail));
         match call {
-            // "The old content is there, but for a failed sync of the folder": and that of bytes that were buffered.
-            Call::Put(name, bytes) if !self.buffered.contains(name) => {
-                self.set(*name, self.get(*name).or(Content::is(bytes.get())));
+            // "The old content is there, but for a failed sync of the folder."
+            Call::Put(name, bytes) => self.set(*name, self.get(*name).or(Versions::is(bytes.get()))),
+            Call::Write(name, bytes) => self.set(*name, self.get(*name).or(Versions::part_of(bytes.get()))),
+            Call::Create(name, pieces) => {
+                let bytes = pieces.iter().flat_map(|piece| piece.get()).collect();
+                self.set(*name, self.get(*name).or(Versions::part_of(bytes)));
             }
-            // The reader's error is no change of the file.
-            Call::Read(name) | Call::Size(name) if !self.buffered.contains(name) => {}
-            Call::List => {}
-            // One step, which was made or not. What was buffered may have failed instead.
-            Call::Remove(name) if !self.buffered.contains(name) => {
-                self.set(*name, self.get(*name).or(Content::nothing()));
+            Call::Append(name, bytes) | Call::AppendNow(name, bytes) => {
+                let before = self.get(*name);
+                self.change(*name, |content| {
+                    content.add(&bytes.get(), true);
+                    content.fail();
+                });
+                self.set(*name, before.or(self.get(*name)));
             }
-            Call::Copy(from, to) if !self.buffered.contains(from) => self.set(*to, Content::anything()),
-            _ => call.names().into_iter().for_each(|name| self.set(name, Content::anything())),
+            Call::Touch(name) => self.set(*name, self.get(*name).or(Versions::is(Vec::new()))),
+            // One step, which was made or not.
+            Call::Remove(name) => self.set(*name, self.get(*name).or(Versions::nothing())),
+            Call::Rename(from, to) => {
+                self.set(*to, self.get(*to).or(self.get(*from)));
+                self.set(*from, self.get(*from).or(Versions::nothing()));
+            }
+            Call::Copy(from, to) => {
+                let part = self.get(*from).beginning();
+                let after =
+                    if self.get(*from).is_there() == Some(false) { self.get(*to) } else { self.get(*to).or(part) };
+                self.set(*to, after);
+            }
+            Call::Read(_) | Call::Size(_) | Call::Flush(_) | Call::Sync(_) | Call::List | Call::Wait => {}
         }
     }
 }
@@ -192,14 +230,14 @@ impl Names {
 /// Judges programs of such calls. `buffers`: what is appended may be with the system later.
 pub fn judge(threads: &Threads<Call>, seen: &mut Seen, buffers: bool) {
     for (thread, calls) in threads.iter().enumerate() {
-        let mut names = Names { all: BTreeMap::new(), buffered: Vec::new() };
+        let mut names = Names { all: BTreeMap::new(), buffers };
         // What `wait` has told another thread of this one's files may have come before any call of this thread.
         let told_elsewhere = told_by_waits_of_others(threads, seen, thread);
         for Numbered { number, call } in calls {
-            told_elsewhere.iter().for_each(|name| names.set(*name, Content::anything()));
+            told_elsewhere.iter().for_each(|name| names.change(*name, Versions::fail));
             let answer = seen.answer(*number);
             let first = call.names().first().map(|name| names.get(*name));
-            let is_missing = first.as_ref().and_then(Content::is_there) == Some(false) && call.needs_a_file();
+            let is_missing = first.as_ref().and_then(Versions::is_there) == Some(false) && call.needs_a_file();
             if answer.is_ok() {
                 if is_missing {
                     seen.say(format!("{number}: {call:?} succeeded, and there is no file"));
@@ -207,7 +245,7 @@ pub fn judge(threads: &Threads<Call>, seen: &mut Seen, buffers: bool) {
                 let wrong = names.done(call, &answer).map(|wrong| format!("{number}: {wrong}"));
                 seen.problems.extend(wrong);
             } else {
-                let may_be_missing = first.as_ref().and_then(Content::is_there) != Some(true) && call.needs_a_file();
+                let may_be_missing = first.as_ref().and_then(Versions::is_there) != Some(true) && call.needs_a_file();
                 let is_missing = |text: &str| text.contains("No such file") || text.contains("not found");
                 for told in &answer.told {
                     let is_known = may_be_missing && is_missing(&told.text);
@@ -219,19 +257,21 @@ pub fn judge(threads: &Threads<Call>, seen: &mut Seen, buffers: bool) {
                     names.failed(call);
                 }
             }
-            note_buffers(&mut names, call, buffers);
             // Others than the call's own: what was handed over before has failed.
-            for told in &answer.told {
-                doubt(&mut names, &seen.folder, thread, told.path.as_deref(), call);
+            let told: Vec<_> = answer.told.iter().filter_map(|told| told.path.as_deref()).collect();
+            for name in (0..NAMES).filter(|name| told.contains(&&*path(&seen.folder, thread, *name))) {
+                names.change(name, Versions::fail);
             }
         }
-        told_elsewhere.iter().for_each(|name| names.set(*name, Content::anything()));
+        told_elsewhere.iter().for_each(|name| names.change(*name, Versions::fail));
         // What the end says of a file that buffers: the last bytes may be missing.
         let told: Vec<_> = seen.story.end.iter().filter_map(|told| told.path.clone()).collect();
-        for (name, content) in &names.all {
+        for (name, content) in &mut names.all {
             let path = path(&seen.folder, thread, *name);
-            let is_told = buffers && told.contains(&path);
-            if let Some(wrong) = content.compare(&path).filter(|_| !is_told) {
+            if told.contains(&path) {
+                content.fail();
+            }
+            if let Some(wrong) = content.compare(&path) {
                 seen.say(wrong);
             }
         }
@@ -249,40 +289,4 @@ fn told_by_waits_of_others(threads: &Threads<Call>, seen: &Seen, thread: usize) 
     let waits = others.filter(|it| matches!(it.call, Call::Wait));
     let told: Vec<_> = waits.flat_map(|it| seen.answer(it.number).told).filter_map(|told| told.path).collect();
     (0..NAMES).filter(|name| told.contains(&path(&seen.folder, thread, *name))).collect()
-}
-
-/// The files that a call has removed, created anew or replaced.
-pub fn made_anew(threads: &Threads<Call>, seen: &Seen) -> Vec<PathBuf> {
-    let calls = threads.iter().enumerate().flat_map(|(thread, calls)| calls.iter().map(move |it| (thread, it)));
-    let anew = calls.filter(|(_, it)| seen.answer(it.number).is_ok()).filter_map(|(thread, it)| {
-        let name = match &it.call {
-            Call::Create(name, _) | Call::Put(name, _) | Call::Copy(_, name) => name,
-            Call::Rename(_, name) | Call::Remove(name) => name,
-            _ => return None,
-        };
-        Some(path(&seen.folder, thread, *name))
-    });
-    anew.collect()
-}
-
-fn note_buffers(names: &mut Names, call: &Call, buffers: bool) {
-    match call {
-        Call::Append(name, _) if buffers => names.buffered.push(*name),
-        Call::Wait => names.buffered.clear(),
-        Call::Flush(name) | Call::Sync(name) | Call::Read(name) | Call::Put(name, _) | Call::Remove(name) => {
-            names.buffered.retain(|it| it != name);
-        }
-        _ => {}
-    }
-}
-
-fn doubt(names: &mut Names, folder: &Path, thread: usize, told: Option<&Path>, call: &Call) {
-    if !matches!(call, Call::Wait) {
-        return;
-    }
-    for name in 0..NAMES {
-        if told == Some(&path(folder, thread, name)) {
-            names.set(name, Content::anything());
-        }
-    }
 }

@@ -13,7 +13,7 @@ use manyfiles_testkit::{Preload, scratch};
 use super::case::{Case, Keep, Kind, numbers, with_subject};
 use super::story::Story;
 use super::subject::{Seen, Subject};
-use super::{appender, closer, fs, tree, vfs, writer};
+use super::{appender, closer, fs, marks, tree, vfs, writer};
 use crate::child::{REPORT_FD, left, what_is_open};
 use crate::run::{End, fired, watched};
 
@@ -48,7 +48,7 @@ fn play_on<S: Subject>(seed: u64, keep: &Keep) -> io::Result<Vec<String>> {
         (End::Hang, _) => return Ok(vec!["it hangs".into()]),
         _ => return Ok(vec![format!("it crashed: {status}: {}", String::from_utf8_lossy(&said))]),
     };
-    let mut seen = Seen { story, fired: fired(&record), folder, problems: Vec::new() };
+    let mut seen = Seen { story, fired: fired(&record), marks: marks::read(&record), folder, problems: Vec::new() };
     S::judge(&case.options, &case.threads, &mut seen);
     seen.judge_silence();
     seen.judge_left();
@@ -71,6 +71,7 @@ pub fn child(args: &[String]) -> ExitCode {
         return ExitCode::from(2);
     };
     let keep = args.get(2).map(|list| list.split(',').filter_map(|number| number.parse().ok()).collect());
+    marks::open();
     let before = what_is_open();
     // SAFETY: the parent has put the pipe there, and nothing else owns it.
     let mut pipe = unsafe { File::from_raw_fd(REPORT_FD) };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use manyfiles_testkit::{Call, Random};
 
+use super::marks::{Mark, Step, mark};
 use super::story::{Answer, Story};
 use crate::run::Fired;
 use crate::scene::bytes;
@@ -50,6 +51,7 @@ pub trait Subject {
 pub struct Seen {
     pub story: Story,
     pub fired: Vec<Fired>,
+    pub marks: Vec<Mark>,
     pub folder: PathBuf,
     pub problems: Vec<String>,
 }
@@ -172,7 +174,13 @@ pub fn on_threads<C: Sync, S>(
             let (begin, call, end) = (&begin, &call, &end);
             scope.spawn(move || {
                 let mut state = begin(thread);
-                let answers: Vec<_> = calls.iter().map(|it| (it.number, call(&mut state, thread, it))).collect();
+                let answers = calls.iter().map(|it| {
+                    mark(it.number, Step::Began);
+                    let answer = call(&mut state, thread, it);
+                    mark(it.number, Step::Ended);
+                    (it.number, answer)
+                });
+                let answers: Vec<_> = answers.collect();
                 (answers, end(state, thread))
             })
         });

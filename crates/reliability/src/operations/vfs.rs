@@ -5,6 +5,8 @@ use std::path::Path;
 use manyfiles::vfs::Vfs;
 use manyfiles_testkit::{Call as System, Random};
 
+use super::in_time;
+use super::marks::{Step, mark};
 use super::names::{self, Call, path};
 use super::story::{Answer, Story, digest};
 use super::subject::{Numbered, Seen, Subject, Threads, on_threads};
@@ -58,9 +60,9 @@ impl Subject for Files {
 
     fn judge(_options: &Options, threads: &Threads<Call>, seen: &mut Seen) {
         names::judge(threads, seen, true);
-        // "until `flush` has returned it or the file is removed, by the last of its names, or created anew"
-        let anew = names::made_anew(threads, seen);
-        seen.fired.retain(|fired| fired.call != "close" || !anew.contains(&fired.path));
+        in_time::judge(threads, seen);
+        // What else has to be told of such a handle was judged.
+        seen.fired.retain(|fired| fired.call != "close");
     }
 }
 
@@ -71,6 +73,7 @@ fn call(vfs: &Vfs, folder: &Path, thread: usize, it: &Numbered<Call>) -> Answer 
         Call::Put(name, bytes) => Answer::ours(vfs.put(at(*name), bytes.get()), done),
         Call::Create(name, pieces) => {
             let written = vfs.create_writer(at(*name)).and_then(|mut writer| {
+                mark(it.number, Step::Made);
                 pieces.iter().try_for_each(|piece| writer.write_all(&piece.get()))?;
                 writer.close()
             });

@@ -22,6 +22,7 @@ use crate::appender::options::Options;
 use crate::appender::storage::Storage;
 use crate::appender::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use crate::appender::upkeep::Upkeep;
+use crate::origin::Origin;
 use crate::{Error, Operation, Result, Written};
 
 /// What an appender and its receipts share.
@@ -29,8 +30,11 @@ pub(in crate::appender) struct Group {
     state: Mutex<State>,
     /// A write is done, or has failed.
     turn: Condvar,
-    /// A group is durable, or the next one needs a leader. Groups take turns: see [`State::groups`].
+    /// A group is durable. Groups take turns: see [`State::groups`].
     groups: [Condvar; 2],
+    /// The first thread that sleeps for a group is its heir. It sleeps apart, so that it can be woken to lead without
+    /// the others, and by `notify_all`: wine 8 may lose a `notify_one` that comes soon after a `notify_all`.
+    heirs: [Condvar; 2],
     /// The threads that the leader waits for are there.
     gathered: Condvar,
     /// The helper for writes, or that for syncs, has something to do.
@@ -42,6 +46,7 @@ pub(in crate::appender) struct Group {
     pub(in crate::appender) storage: Arc<dyn Storage>,
     /// Of the files that are not written to any more.
     pub(in crate::appender) upkeep: Arc<Upkeep>,
+    pub(in crate::appender) origin: Origin,
 }
 
 pub(in crate::appender) type Guard<'a> = MutexGuard<'a, State>;
@@ -54,6 +59,7 @@ impl Group {
             state: Mutex::new(state),
             turn: Condvar::new(),
             groups: [Condvar::new(), Condvar::new()],
+            heirs: [Condvar::new(), Condvar::new()],
             gathered: Condvar::new(),
             tasks: [Condvar::new(), Condvar::new()],
             timer: Condvar::new(),
@@ -61,6 +67,7 @@ impl Group {
             options,
             storage,
             upkeep,
+            origin: Origin::default(),
         }
     }
 
@@ -128,8 +135,15 @@ impl Group {
 
     /// Removes the files that end before a position of the log.
     pub(in crate::appender) fn remove_before(&self, position: u64) -> Result<u64> {
+        self.check_origin(Operation::Remove)?;
         let mut first_left = self.upkeep.lock_names();
         self.with_files(|files| files.remove_before(position, &mut first_left))
+    }
+
+    /// A forked child has a copy of the buffers and of what is known of the file's end. The file is its parent's, which
+    /// writes on: what the child wrote or cut there would take durable records away.
+    pub(in crate::appender) fn check_origin(&self, operation: Operation) -> Result<()> {
+        self.origin.check().map_err(|cause| self.with_files(|files| files.error(operation, cause)))
     }
 
     /// How many records there are.
@@ -214,9 +228,18 @@ impl Group {
 
     fn wait_group<'a>(&self, group: u64, mut state: Guard<'a>) -> Guard<'a> {
         let bed = (group % 2) as usize;
-        state.sleepers.groups[bed] += 1;
-        state = self.groups[bed].wait(state).unwrap_or_else(PoisonError::into_inner);
-        state.sleepers.groups[bed] -= 1;
+        // An heir of two groups ago that is not awake yet has inherited already.
+        if state.sleepers.heirs[bed] == Some(group) {
+            state.sleepers.groups[bed] += 1;
+            state = self.groups[bed].wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleepers.groups[bed] -= 1;
+        } else {
+            state.sleepers.heirs[bed] = Some(group);
+            state = self.heirs[bed].wait(state).unwrap_or_else(PoisonError::into_inner);
+            if state.sleepers.heirs[bed] == Some(group) {
+                state.sleepers.heirs[bed] = None;
+            }
+        }
         state
     }
 
@@ -290,22 +313,26 @@ impl Group {
         self.steps_down(state)
     }
 
-    /// Ends the leader's role: wakes the group that is durable, and one thread of the next group, to lead.
+    /// Ends the leader's role: wakes the group that is durable, and the heir of the next group, to lead.
     fn steps_down<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         state.leading = false;
         let wakers = state.take_wakers();
-        let done = (state.groups % 2) as usize;
-        let sleepers = state.sleepers.groups;
-        if sleepers == [0, 0] && wakers.is_empty() {
+        let (group, sleepers) = (state.groups, state.sleepers);
+        if sleepers.groups == [0, 0] && sleepers.heirs == [None, None] && wakers.is_empty() {
             return state;
         }
         drop(state);
-        // The next leader first.
-        if sleepers[1 - done] > 0 {
-            self.groups[1 - done].notify_one();
+        let bed = |group: u64| (group % 2) as usize;
+        let has_heir = |group: u64| sleepers.heirs[bed(group)] == Some(group);
+        // The next leader first. A group has an heir from its first sleeper on, until the heir is awake and leads.
+        if has_heir(group + 1) {
+            self.heirs[bed(group + 1)].notify_all();
         }
-        if sleepers[done] > 0 {
-            self.groups[done].notify_all();
+        if has_heir(group) {
+            self.heirs[bed(group)].notify_all();
+        }
+        if sleepers.groups[bed(group)] > 0 {
+            self.groups[bed(group)].notify_all();
         }
         wake(wakers);
         self.lock()
@@ -341,7 +368,7 @@ impl Group {
     pub(in crate::appender) fn wake_everybody(&self) {
         let wakers = self.lock().take_wakers();
         self.turn.notify_all();
-        self.groups.iter().for_each(Condvar::notify_all);
+        self.groups.iter().chain(&self.heirs).for_each(Condvar::notify_all);
         self.gathered.notify_all();
         wake(wakers);
     }
@@ -350,6 +377,7 @@ impl Group {
 
     /// Makes all durable and closes the file, after which there is nothing to wait for. No thread appends any more.
     pub(in crate::appender) fn close(&self) -> Result<Written> {
+        self.check_origin(Operation::Close)?;
         let synced = self.wait_durable(self.appended());
         let mut state = self.lock();
         state.is_closing = true;

@@ -68,10 +68,13 @@ pub(in crate::appender) struct Taken {
 }
 
 /// How many threads sleep on each condvar. Waking is a system call, so it is left out where no thread sleeps.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(in crate::appender) struct Sleepers {
     pub(in crate::appender) turn: usize,
+    /// Heirs are not among them.
     pub(in crate::appender) groups: [usize; 2],
+    /// The groups whose heirs sleep.
+    pub(in crate::appender) heirs: [Option<u64>; 2],
 }
 
 /// How many wait, and how many are expected to.

@@ -18,7 +18,10 @@ impl Group {
         let mut batch = state.take_batch();
         drop(state);
         let role = self.takes_role(Operation::Write);
-        self.write_batch(&batch, rest, syncs);
+        match self.check_origin(Operation::Write) {
+            Ok(()) => self.write_batch(&batch, rest, syncs),
+            Err(error) => self.fail(error),
+        }
         role.ends_well();
         batch.clear(self.options.capacity);
         let mut state = self.lock();

@@ -14,6 +14,7 @@ use super::questions::Questions;
 use super::queue::Queue;
 use super::streams::Streams;
 use super::temporary::Temporaries;
+use crate::origin::Origin;
 use crate::sys::{self, Dir};
 use crate::tree::options::{Answer, OnConflict, Options};
 use crate::{Error, Operation, Result};
@@ -32,7 +33,7 @@ pub(in crate::tree) struct Shared {
     /// What has to be on the disk at the end, if anything has.
     pub(super) durable: Mutex<Option<Arc<Durable>>>,
     /// The process that opened the tree. A forked child has copies of all fields, and must not touch the files.
-    pub(super) process: u32,
+    pub(super) origin: Origin,
     pub(super) questions: Questions,
     /// For names that were taken: the number that the next file gets.
     pub(super) numbers: Numbers,
@@ -79,7 +80,7 @@ impl Shared {
             root_dir: Mutex::new(Some(Arc::new(root_dir))),
             umask: OnceLock::new(),
             durable: Mutex::new(durable.map(Arc::new)),
-            process: std::process::id(),
+            origin: Origin::default(),
             questions,
             numbers: Numbers::default(),
             temporaries: Temporaries::default(),
@@ -91,7 +92,7 @@ impl Shared {
 
     /// Whether the calling process is a forked child of the process that has the tree.
     pub(in crate::tree) fn is_a_child_s(&self) -> bool {
-        self.process != std::process::id()
+        self.origin.is_a_parent()
     }
 
     pub(in crate::tree) fn control(&self) -> Arc<Control> {

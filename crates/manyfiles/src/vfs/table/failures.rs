@@ -71,11 +71,11 @@ impl Table {
         }
     }
 
-    /// After a failure, which the caller is told: nothing more is written by this handle.
-    pub(super) fn give_up(&self, slot: &Slot, mut state: FileGuard<'_, State>, error: Error) -> Error {
+    /// After a failure: nothing more is written by this handle. `told`: the caller returns it.
+    pub(super) fn give_up(&self, slot: &Slot, mut state: FileGuard<'_, State>, error: Error, told: bool) -> Error {
         // Closed by its drop. Only the first failure is told: whatever the close says is a consequence of it, or less.
         drop(std::mem::replace(&mut *state, State::Away));
-        self.forget(slot, state, Some((error.clone(), true)));
+        self.forget(slot, state, Some((error.clone(), told)));
         error
     }
 

@@ -120,7 +120,7 @@ impl Table {
             self.touch(&slot);
             return match work(kept, name) {
                 Ok(()) => Ok(()),
-                Err(error) => Err(self.give_up(&slot, state, error)),
+                Err(error) => Err(self.give_up(&slot, state, error, true)),
             };
         }
     }
@@ -187,10 +187,10 @@ impl Table {
                 continue;
             }
             // A file may be in the folder by a name that was not used here. The call that uses that name reports its
-            // failure.
-            let written = self.if_open(&slot, KeptHandle::write_out);
+            // failure: here it counts as told only if it is returned.
+            let written = self.if_open_for(&slot, KeptHandle::write_out, false);
             if first.is_ok() && within.has_child(&name) {
-                first = written.and_then(|_| self.check(&name, None));
+                first = self.check(&name, None).and(written.map(drop));
             }
         }
         first
@@ -208,7 +208,7 @@ impl Table {
                 // What is buffered belongs to where the name leads that it was written by.
                 State::Open(kept) if kept.owes() && !kept.is_found(backend) => drop(self.evict(&slot, state)),
                 State::Open(kept) => match kept.sync() {
-                    Err(error) => return Err(self.give_up(&slot, state, error)),
+                    Err(error) => return Err(self.give_up(&slot, state, error, true)),
                     // Looked at only now: what had the name when this call began is no more wrong than what has it
                     // later.
                     Ok(named) => match kept.is_at(name, key, backend, self.now()) {

@@ -78,6 +78,11 @@ impl Drop for FileWriter {
         if self.core.is_gone() {
             return;
         }
+        // In a forked child no thread would answer. Its parent has the file, and writes what was on its way.
+        if self.core.is_a_copy() {
+            drop(self.core.take_target());
+            return;
+        }
         let told = self.core.has_told_failure();
         if let Err(error) = self.finish()
             && !told
