@@ -536,7 +536,8 @@ mod tests {
         let input = Input::new(Box::new(packed), InputProgress::default());
         let state = Arc::clone(&input.state);
         let mut content = Vec::new();
-        let end = Members::with(compression, input, ahead).and_then(|mut members| in_blocks(&mut members, &mut content));
+        let end =
+            Members::with(compression, input, ahead).and_then(|mut members| in_blocks(&mut members, &mut content));
         let end = end.map_or_else(|error| format!("{:?}: {error}", error.kind()), |_| "whole".to_owned());
         let noticed = [&state.failed, &state.trailing_garbage, &state.odd_padding, &state.unchecked];
         (content, end, state.used.load(Relaxed), noticed.map(|it| it.load(Relaxed)))
