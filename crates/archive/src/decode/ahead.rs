@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Cursor, Read};
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,7 +43,20 @@ const MOST_THREADS: usize = 16;
 /// What is to be decoded, and who waits for it.
 struct Job {
     packed: Vec<u8>,
-    to: SyncSender<Option<Vec<u8>>>,
+    /// How long the content is, if that is known.
+    holds: usize,
+    /// Memory for the content.
+    content: Vec<u8>,
+    to: SyncSender<Done>,
+}
+
+/// A unit that a thread has had.
+struct Done {
+    /// It was sound, and not too long.
+    is_whole: bool,
+    /// Its memory, to be used again: the system takes as long to give new memory as zstd takes to fill it.
+    packed: Vec<u8>,
+    content: Vec<u8>,
 }
 
 /// A unit that is being decoded. Positions are in bits, from where [`Ahead`] began.
@@ -53,16 +66,17 @@ struct Unit {
     decoded: Decoded,
 }
 
-/// What a unit has decoded to. `None` inside: it is not sound, or too long.
 enum Decoded {
-    Here(Option<Vec<u8>>),
+    Here(Done),
     /// A thread will send it.
-    Awaited(Receiver<Option<Vec<u8>>>),
+    Awaited(Receiver<Done>),
+    /// The thread has panicked.
+    Never,
 }
 
 enum Kind {
-    /// The lengths of frames or members, in bytes.
-    Members(Vec<usize>),
+    /// The lengths of frames or members, in bytes, and that of all their content, where frames say it.
+    Members(Vec<usize>, usize),
     Block {
         level: u8,
         checksum: u32,
@@ -107,6 +121,10 @@ pub(super) struct Ahead {
     has_failed: bool,
     content: Vec<u8>,
     given: usize,
+    /// Memory of units that were handed over: packed, and content.
+    spare: (Vec<Vec<u8>>, Vec<Vec<u8>>),
+    /// Decodes where there is no thread.
+    decoder: UnitDecoder,
 }
 
 /// What was found of the next unit.
@@ -144,6 +162,8 @@ impl Ahead {
             has_failed: false,
             content: Vec::new(),
             given: 0,
+            spare: Default::default(),
+            decoder: UnitDecoder::new(compression),
         }
     }
 
@@ -188,16 +208,19 @@ impl Ahead {
             }
             self.look_ahead(input);
             let Some(unit) = self.units.pop_front() else { return Ok(0) };
-            let decoded = match unit.decoded {
-                Decoded::Here(decoded) => decoded,
-                Decoded::Awaited(from) => from.recv().ok().flatten(),
+            let done = match unit.decoded {
+                Decoded::Here(done) => Some(done),
+                Decoded::Awaited(from) => from.recv().ok(),
+                Decoded::Never => None,
             };
-            match decoded {
-                Some(content) => {
-                    (self.content, self.given) = (content, 0);
+            match done {
+                Some(Done { is_whole: true, packed, content }) => {
+                    self.spare.0.push(packed);
+                    self.spare.1.push(std::mem::replace(&mut self.content, content));
+                    self.given = 0;
                     self.accept(input, unit.end, unit.kind)?;
                 }
-                None => self.has_failed = true,
+                _ => self.has_failed = true,
             }
         }
     }
@@ -239,15 +262,17 @@ impl Ahead {
     /// Has a unit decoded, by a thread if there is one.
     fn decode(&mut self, packed: Vec<u8>, end: u64, kind: Kind) {
         if self.running < self.threads {
-            let (queue, compression) = (Arc::clone(&self.queue), self.compression);
+            let (queue, mut decoder) = (Arc::clone(&self.queue), UnitDecoder::new(self.compression));
             let work = move || {
                 loop {
                     let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok(Job { packed, to }) = job else { return };
+                    let Ok(Job { packed, holds, content, to }) = job else { return };
                     // After a panic the plain decoder says the same, and where. An error of sending says that nobody
                     // waits for it.
-                    let decoded = catch_unwind(|| whole(compression, packed)).ok().flatten();
-                    drop(to.send(decoded));
+                    match catch_unwind(AssertUnwindSafe(|| decoder.decode(packed, holds, content))) {
+                        Ok(done) => drop(to.send(done)),
+                        Err(_) => decoder = UnitDecoder::new(decoder.compression),
+                    }
                 }
             };
             match spawn_quiet(Builder::new().name("decode unit".into()), work) {
@@ -256,12 +281,14 @@ impl Ahead {
                 Err(_) => self.threads = self.running,
             }
         }
+        let holds = if let Kind::Members(_, holds) = kind { holds } else { 0 };
+        let content = self.spare.1.pop().unwrap_or_default();
         let decoded = if self.running == 0 {
-            Decoded::Here(whole(self.compression, packed))
+            Decoded::Here(self.decoder.decode(packed, holds, content))
         } else {
             let (to, from) = sync_channel(1);
             // The queue is never closed while this type lives.
-            drop(self.jobs.send(Job { packed, to }));
+            drop(self.jobs.send(Job { packed, holds, content, to }));
             Decoded::Awaited(from)
         };
         self.units.push_back(Unit { end, kind, decoded });
@@ -271,7 +298,7 @@ impl Ahead {
     fn accept(&mut self, input: &mut Input, end: u64, kind: Kind) -> io::Result<()> {
         self.at = end;
         match kind {
-            Kind::Members(lengths) => {
+            Kind::Members(lengths, _) => {
                 for len in lengths {
                     head::look(self.compression, input)?;
                     input.consume(len);
@@ -299,7 +326,15 @@ impl Ahead {
         let bytes = &input.buffered()[(self.next / 8 - self.taken) as usize..];
         let found = match self.compression {
             Compression::Bzip2 => self.find_block(bytes, is_all),
-            compression => find_members(compression, bytes, self.next, is_all),
+            compression => match find_members(compression, bytes, is_all) {
+                Ok((len, lengths, holds)) => {
+                    let mut packed = self.spare.0.pop().unwrap_or_default();
+                    packed.clear();
+                    packed.extend_from_slice(&bytes[..len]);
+                    Found::Unit(packed, self.next + len as u64 * 8, Kind::Members(lengths, holds))
+                }
+                Err(found) => found,
+            },
         };
         if let Found::Unit(_, end, kind) = &found {
             let last = if let Kind::Block { last, .. } = kind { *last } else { None };
@@ -347,32 +382,60 @@ impl Unit {
     fn is_ready(&mut self) -> bool {
         if let Decoded::Awaited(from) = &self.decoded {
             match from.try_recv() {
-                Ok(decoded) => self.decoded = Decoded::Here(decoded),
+                Ok(done) => self.decoded = Decoded::Here(done),
                 Err(TryRecvError::Empty) => return false,
-                Err(TryRecvError::Disconnected) => self.decoded = Decoded::Here(None),
+                Err(TryRecvError::Disconnected) => self.decoded = Decoded::Never,
             }
         }
         true
     }
 }
 
-/// All that a unit decodes to, if it is sound and not too long.
-fn whole(compression: Compression, packed: Vec<u8>) -> Option<Vec<u8>> {
-    let len = packed.len() as u64;
-    let input = Input::new(Box::new(Cursor::new(packed)), InputProgress::default());
-    let state = Arc::clone(&input.state);
-    let members = Members::with(compression, input, Ahead::never()).ok()?;
-    let mut content = Vec::new();
-    members.take(MOST as u64 + 1).read_to_end(&mut content).ok()?;
-    let is_whole = content.len() <= MOST
-        && state.used.load(Relaxed) == len
-        && !state.trailing_garbage.load(Relaxed)
-        && !state.odd_padding.load(Relaxed);
-    is_whole.then_some(content)
+/// Decodes whole units.
+struct UnitDecoder {
+    compression: Compression,
+    /// Made when it is needed.
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
-/// Frames or members, one after the other, until they are worth a thread's while.
-fn find_members(compression: Compression, bytes: &[u8], from: u64, is_all: bool) -> Found {
+impl UnitDecoder {
+    fn new(compression: Compression) -> UnitDecoder {
+        UnitDecoder { compression, zstd: None }
+    }
+
+    fn decode(&mut self, packed: Vec<u8>, holds: usize, mut content: Vec<u8>) -> Done {
+        content.clear();
+        if self.compression == Compression::Zstd {
+            let is_whole = self.frames(&packed, holds, &mut content).is_some();
+            return Done { is_whole, packed, content };
+        }
+        let len = packed.len() as u64;
+        let input = Input::new(Box::new(Cursor::new(packed)), InputProgress::default());
+        let state = Arc::clone(&input.state);
+        let read = Members::with(self.compression, input, Ahead::never())
+            .and_then(|members| members.take(MOST as u64 + 1).read_to_end(&mut content));
+        let is_whole = read.is_ok()
+            && content.len() <= MOST
+            && state.used.load(Relaxed) == len
+            && !state.trailing_garbage.load(Relaxed)
+            && !state.odd_padding.load(Relaxed);
+        Done { is_whole, packed: Vec::new(), content }
+    }
+
+    fn frames(&mut self, packed: &[u8], holds: usize, content: &mut Vec<u8>) -> Option<()> {
+        let zstd = match &mut self.zstd {
+            Some(zstd) => zstd,
+            None => self.zstd.insert(zstd::bulk::Decompressor::new().ok()?),
+        };
+        content.reserve(holds);
+        let len = zstd.decompress_to_buffer(packed, content).ok()?;
+        (len == holds).then_some(())
+    }
+}
+
+/// Frames or members, one after the other, until they are worth a thread's while: how long they are together, each,
+/// and their content, where that is known.
+fn find_members(compression: Compression, bytes: &[u8], is_all: bool) -> Result<(usize, Vec<usize>, usize), Found> {
     let (mut lengths, mut len, mut content) = (Vec::new(), 0, 0);
     let is_cut = loop {
         if len >= LEAST || content >= LEAST as u64 * 2 {
@@ -395,9 +458,9 @@ fn find_members(compression: Compression, bytes: &[u8], from: u64, is_all: bool)
         }
     };
     match lengths.is_empty() {
-        _ if is_cut && !is_all => Found::Part,
-        true => Found::None,
-        false => Found::Unit(bytes[..len].to_vec(), from + len as u64 * 8, Kind::Members(lengths)),
+        _ if is_cut && !is_all => Err(Found::Part),
+        true => Err(Found::None),
+        false => Ok((len, lengths, content as usize)),
     }
 }
 
@@ -460,7 +523,7 @@ mod tests {
         let mut content = Vec::new();
         while content.len() < 800_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            write!(content, "line {} of {}\n", state >> 44, state >> 58).unwrap();
+            writeln!(content, "line {} of {}", state >> 44, state >> 58).unwrap();
         }
         content
     }

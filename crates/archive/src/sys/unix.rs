@@ -35,6 +35,36 @@ pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], position: u64) -> io
     file.read_exact_at(buffer, position)
 }
 
+/// Has a file's bytes read by the system and thrown away, without a copy: 3.5 times as fast as reading them
+/// (docs/measurements.md, "Testing a tar").
+#[derive(Default)]
+pub(crate) struct Fetcher {
+    /// `/dev/null`.
+    #[cfg(target_os = "linux")]
+    null: Option<File>,
+}
+
+impl Fetcher {
+    /// How many bytes were read. After 0, reading says why.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn fetch(&mut self, file: &File, position: u64, len: u64) -> u64 {
+        let null = match &self.null {
+            Some(null) => null,
+            None => match File::options().write(true).open("/dev/null") {
+                Ok(null) => self.null.insert(null),
+                Err(_) => return 0,
+            },
+        };
+        let mut position = position;
+        rustix::fs::sendfile(null, file, Some(&mut position), len as usize).map_or(0, |fetched| fetched as u64)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn fetch(&mut self, _file: &File, _position: u64, _len: u64) -> u64 {
+        0
+    }
+}
+
 /// The bytes of a path, as archives have them.
 pub(crate) fn bytes_of(path: &Path) -> Option<Vec<u8>> {
     Some(path.as_os_str().as_bytes().to_vec())

@@ -40,7 +40,7 @@ pub(super) fn content<S: Source>(
 fn all<S: Source>(scanner: &mut Scanner<S>, cancel: &Cancel) -> Result<(), ErrorKind> {
     while scanner.left() > 0 {
         cancel.check()?;
-        if scanner.chunk(u64::MAX)?.is_empty() {
+        if !scanner.read_over()? {
             return Err(scanner.cut_short());
         }
     }

@@ -12,14 +12,20 @@ use crate::error::{ErrorKind, Position, Result};
 use crate::progress::InputProgress;
 use crate::read_at::read_at;
 use crate::stamp::Stamp;
+use crate::sys;
+use crate::tar_header::BLOCK;
 
 /// How much is read at a header after content was passed over: the header, and the next one if the file is tiny.
 /// Copying more than that costs more than the call it saves.
 const FIRST_READ: usize = 512;
-/// How much is read where headers follow each other without a gap. Doubles from [`FIRST_READ`] on.
+/// How much is read where headers follow each other with such a gap at most. Doubles from [`FIRST_READ`] on.
 const MOST_READ: usize = 64 << 10;
+const SHORT_GAP: u64 = 8 << 10;
 /// How much content is read at a time where the file cannot be mapped, or the content is too long for that.
 const CHUNK: usize = 256 << 10;
+/// Content that is only tested, and is as long as this, is fetched by the system and not copied.
+const LEAST_FETCHED: u64 = 16 << 10;
+const MOST_FETCHED: u64 = 4 << 20;
 
 pub(crate) struct FileSource {
     file: File,
@@ -31,6 +37,7 @@ pub(crate) struct FileSource {
     buffer: Vec<u8>,
     buffer_start: u64,
     next_read: usize,
+    fetcher: sys::Fetcher,
     progress: InputProgress,
     reported: u64,
 }
@@ -48,6 +55,7 @@ impl FileSource {
             buffer: Vec::with_capacity(MOST_READ),
             buffer_start: 0,
             next_read: FIRST_READ,
+            fetcher: sys::Fetcher::default(),
             progress,
             reported: 0,
         })
@@ -83,7 +91,8 @@ impl Source for FileSource {
         let mut sum = 0;
         while !buffer.is_empty() && self.position < self.stamp.len {
             if self.buffered().is_empty() {
-                let follows = self.position == self.buffer_start + self.buffer.len() as u64;
+                let end = self.buffer_start + self.buffer.len() as u64;
+                let follows = (end..=end + SHORT_GAP).contains(&self.position);
                 self.next_read = if follows { (self.next_read * 2).min(MOST_READ) } else { FIRST_READ };
                 self.fill(self.next_read.max(buffer.len().min(CHUNK)))?;
                 self.report();
@@ -114,6 +123,27 @@ impl Source for FileSource {
         self.position += len;
         let start = (self.position - len - self.buffer_start) as usize;
         Ok(&self.buffer[start..start + len as usize])
+    }
+
+    fn read_over(&mut self, len: u64) -> Result<u64, ErrorKind> {
+        let len = len.min(self.stamp.len - self.position);
+        if self.buffered().is_empty() && len >= LEAST_FETCHED {
+            // One step, so that it can be cancelled. What the system does not fetch is read, which also says why.
+            let fetched = self.fetcher.fetch(&self.file, self.position, len.min(MOST_FETCHED));
+            if fetched > 0 {
+                self.position += fetched;
+                self.report();
+                return Ok(fetched);
+            }
+        }
+        if self.buffered().is_empty() {
+            // With the header behind it.
+            self.fill((len.next_multiple_of(BLOCK as u64) + BLOCK as u64).min(CHUNK as u64) as usize)?;
+            self.report();
+        }
+        let len = len.min(self.buffered().len() as u64);
+        self.position += len;
+        Ok(len)
     }
 
     fn content(&mut self, len: usize) -> Result<Option<Content>, ErrorKind> {

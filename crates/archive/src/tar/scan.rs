@@ -391,6 +391,14 @@ impl<S: Source> Scanner<S> {
         Ok(chunk)
     }
 
+    /// Reads some next bytes of the member's content, only to know whether they can be read. `false`: the archive is
+    /// [`cut_short`](Self::cut_short).
+    pub(super) fn read_over(&mut self) -> Result<bool, ErrorKind> {
+        let read = self.source.read_over(self.left)?;
+        self.left -= read;
+        Ok(read > 0)
+    }
+
     fn skip_content(&mut self) -> Result<(), ErrorKind> {
         let rest = self.left + self.padding;
         if self.source.skip(rest)? < rest {

@@ -18,6 +18,12 @@ pub(crate) trait Source {
     /// The next bytes: at least one and at most `max`, or none at the end.
     fn chunk(&mut self, max: u64) -> Result<&[u8], ErrorKind>;
 
+    /// Reads the next bytes, at most `len`, only to know whether they can be read. Returns how many there were: none at
+    /// the end.
+    fn read_over(&mut self, len: u64) -> Result<u64, ErrorKind> {
+        self.chunk(len).map(|chunk| chunk.len() as u64)
+    }
+
     /// The next `len` bytes as content, without a copy where that can be. `None` if the end comes before.
     fn content(&mut self, len: usize) -> Result<Option<Content>, ErrorKind>;
 
