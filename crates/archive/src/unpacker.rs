@@ -208,7 +208,10 @@ impl Unpacker {
 
     /// Reads an input that may keep its reader waiting, on another thread.
     fn read_blocks(&self, input: decode::Input, target: &mut Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
-        let input = input.with_threads(self.options.threads);
+        let mut input = input.with_threads(self.options.threads);
+        if let Target::Salvage(..) = target {
+            input = input.in_small_steps();
+        }
         let mut blocks = Blocks::start(input).map_err(ErrorKind::Read)?;
         let (detected, head) = blocks.format(&cancel)?;
         let compression = match detected {

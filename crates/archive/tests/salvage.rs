@@ -6,7 +6,7 @@ mod made;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use common::*;
@@ -415,4 +415,48 @@ fn bytes_that_are_missing_or_too_many_cost_the_entries_around_them_only() {
             assert!(!had.told.is_empty() || !had.failed.is_empty() || kept == 20, "{at} {change}");
         }
     }
+}
+
+/// A compressed tar of small files that is damaged in its middle: every file is had that a decoder which returns a few
+/// bytes at a time gets to the end of.
+#[test]
+fn of_compressed_data_everything_before_the_damage_is_had() {
+    const FILES: usize = 900;
+    let text = |n: usize| (0..20 + n % 90).map(|line| format!("line {line} of {}\n", n * 7919)).collect::<String>();
+    let tar = (0..FILES).fold(Tar::default(), |tar, n| tar.file(format!("{n}"), text(n).as_bytes())).end();
+    // What is decoded before the error.
+    fn decoded(mut decoder: impl Read) -> Vec<u8> {
+        let (mut bytes, mut step) = (Vec::new(), [0; 512]);
+        while let Ok(len @ 1..) = decoder.read(&mut step) {
+            bytes.extend_from_slice(&step[..len]);
+        }
+        bytes
+    }
+    let gzip = |bytes: &[u8]| read_all(flate2::read::GzEncoder::new(bytes, flate2::Compression::default()));
+    let xz = |bytes: &[u8]| read_all(liblzma::read::XzEncoder::new(bytes, 6));
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
+    type Decoded = fn(&[u8]) -> Vec<u8>;
+    let formats: [(&str, Vec<u8>, Decoded); 3] = [
+        ("gz", gzip(&tar), |bytes| decoded(flate2::read::GzDecoder::new(bytes))),
+        ("xz", xz(&tar), |bytes| decoded(liblzma::read::XzDecoder::new(bytes))),
+        ("zst", zstd(&tar), |bytes| decoded(zstd::Decoder::new(bytes).unwrap())),
+    ];
+    for (name, mut archive, decoded) in formats {
+        let at = archive.len() * 2 / 3;
+        archive[at..at + 64].fill(0xa5);
+        // What gzip decodes behind the damage may be anything.
+        let decoded = decoded(&archive).iter().zip(&tar).take_while(|(one, other)| one == other).count();
+        assert!((1..tar.len()).contains(&decoded), "{name}: {decoded}");
+        let had = salvage(&archive);
+        let is_whole = |n: &usize| had.files.get(&n.to_string()).is_some_and(|bytes| *bytes == text(*n).into_bytes());
+        let whole = (0..FILES).take_while(is_whole).count();
+        let end = |count: usize| (0..count).map(|n| 512 + text(n).len().next_multiple_of(512)).sum::<usize>();
+        assert!(end(whole + 1) + 512 > decoded, "{name}: {whole} files of the {decoded} bytes that were right");
+    }
+}
+
+fn read_all(mut reader: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).unwrap();
+    bytes
 }

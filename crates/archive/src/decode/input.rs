@@ -40,6 +40,8 @@ pub(crate) struct Input {
     error: Option<io::Error>,
     /// How many threads may decode it.
     pub threads: usize,
+    /// How many bytes a call of its decoder may return.
+    pub step: usize,
     pub state: Arc<State>,
 }
 
@@ -55,6 +57,7 @@ impl Input {
             has_ended: false,
             error: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            step: usize::MAX,
             state: Arc::default(),
         }
     }
@@ -62,6 +65,12 @@ impl Input {
     /// Has it decoded by so many threads. Default: one per core.
     pub(crate) fn with_threads(mut self, threads: usize) -> Input {
         self.threads = threads;
+        self
+    }
+
+    /// Has it decoded a little at a time: what a decoder has decoded in the call that fails is lost.
+    pub(crate) fn in_small_steps(mut self) -> Input {
+        self.step = 512;
         self
     }
 

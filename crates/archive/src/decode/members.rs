@@ -31,6 +31,7 @@ pub(crate) struct Members {
     compression: Compression,
     current: Current,
     ahead: Box<Ahead>,
+    step: usize,
 }
 
 enum Current {
@@ -62,9 +63,10 @@ impl Members {
     /// `ahead` decodes what it can.
     pub(super) fn with(compression: Compression, mut input: Input, ahead: Ahead) -> io::Result<Members> {
         head::look(compression, &mut input)?;
+        let step = input.step;
         let mut ahead = Box::new(ahead);
         let current = if ahead.begin(&mut input)? { Current::Ahead(input) } else { start(compression, input)? };
-        Ok(Members { compression, current, ahead })
+        Ok(Members { compression, current, ahead, step })
     }
 
     /// The member has ended: goes to the next. `false`: there is none.
@@ -119,6 +121,8 @@ impl Read for Members {
             return Ok(0);
         }
         loop {
+            let most = into.len().min(self.step);
+            let into = &mut into[..most];
             let len = match &mut self.current {
                 Current::Ahead(input) => self.ahead.read(input, into)?,
                 Current::Gzip(decoder) => decoder.read(into)?,
