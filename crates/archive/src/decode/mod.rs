@@ -114,7 +114,10 @@ impl Blocks {
                 Ok(Message::Failed(error)) if error.kind() == io::ErrorKind::Unsupported => {
                     return Err(ErrorKind::Unsupported(error.to_string()));
                 }
-                Ok(Message::Failed(error)) => return Err(self.damage(&error.to_string())),
+                // A checksum comes behind what it is of, and damage may decode to something for a while.
+                Ok(Message::Failed(error)) => {
+                    return Err(self.damage(&format!("{error} (files before this may be wrong, too)")));
+                }
                 Ok(message) => return Ok(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(self.damage("the decoder panicked")),

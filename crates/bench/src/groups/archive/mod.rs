@@ -23,7 +23,7 @@ const GROUP: &str = "archive";
 
 pub fn run(plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
     let ours = crate::target::build_command()?;
-    pack::run(&ours, plan, book)?;
+    pack::run(&ours, plan, cache, book)?;
     read::run(&ours, plan, cache, book)?;
     entry::run(plan, cache, book)?;
     mount::run(&ours, plan, cache, book)?;
@@ -38,6 +38,23 @@ fn holds(archive: &Path, corpus: &Corpus, step: usize) -> Result<()> {
     ensure!(files == corpus.files.len(), "{files} files in place of {}", corpus.files.len());
     for (path, bytes) in corpus.files.iter().step_by(step) {
         ensure!(archive.read(path)?[..] == bytes[..], "other bytes in {}", path.display());
+    }
+    Ok(())
+}
+
+/// Whether an archive holds the files of a folder: every `step`th content is compared, and the number of files.
+fn holds_files(archive: &Path, folder: &Path, count: u64, step: usize) -> Result<()> {
+    let archive = Archive::options().cache(None).open(archive)?;
+    let mut files = Vec::new();
+    archive.walk("", &mut |entry| {
+        // Links have the content of the file that they are a name of.
+        if entry.kind == manyfiles_archive::Kind::File {
+            files.push(entry.path.to_path_buf());
+        }
+    })?;
+    ensure!(files.len() as u64 == count, "{} files in place of {count}", files.len());
+    for path in files.iter().step_by(step) {
+        ensure!(archive.read(path)?[..] == fs::read(folder.join(path))?[..], "other bytes in {}", path.display());
     }
     Ok(())
 }

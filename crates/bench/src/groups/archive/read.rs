@@ -38,6 +38,11 @@ const TEST: [Peer; 3] = [
 const TEST_GZIP: [Peer; 2] = [("bsdtar -xO", Faster(2.0), "bsdtar", &["-xOf"]), ("gzip -t", Shown, "gzip", &["-t"])];
 const TEST_ZSTD: [Peer; 2] =
     [("bsdtar -xO", Faster(2.0), "bsdtar", &["-xOf"]), ("zstd -t", Shown, "zstd", &["-q", "-t"])];
+const TEST_BZIP2: [Peer; 3] = [
+    ("bsdtar -xO", Faster(2.0), "bsdtar", &["-xOf"]),
+    ("lbzip2 -t", Shown, "lbzip2", &["-t"]),
+    ("pbzip2 -t", Shown, "pbzip2", &["-t"]),
+];
 const TEST_ZIP: [Peer; 3] = [
     ("bsdtar -xO", Faster(2.0), "bsdtar", &["-xOf"]),
     ("unzip -t", Shown, "unzip", &["-tqq"]),
@@ -48,34 +53,51 @@ pub fn run(ours: &Path, plan: Plan, cache: &Path, book: &mut Book) -> Result<()>
     let place = Place::tmpfs()?;
     let store = place.fresh()?;
     fs::create_dir(&store)?;
-    match linux_tar(cache) {
-        Ok(tar) => {
-            let here = store.join("linux.tar");
-            fs::copy(tar, &here)?;
-            contest(ours, "list", &LIST, &here, "the Linux source's tar", &place, plan, book)?;
-            contest(ours, "test", &TEST, &here, "the Linux source's tar", &place, plan, book)?;
-            fs::remove_file(here)?;
-        }
-        Err(why) => book.skip("archive, the Linux source", &format!("{why:#}")),
-    }
     let corpus = Corpus::w2(SEED);
     corpus.write(&store)?;
     // Each by the program that most are made by.
     let made = |name: &str, line: &str| -> Result<PathBuf> {
         let archive = store.join(name);
-        said_by(Command::new("sh").args(["-c", line, "sh"]).arg(&archive).current_dir(&store))?;
+        said_by(Command::new("sh").args(["-c", line, "sh"]).arg(&archive).arg(ours).current_dir(&store))?;
         Ok(archive)
     };
-    let gzip = made("w2.tar.gz", "tar -czf \"$1\" src")?;
-    let zstd = made("w2.tar.zst", "tar -cf - src | zstd -q -T0 > \"$1\"")?;
-    let zip = made("w2.zip", "zip -qr \"$1\" src")?;
-    for (archive, list, test, what) in [
-        (&gzip, &LIST[..2], &TEST_GZIP[..], "50,000 files in a tar.gz"),
-        (&zstd, &LIST[..1], &TEST_ZSTD[..], "50,000 files in a tar.zst"),
-        (&zip, &LIST_ZIP[..], &TEST_ZIP[..], "50,000 files in a zip"),
-    ] {
-        contest(ours, "list", list, archive, what, &place, plan, book)?;
-        contest(ours, "test", test, archive, what, &place, plan, book)?;
+    let small = made("small.tar", "tar -cf \"$1\" src")?;
+    contest(ours, "list", &LIST, &small, "50,000 files in a tar", &place, plan, book)?;
+    contest(ours, "test", &TEST, &small, "50,000 files in a tar", &place, plan, book)?;
+    fs::remove_file(small)?;
+    fs::remove_dir_all(store.join("src"))?;
+    match linux_tar(cache) {
+        Ok(tar) => {
+            fs::copy(tar, store.join("linux.tar"))?;
+            said_by(Command::new("sh").args(["-c", "mkdir src && tar -xf linux.tar -C src"]).current_dir(&store))?;
+            for (name, line, list, test, what) in [
+                ("linux.tar", "", &LIST[..], &TEST[..], "the Linux source's tar"),
+                ("l.tar.gz", "gzip -c linux.tar > \"$1\"", &LIST[..2], &TEST_GZIP[..], "the Linux source's tar.gz"),
+                (
+                    "p.tar.zst",
+                    "\"$2\" pack -q src \"$1\"",
+                    &LIST[..1],
+                    &TEST_ZSTD[..],
+                    "the Linux source, tar.zst of pack",
+                ),
+                (
+                    "z.tar.zst",
+                    "zstd -qT0 linux.tar -o \"$1\"",
+                    &LIST[..1],
+                    &TEST_ZSTD[..],
+                    "the Linux source, tar.zst of zstd (one frame)",
+                ),
+                ("b.tar.bz2", "bzip2 -c linux.tar > \"$1\"", &LIST[..0], &TEST_BZIP2[..], "the Linux source's tar.bz2"),
+                ("l.zip", "zip -qry \"$1\" src", &LIST_ZIP[..], &TEST_ZIP[..], "the Linux source in a zip"),
+            ] {
+                let archive = if line.is_empty() { store.join(name) } else { made(name, line)? };
+                if !list.is_empty() {
+                    contest(ours, "list", list, &archive, what, &place, plan, book)?;
+                }
+                contest(ours, "test", test, &archive, what, &place, plan, book)?;
+            }
+        }
+        Err(why) => book.skip("archive, the Linux source", &format!("{why:#}")),
     }
     place.done_with(&store)
 }
