@@ -42,6 +42,7 @@ use words::{CannotBegin, Words};
 use work::Work;
 
 fn main() -> ExitCode {
+    sys::fail_over_file_size_limit();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return report::tell_usage(&error),

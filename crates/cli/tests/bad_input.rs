@@ -181,3 +181,19 @@ fn a_bomb_stops_at_each_limit_and_the_option_is_named() {
     shell(temp.path(), "truncate -s 66M zeros && tar -czf bomb.tgz zeros && rm zeros").code(0);
     manyfiles(temp.path(), &["unpack", "bomb.tgz", "-C", "bomb", "--max-ratio", "100"]).code(2).says("--max-ratio");
 }
+
+/// A limit on the length of files is an error of the file, not the death of the process.
+#[test]
+fn the_limit_for_the_length_of_files_ends_no_command() {
+    let temp = tempdir().unwrap();
+    let here = temp.path();
+    shell(here, "mkdir src cache; seq 300000 > src/long; seq 9 > src/short; tar -cf a.tar src; bzip2 -k a.tar").code(0);
+    let limited = "ulimit -f 64; XDG_CACHE_HOME=$PWD/cache";
+    shell(here, &format!("{limited} $M unpack a.tar -C out")).code(1).says("cannot write src/long: File too large");
+    shell(here, &format!("{limited} $M copy src copied")).code(1).says("File too large");
+    shell(here, &format!("{limited} $M pack src b.tar")).code(2).says("cannot write b.tar: File too large");
+    // Its content goes to an unnamed file.
+    shell(here, &format!("{limited} $M cat a.tar.bz2 src/short")).code(2).says("File too large");
+    shell(here, &format!("{limited} $M list a.tar.bz2 && {limited} $M test a.tar.bz2")).code(0);
+    assert_eq!(fs::read(here.join("out/src/short")).unwrap(), fs::read(here.join("src/short")).unwrap());
+}

@@ -53,7 +53,6 @@ fn pack(args: &args::Pack) -> Result<Outcome, CannotBegin> {
     let time = args.reproducible.then(fixed_time).transpose().map_err(CannotBegin::because)?;
     let stop =
         Stop::on_signals().map_err(|error| CannotBegin::because(format_args!("cannot listen for signals: {error}")))?;
-    sys::fail_over_file_size_limit();
     let started = Instant::now();
     let progress = WriterProgress::new();
     let archive = begin(args, path, progress.clone(), &stop)?;
