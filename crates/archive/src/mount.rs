@@ -2,11 +2,16 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::thread::JoinHandle;
+use std::process;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{
@@ -63,34 +68,140 @@ impl MountOptions {
         config.n_threads = Some(std::thread::available_parallelism().map_or(2, NonZeroUsize::get).clamp(2, 16));
         config.clone_fd = true;
         let folder = folder.as_ref().canonicalize()?;
-        let mut session = fuser::spawn_mount(Folder::new(archive.clone()), &folder, &config)?;
-        let server = std::mem::replace(&mut session.guard, std::thread::Builder::new().spawn(|| Ok(()))?);
-        let device = device(&folder)?;
-        Ok(Mount { running: Some((server, session)), folder, device })
+        // These threads are started before the folder is mounted: where none can be had, nothing is to be undone.
+        let idle = Builder::new().spawn(|| Ok(()))?;
+        let (to, server) = channel();
+        let session = Arc::<Mutex<Option<Session>>>::default();
+        let watched = Arc::clone(&session);
+        let watch = Builder::new().name("mount".into()).spawn(move || watch(&server, &watched))?;
+        let mut fuse = {
+            // Who has closed the standard streams would get one of their numbers for the mount, and fuser panics.
+            let _low = low_descriptors()?;
+            fuser::spawn_mount(Folder::new(archive.clone()), &folder, &config)?
+        };
+        let server = std::mem::replace(&mut fuse.guard, idle);
+        let id = mount_at(&folder)?;
+        *lock(&session) = Some(Session { fuse, folder: folder.clone(), id, process: process::id() });
+        // It waits for that.
+        drop(to.send(server));
+        let mount = Mount { watch: Some(watch), session, folder };
+        // fuser's threads are started by another one, which tells of none that could not be.
+        match statx(CWD, &mount.folder, AtFlags::empty(), StatxFlags::TYPE) {
+            Ok(_) => Ok(mount),
+            Err(error) => Err(mount.unmount().err().unwrap_or(error.into())),
+        }
     }
 }
 
-/// The file system that a path leads to. The server of a mount is not asked: it may hang.
-fn device(path: &Path) -> io::Result<(u32, u32)> {
-    /// `AT_STATX_DONT_SYNC`, which rustix has for glibc alone.
-    const DONT_SYNC: AtFlags = AtFlags::from_bits_retain(0x4000);
-    let flags = DONT_SYNC | AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    let found = statx(CWD, path, flags, StatxFlags::TYPE)?;
-    Ok((found.stx_dev_major, found.stx_dev_minor))
+/// Opens so many files that the next one is no standard stream.
+fn low_descriptors() -> io::Result<Vec<File>> {
+    let mut low = Vec::new();
+    loop {
+        let file = File::open("/dev/null")?;
+        if file.as_raw_fd() > 2 {
+            return Ok(low);
+        }
+        low.push(file);
+    }
+}
+
+/// What is mounted on a folder, as a text that no other mount has. `None`: nothing.
+///
+/// The kernel's list says it. A look at the folder would ask whoever serves it, or the folder above, and they may hang.
+fn mount_at(folder: &Path) -> io::Result<Option<String>> {
+    const LIST: &str = "/proc/self/mountinfo";
+    let list = std::fs::read(LIST).map_err(|error| io::Error::new(error.kind(), format!("{LIST}: {error}")))?;
+    // The last is on top of the others.
+    let line = list.split(|&byte| byte == b'\n').rfind(|line| {
+        line.split(|&byte| byte == b' ').nth(4).is_some_and(|place| unescaped(place) == folder.as_os_str().as_bytes())
+    });
+    // Its number, that of the one above, and the device.
+    let words = |line: &[u8]| line.split(|&byte| byte == b' ').take(3).collect::<Vec<_>>().join(&b' ');
+    Ok(line.map(|line| String::from_utf8_lossy(&words(line)).into_owned()))
+}
+
+/// The bytes of a path in the kernel's list, where spaces and the like are octal numbers: `\040`.
+fn unescaped(path: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((&byte, behind)) = rest.split_first() {
+        let digits = behind.get(..3).filter(|digits| byte == b'\\' && digits.iter().all(u8::is_ascii_digit));
+        let number = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        bytes.push(number.unwrap_or(byte));
+        rest = if number.is_some() { &behind[3..] } else { behind };
+    }
+    bytes
 }
 
 /// An archive that is mounted. Dropping it ends that, as [`unmount`](Mount::unmount) does.
 pub struct Mount {
-    /// The thread that answers, and what unmounts when it is dropped. Until the mount is ended.
-    running: Option<(Server, BackgroundSession)>,
+    /// The thread that ends when nobody answers any more. Until the mount is ended.
+    watch: Option<Server>,
+    session: Arc<Mutex<Option<Session>>>,
     folder: PathBuf,
-    device: (u32, u32),
 }
 
 type Server = JoinHandle<io::Result<()>>;
 
-fn end_of(server: Server) -> io::Result<()> {
-    server.join().unwrap_or_else(|_| Err(io::Error::other("the thread that served it panicked")))
+/// What unmounts. Whoever takes it out of its place ends it.
+struct Session {
+    /// Unmounts by path when it is dropped, whatever is there.
+    fuse: BackgroundSession,
+    folder: PathBuf,
+    /// What was mounted.
+    id: Option<String>,
+    /// Whose it is: a forked child has a copy, and no thread that answers.
+    process: u32,
+}
+
+impl Session {
+    /// Takes the folder away, if it is there.
+    fn end(self) -> io::Result<()> {
+        if self.process != process::id() || !self.is_there().unwrap_or(true) {
+            self.leave();
+            return Ok(());
+        }
+        let Session { fuse, folder, id, .. } = self;
+        // Unmounts, by fusermount3 without root's rights. It is done by path and once only: a second time would take
+        // away what was mounted on the folder before.
+        drop(fuse);
+        if geteuid().is_root() && mount_at(&folder)? == id {
+            // A folder that is in use goes when it is not any more.
+            unmount(&folder, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?;
+        }
+        Ok(())
+    }
+
+    /// For what is not ours: the parent's, or what is at the path now that somebody has unmounted it, perhaps while
+    /// something in it is open. A drop would unmount that. One descriptor is lost.
+    fn leave(self) {
+        std::mem::forget(self.fuse);
+    }
+
+    /// Whether it is what the path leads to.
+    fn is_there(&self) -> io::Result<bool> {
+        Ok(mount_at(&self.folder)? == self.id)
+    }
+}
+
+fn lock(session: &Mutex<Option<Session>>) -> MutexGuard<'_, Option<Session>> {
+    // Nothing panics while it is locked.
+    session.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for the end of the threads that answer. If they fail, nobody would answer and the kernel would wait for ever,
+/// as this process has the mount's descriptor open; so the mount is ended.
+fn watch(server: &Receiver<Server>, session: &Mutex<Option<Session>>) -> io::Result<()> {
+    // No server: it was not mounted.
+    let Ok(server) = server.recv() else { return Ok(()) };
+    let end = server.join().unwrap_or_else(|_| Err(io::Error::other("the thread that served it panicked")));
+    match (&end, lock(session).take()) {
+        (Ok(()), Some(session)) => session.leave(),
+        (Err(_), Some(session)) => session.end()?,
+        // It is being ended.
+        (_, None) => {}
+    }
+    end
 }
 
 impl fmt::Debug for Mount {
@@ -102,15 +213,12 @@ impl fmt::Debug for Mount {
 impl Mount {
     /// Whether somebody has unmounted it.
     pub fn is_over(&self) -> bool {
-        self.running.as_ref().is_none_or(|(server, _)| server.is_finished())
+        self.watch.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// Waits until somebody unmounts it.
     pub fn wait(mut self) -> io::Result<()> {
-        let Some((server, session)) = self.running.take() else { return Ok(()) };
-        // Its drop would unmount what is at the path now, which is not ours. One descriptor is lost.
-        std::mem::forget(session);
-        end_of(server)
+        self.watch.take().map_or(Ok(()), end_of)
     }
 
     /// Takes the folder away. What is open there can be read as long as this process lives, and is not waited for.
@@ -119,30 +227,19 @@ impl Mount {
     }
 
     fn end(&mut self) -> io::Result<()> {
-        let Some((server, session)) = self.running.take() else { return Ok(()) };
-        if server.is_finished() || !self.is_there() {
-            // Somebody has unmounted it, perhaps while something in it is open. As in `wait`.
-            std::mem::forget(session);
-        } else {
-            // Unmounts, by fusermount3 without root's rights. It is done by path and once only: a second time would
-            // take away what was mounted on the folder before.
-            drop(session);
-            if geteuid().is_root() && !server.is_finished() && self.is_there() {
-                // A folder that is in use goes when it is not any more.
-                unmount(&self.folder, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?;
-            }
-        }
+        let Some(watch) = self.watch.take() else { return Ok(()) };
+        let session = lock(&self.session).take();
+        let ended = session.map_or(Ok(()), Session::end);
         let begun = Instant::now();
-        while !server.is_finished() && begun.elapsed() < PATIENCE {
+        while !watch.is_finished() && begun.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(1));
         }
-        if server.is_finished() { end_of(server) } else { Ok(()) }
+        if watch.is_finished() { end_of(watch).and(ended) } else { ended }
     }
+}
 
-    /// Whether it is what the path leads to.
-    fn is_there(&self) -> bool {
-        device(&self.folder).is_ok_and(|device| device == self.device)
-    }
+fn end_of(watch: Server) -> io::Result<()> {
+    watch.join().unwrap_or_else(|_| Err(io::Error::other("the thread that watched it panicked")))
 }
 
 impl Drop for Mount {
@@ -441,5 +538,18 @@ fn answer(bytes: &[u8], place: u32, reply: ReplyXattr) {
         0 => reply.size(bytes.len() as u32),
         place if place < bytes.len() => reply.error(Errno::ERANGE),
         _ => reply.data(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_as_the_kernel_lists_them() {
+        assert_eq!(unescaped(b"/a\\040b\\134\\011c\\012"), b"/a b\\\tc\n");
+        assert_eq!(unescaped(b"/a\\04\\999\\"), b"/a\\04\\999\\");
+        assert_eq!(mount_at(Path::new("/proc")).unwrap().as_deref().map(|id| id.split(' ').count()), Some(3));
+        assert_eq!(mount_at(Path::new("/no/such folder")).unwrap(), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The rows of the matrix: operations, each with its scene.
 
 mod appender;
+mod archive;
 mod close;
 mod commands;
 mod peers;
@@ -22,6 +23,7 @@ pub fn all() -> Vec<Row> {
     rows.extend(appender::rows());
     rows.extend(vfs::rows());
     rows.extend(sync::rows());
+    rows.extend(archive::rows());
     rows.extend(commands::rows());
     rows.extend(peers::rows());
     rows.sort_by_key(|row| TABLES.iter().position(|table| *table == row.group));

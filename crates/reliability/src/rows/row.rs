@@ -46,6 +46,7 @@ pub const TREE: &str = "TreeWriter";
 pub const FILES: &str = "Files, one at a time";
 pub const BUFFERED: &str = "FileWriter and Vfs";
 pub const DURABLE: &str = "Durable: Appender and SyncBatch";
+pub const ARCHIVES: &str = "Archives, read in place";
 pub const COMMANDS: &str = "Commands";
 /// The order of the tables.
-pub const TABLES: [&str; 5] = [TREE, FILES, BUFFERED, DURABLE, COMMANDS];
+pub const TABLES: [&str; 6] = [TREE, FILES, BUFFERED, DURABLE, ARCHIVES, COMMANDS];
