@@ -17,7 +17,7 @@ use common::*;
 use made::Zip;
 use manyfiles::tree::Metadata;
 use manyfiles::vfs::Vfs;
-use manyfiles_archive::{Archive, ArchiveWriter, Archives, ErrorKind, Kind, Limits};
+use manyfiles_archive::{Archive, ArchiveWriter, Archives, ErrorKind, InputProgress, Kind, Limits};
 use manyfiles_testkit::{Need, Random, seeds, skip_unless};
 use same::{shown, written};
 
@@ -472,6 +472,27 @@ fn a_vfs_reads_all_archives_and_sees_that_one_was_replaced() {
     fs::write(temp.path().join("text"), "hello\n").unwrap();
     assert!(vfs.read(format!("{folder}/text/x")).unwrap_err().to_string().contains("looks like text"));
     assert!(vfs.read(format!("{folder}/nothing/x")).unwrap_err().to_string().contains("No such file"));
+    vfs.finish().unwrap();
+}
+
+#[test]
+fn an_archive_that_many_threads_want_at_once_is_indexed_once() {
+    let temp = manyfiles_testkit::scratch().unwrap();
+    let path = packed(temp.path(), "a.tar.gz");
+    let progress = InputProgress::new();
+    let options = Archive::options().cache(None).progress(progress.clone());
+    let vfs = Vfs::options().backend("archive", Archives::new(options)).build();
+    let begin = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                begin.wait();
+                let uri = format!("archive://{}/many/30", path.display());
+                assert_eq!(vfs.read(uri).unwrap(), noise(210));
+            });
+        }
+    });
+    assert_eq!(progress.read(), fs::metadata(&path).unwrap().len());
     vfs.finish().unwrap();
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 
 use manyfiles::vfs::{Backend, Choices, Input, Metadata, Output};
@@ -18,7 +18,8 @@ const MOST_OPEN: usize = 16;
 /// `archive:///data/tiles.tar.zst/12/7.png`. A [`Backend`] for a [`Vfs`](manyfiles::vfs::Vfs). Nothing can be written:
 /// [`ReadOnlyFilesystem`](io::ErrorKind::ReadOnlyFilesystem).
 ///
-/// The 16 archives that were used last stay open. One that was changed or replaced is opened anew.
+/// The 16 archives that were used last stay open. One that was changed or replaced is opened anew, once for all threads
+/// that want it.
 ///
 /// For the files of one archive, give the `Vfs` the [`Archive`] itself as its backend: then a URI has only the path in
 /// it.
@@ -44,7 +45,7 @@ const MOST_OPEN: usize = 16;
 pub struct Archives {
     options: ArchiveOptions,
     /// The one used last is the last.
-    open: Mutex<Vec<Archive>>,
+    open: Mutex<Vec<Arc<Open>>>,
 }
 
 impl Archives {
@@ -67,30 +68,41 @@ impl Archives {
     }
 
     fn archive(&self, path: &Path, metadata: &fs::Metadata) -> io::Result<Archive> {
-        let found = {
+        let place = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = open.iter().position(|archive| archive.path() == path).map(|place| open.remove(place));
-            let found = found.filter(|archive| archive.is_of(metadata));
-            open.extend(found.clone());
-            found
+            let place = match open.iter().position(|place| place.path == path) {
+                Some(found) => open.remove(found),
+                None => Arc::new(Open { path: path.to_path_buf(), archive: Mutex::default() }),
+            };
+            open.push(Arc::clone(&place));
+            if open.len() > MOST_OPEN {
+                open.remove(0);
+            }
+            place
         };
-        if let Some(archive) = found {
-            return Ok(archive);
+        // Others that want the same archive wait here: its index is made once.
+        let mut archive = place.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(archive) = archive.as_ref().filter(|archive| archive.is_of(metadata)) {
+            return Ok(archive.clone());
         }
-        let archive = self.options.clone().open(path).map_err(|error| {
+        *archive = None;
+        let opened = self.options.clone().open(path).map_err(|error| {
             let kind = error
                 .raw_os_error()
                 .map_or(io::ErrorKind::InvalidData, |code| io::Error::from_raw_os_error(code).kind());
             io::Error::new(kind, error)
         })?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|other| other.path() != path);
-        open.push(archive.clone());
-        if open.len() > MOST_OPEN {
-            open.remove(0);
-        }
-        Ok(archive)
+        *archive = Some(opened.clone());
+        Ok(opened)
     }
+}
+
+/// A place for an archive that is open.
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    /// `None`: not yet, or it could not be opened.
+    archive: Mutex<Option<Archive>>,
 }
 
 impl Backend for Archives {
