@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
+use crate::origin::get_or_make;
 use crate::sys::{self, Dir, EntryKind, Process, Stat};
 
 const PREFIX: &str = ".manyfiles-";
@@ -29,7 +30,7 @@ const MOST_NAMES: usize = 16 << 10;
 /// This process. The system is asked once, and again in a child that was forked.
 fn own_process() -> Process {
     static OWN: OnceLock<Process> = OnceLock::new();
-    let own = *OWN.get_or_init(sys::own_process);
+    let own = *get_or_make(&OWN, sys::own_process);
     if own.id == std::process::id() { own } else { sys::own_process() }
 }
 

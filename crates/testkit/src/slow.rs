@@ -301,7 +301,7 @@ impl SlowMount {
     }
 
     fn wait_until_mounted(&mut self) -> io::Result<()> {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while !mounts::is_mounted(&self.point)? {
             if let Some(status) = self.daemon.try_wait()? {
                 let mut said = String::new();
@@ -311,7 +311,7 @@ impl SlowMount {
                 return Err(io::Error::other(format!("slowfs ended at once ({status}): {}", said.trim())));
             }
             if Instant::now() > deadline {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "slowfs did not mount within 20 s"));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "slowfs did not mount within 60 s"));
             }
             std::thread::sleep(Duration::from_millis(2));
         }

@@ -14,7 +14,8 @@ use crate::appender::receipt::Receipt;
 use crate::appender::recovery::Recovery;
 use crate::appender::storage::{FileSystem, Storage};
 use crate::error::print_last_resort;
-use crate::{Error, Result, Written};
+use crate::origin::leave;
+use crate::{Error, Operation, Result, Written};
 
 /// Appends records to one file from many threads. Threads that wait share syncs.
 ///
@@ -94,11 +95,13 @@ impl Appender {
     /// Returns when every record appended so far is with the operating system. A crash of the machine may still take
     /// them.
     pub fn flush(&self) -> Result<()> {
+        self.group.check_call(Operation::Write)?;
         self.group.wait_written(self.group.appended())
     }
 
     /// Returns when every record appended so far is durable.
     pub fn sync(&self) -> Result<()> {
+        self.group.check_call(Operation::Sync)?;
         self.group.wait_durable(self.group.appended())
     }
 
@@ -136,6 +139,7 @@ impl Appender {
     /// Fails with the first failure that there was, of this call or before it.
     pub fn close(mut self) -> Result<Written> {
         self.is_closed = true;
+        self.group.check_origin(Operation::Close)?;
         let closed = self.group.close();
         print_last_resort(&self.group.upkeep.take_errors());
         closed
@@ -146,6 +150,9 @@ impl Appender {
     /// very many errors the first 64 are kept. Errors that were not taken when the appender is closed or dropped are
     /// printed to standard error.
     pub fn take_upkeep_errors(&self) -> Vec<Error> {
+        if self.group.check_call(Operation::Write).is_err() {
+            return Vec::new();
+        }
         self.group.upkeep.take_errors()
     }
 
@@ -207,7 +214,10 @@ impl Drop for Appender {
     /// standard error.
     fn drop(&mut self) {
         // A forked child's is a copy; the file, and the note beside it, are the other process's.
-        if self.is_closed || self.group.origin.is_a_parent() {
+        if self.group.origin.is_a_parent() {
+            return leave(&self.group);
+        }
+        if self.is_closed {
             return;
         }
         let was_told = self.group.is_told();

@@ -11,12 +11,12 @@ use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::Result;
 use crate::appender::commit::group::Group;
 use crate::appender::commit::state::State;
 use crate::appender::commit::wakers::{Goal, wake};
 use crate::appender::receipt::Receipt;
 use crate::appender::sync::Builder;
+use crate::{Operation, Result};
 
 /// How long the thread that waits for tasks stays when there is none.
 #[cfg(not(loom))]
@@ -66,6 +66,7 @@ struct Waiting {
 impl Waiting {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
         let (group, record, goal) = (&self.receipt.group, self.receipt.record, self.goal);
+        group.check_call(Operation::Sync)?;
         if let Some(told) = group.lock().told(goal, record) {
             return Poll::Ready(told);
         }
@@ -102,7 +103,9 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        if let Some(id) = self.id {
+        if let Some(id) = self.id
+            && self.receipt.group.check_call(Operation::Sync).is_ok()
+        {
             let removed = self.receipt.group.lock().wakers.of(self.goal).remove(&(self.receipt.record, id));
             drop(removed); // an executor's code, without the lock
         }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Result;
 use crate::appender::commit::group::Group;
 use crate::appender::position::Position;
+use crate::{Operation, Result};
 
 /// Stands for one appended record, and for all before it: records become written and durable in their order.
 ///
@@ -57,6 +57,7 @@ impl Receipt {
     ///
     /// Fails if it could not be written, or if a sync has failed since that did not cover it before.
     pub fn wait_written(&self) -> Result<()> {
+        self.group.check_call(Operation::Write)?;
         self.group.wait_written(self.record)
     }
 
@@ -68,6 +69,7 @@ impl Receipt {
     /// Fails if the record could not be written or synced, or if anything failed before it was. Every receipt then
     /// fails so, every time; see [`State::Failed`].
     pub fn wait_durable(&self) -> Result<()> {
+        self.group.check_call(Operation::Sync)?;
         self.group.wait_durable(self.record)
     }
 
@@ -77,8 +79,12 @@ impl Receipt {
         self.position
     }
 
-    /// How far the record has come, without waiting.
+    /// How far the record has come, without waiting. In a forked child, whose copy of the appender can do nothing,
+    /// [`Failed`](State::Failed).
     pub fn state(&self) -> State {
+        if self.group.check_call(Operation::Write).is_err() {
+            return State::Failed;
+        }
         let state = self.group.lock();
         match () {
             () if state.progress.is_durable(self.record) => State::Durable,

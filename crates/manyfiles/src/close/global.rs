@@ -5,12 +5,13 @@ use std::sync::OnceLock;
 use super::closer::Closer;
 use super::metrics::Metrics;
 use crate::Errors;
+use crate::origin::get_or_make;
 
 static GLOBAL: OnceLock<Closer> = OnceLock::new();
 
 #[inline]
 pub(crate) fn global() -> &'static Closer {
-    GLOBAL.get_or_init(unless_set)
+    get_or_make(&GLOBAL, unless_set)
 }
 
 /// The closer of programs that call no [`set_global`].

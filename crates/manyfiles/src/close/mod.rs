@@ -68,7 +68,7 @@ pub(crate) use handle::Handle;
 pub(crate) use inside::pool as pool_that_closes;
 pub(crate) use policy::Access;
 pub(crate) use pool::Pool;
-pub(crate) use process::{close_one, is_in_the_way, nothing_pends, settle, settle_surely};
+pub(crate) use process::{close_one, forks, is_in_the_way, nothing_pends, settle, settle_surely};
 pub(crate) use recognise::{Wrapper, recognise_also};
 pub(crate) use spot::Affected;
 

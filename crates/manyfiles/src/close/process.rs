@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::spot::Affected;
@@ -77,11 +77,20 @@ pub(crate) fn nothing_pends() -> bool {
     PENDING.load(Ordering::Acquire) == 0
 }
 
-pub(super) fn forks() -> usize {
-    static REGISTERED: Once = Once::new();
-    // Without room for another handler a child is not noticed, and must close nothing, as documented.
-    REGISTERED.call_once(|| sys::around_forks(before_fork, in_parent, in_child).unwrap_or(()));
+/// How often this process has been forked from another. Costs two loads.
+pub(crate) fn forks() -> usize {
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    if is_first(&REGISTERED) {
+        // Without room for another handler a child is not noticed, and must close nothing, as documented.
+        sys::around_forks(before_fork, in_parent, in_child).unwrap_or(());
+    }
     FORKS.load(Ordering::Relaxed)
+}
+
+/// Whether this is the first call for that flag. Nobody waits for whoever was the first: in a child that is forked
+/// meanwhile, that would be for ever.
+fn is_first(has_begun: &AtomicBool) -> bool {
+    !has_begun.load(Ordering::Relaxed) && !has_begun.swap(true, Ordering::Relaxed)
 }
 
 thread_local! {
@@ -113,12 +122,12 @@ fn known() -> MutexGuard<'static, Members> {
 /// From now on this closer's pending closes are found, and waited for when the process ends. `capacity` of them may be
 /// pending.
 pub(super) fn add(member: &Arc<dyn Member>, capacity: usize) {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    if is_first(&REGISTERED) {
         // If the system has no room for another handler, errors that no call has taken are not printed.
         sys::at_exit(at_exit).unwrap_or(());
         make_room(capacity);
-    });
+    }
     let mut members = known();
     members.retain(|known| known.strong_count() > 0);
     // Several threads may add it, each before it hands over.

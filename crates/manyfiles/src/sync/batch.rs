@@ -12,7 +12,7 @@ use super::rename::{Rename, not_a_file};
 use super::volume::{Relief, Volume, Waiting, most_waiting};
 use super::{BatchFailed, Options, doubt};
 use crate::error::{print_last_resort, print_last_resort_line};
-use crate::origin::Origin;
+use crate::origin::{Origin, leave};
 use crate::sys::{self, Access, EntryKind};
 use crate::{Error, Errors, Operation, Result};
 
@@ -45,7 +45,7 @@ use crate::{Error, Errors, Operation, Result};
 #[derive(Default)]
 pub struct SyncBatch {
     options: Options,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     origin: Origin,
 }
 
@@ -90,7 +90,7 @@ impl SyncBatch {
     }
 
     pub(super) fn with(options: Options) -> SyncBatch {
-        SyncBatch { options, state: Mutex::default(), origin: Origin::default() }
+        SyncBatch { options, state: Arc::default(), origin: Origin::default() }
     }
 
     /// Writes a file that has these bytes and no others. Its folder must be there.
@@ -132,6 +132,7 @@ impl SyncBatch {
     /// `fill` says how many bytes it wrote.
     fn fill(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<u64>) -> Result<()> {
         let failed = |operation| move |cause| Error::new(operation, path, cause);
+        self.origin.check_call().map_err(failed(Operation::Create))?;
         // Whatever folder is the current one later, the file stays where it is meant to be now.
         let absolute: Arc<Path> = std::path::absolute(path).map_err(failed(Operation::Create))?.into();
         let folder = self.lock().folders.of(&absolute).map_err(failed(Operation::Create))?;
@@ -165,6 +166,9 @@ impl SyncBatch {
     /// Adds a file that is written already, by whatever means. It is synced by itself, whatever the method, because
     /// what was lost before may be told to this handle alone; and its folder with the batch.
     pub fn add(&self, file: File, path: impl AsRef<Path>) {
+        if self.origin.check_call().is_err() {
+            return; // `finish` says so
+        }
         let path = path.as_ref();
         let folder = absolute(path.parent().unwrap_or(Path::new("")));
         let mut state = self.lock();
@@ -182,6 +186,9 @@ impl SyncBatch {
     /// Makes the names in this folder durable too: for folders that were made for the files, the one that each was made
     /// in.
     pub fn add_folder(&self, path: impl AsRef<Path>) {
+        if self.origin.check_call().is_err() {
+            return;
+        }
         let folder = absolute(path.as_ref());
         self.lock().more_folders.insert(folder);
     }
@@ -200,6 +207,12 @@ impl SyncBatch {
 
     /// Takes all that is in the batch, so that the drop that follows finds nothing to do.
     fn end(&self) -> Result<Synced, BatchFailed> {
+        if let Err(cause) = self.origin.check() {
+            let errors = vec![Error::without_path(Operation::Sync, cause)];
+            return Errors::check(errors)
+                .map(|()| Synced::default())
+                .map_err(|errors| BatchFailed { errors, replaced: Vec::new() });
+        }
         let State { mut volumes, folders, more_folders, added, mut renames, written, mut done, mut errors } =
             std::mem::take(&mut *self.lock());
         Relief::Sync(added).give(&mut errors);
@@ -380,7 +393,7 @@ impl Options {
 impl Drop for SyncBatch {
     fn drop(&mut self) {
         if self.origin.is_a_parent() {
-            return;
+            return leave(&self.state);
         }
         if self.options.atomic {
             self.take_back();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::engine::{BUFFER, Job, Shared, Stream, Work};
 use super::{Content, Metadata};
+use crate::origin::leave;
 use crate::{Error, Operation, Result, Written};
 
 /// A file being written piece by piece, on the caller's thread. Up to 256 KiB it is kept in memory and then handed over
@@ -70,6 +71,7 @@ impl TreeFile {
 
     /// Writes out what is buffered; the file is opened if it isn't yet.
     fn spill(&mut self) -> Result<()> {
+        self.shared.check_call(Operation::Write, || self.path())?;
         match &self.state {
             State::Skipped => {
                 self.buffer.clear();
@@ -101,6 +103,7 @@ impl TreeFile {
     /// What went wrong with this file, if it is known by now; it is in the report too. What becomes of a file that was
     /// small enough to be handed over, or whose name was in use, is in the report alone.
     pub fn close(mut self) -> Result<Written> {
+        self.shared.check_call(Operation::Write, || self.path())?;
         match &self.state {
             State::Skipped => return Ok(Written { bytes: 0, durable: 0 }),
             State::Spilled => self.spill()?,
@@ -123,7 +126,8 @@ impl TreeFile {
     }
 
     fn give_up(&mut self, operation: Operation, why: io::Error) {
-        if matches!(std::mem::replace(&mut self.state, State::Ended), State::Buffered | State::Spilled) {
+        let was = std::mem::replace(&mut self.state, State::Ended);
+        if matches!(was, State::Buffered | State::Spilled) && !self.shared.is_a_child_s() {
             self.shared.give_up_stream(&self.stream, operation, why);
         }
     }
@@ -137,6 +141,7 @@ impl Write for TreeFile {
         if let State::Failed(error) = &self.state {
             return Err(error.clone().into());
         }
+        self.shared.check_call(Operation::Write, || self.path())?;
         let taken = if self.buffer.len() + bytes.len() <= BUFFER && !self.shared.takes_no_more() {
             bytes.len()
         } else {
@@ -160,9 +165,11 @@ impl Write for TreeFile {
 
 impl Drop for TreeFile {
     fn drop(&mut self) {
-        if !self.shared.is_a_child_s() {
-            self.give_up(Operation::Write, io::Error::other("dropped before it was closed"));
+        if self.shared.is_a_child_s() {
+            leave(&self.stream);
+            return leave(&self.shared);
         }
+        self.give_up(Operation::Write, io::Error::other("dropped before it was closed"));
     }
 }
 

@@ -11,6 +11,7 @@ use super::path::{Split, is_folder_path, split};
 use super::publish::Publish;
 use super::{Canceller, Content, Durability, Incomplete, Metadata, Node, Observer, Options, Refusal, Report, TreeFile};
 use crate::error::{print_last_resort, print_last_resort_line};
+use crate::origin::leave;
 use crate::{Error, Operation, Result, sys};
 
 /// Writes many entries below one folder. See the [module](super) for what it promises, and [`Options`] for its choices.
@@ -188,7 +189,9 @@ impl TreeWriter {
 
     /// Adds to the report a failure that the caller noticed: an entry it could not read, or would not write.
     pub fn fail(&self, error: Error) {
-        self.shared.refuse(&error);
+        if !self.shared.is_a_child_s() {
+            self.shared.refuse(&error);
+        }
     }
 
     /// A handle by which any thread sees how far the tree is.
@@ -208,6 +211,10 @@ impl TreeWriter {
     /// If anything at all did not arrive, or the writing was cancelled; the report is in the error.
     pub fn finish(mut self) -> Result<Report, Incomplete> {
         let root = self.shown_root();
+        if let Err(error) = self.shared.check_call(Operation::Write, || &root) {
+            self.finished = true;
+            return Err(Incomplete::new(Report { failures: vec![error], ..Report::default() }, root));
+        }
         let report = self.end(true);
         if report.is_complete() { Ok(report) } else { Err(Incomplete::new(report, root)) }
     }
@@ -250,6 +257,7 @@ impl TreeWriter {
     }
 
     fn check<'a>(&self, operation: Operation, path: &'a Path) -> Result<Split<'a>> {
+        self.shared.check_call(operation, || path)?;
         split(path).map_err(|refusal| self.refuse(Error::refused(operation, path, refusal)))
     }
 
@@ -264,6 +272,7 @@ impl TreeWriter {
 
     /// As `check_name`, for what cannot be a folder.
     fn check_file<'a>(&self, path: &'a Path) -> Result<Split<'a>> {
+        self.shared.check_call(Operation::Create, || path)?;
         if is_folder_path(path) {
             return Err(self.refuse(Error::refused(Operation::Create, path, Refusal::FolderPath)));
         }
@@ -283,7 +292,10 @@ impl TreeWriter {
 impl Drop for TreeWriter {
     fn drop(&mut self) {
         // In a forked child it is a copy; the files are the other process's.
-        if self.finished || self.shared.is_a_child_s() {
+        if self.shared.is_a_child_s() {
+            return leave(&self.shared);
+        }
+        if self.finished {
             return;
         }
         if works_for_a_tree() {

@@ -26,6 +26,7 @@ use super::index::{FileId, Index, Slot, State};
 use super::kept::{KeptHandle, Now};
 use super::readers::Readers;
 use super::sync::{AtomicU64, RwLock, RwLockReadGuard, RwLockWriteGuard, now};
+use crate::origin::Origin;
 use crate::{Error, Operation, Result};
 
 mod changes;
@@ -47,6 +48,8 @@ pub(super) struct Table {
     /// How many times this `Vfs` has removed, renamed or created anything.
     changes: AtomicU64,
     readers: Readers,
+    /// The process whose it is.
+    pub(super) origin: Origin,
 }
 
 impl Table {
@@ -54,7 +57,7 @@ impl Table {
         let (index, limit) = (RwLock::new(Index::default()), HandleLimit::new(handles.max(1)));
         let (uses, changes) = (AtomicU64::new(0), AtomicU64::new(0));
         let budget = Budget::new(buffer_memory);
-        Table { backends, index, limit, budget, uses, changes, readers: Readers::default() }
+        Table { backends, index, limit, budget, uses, changes, readers: Readers::default(), origin: Origin::default() }
     }
 
     pub(super) fn backends(&self) -> &[(String, Arc<dyn Backend>)] {

@@ -10,6 +10,7 @@ use super::backend::{Choices, Metadata};
 use super::file_key::FileKey;
 use super::table::{Change, Table, is_out_of_handles};
 use super::{CreateOptions, Options, VfsWriter, uri};
+use crate::origin::leave;
 use crate::{Error, Errors, Operation, Result, sys};
 
 mod folders;
@@ -33,7 +34,8 @@ mod reading;
 /// that comes 10 ms or more after the oldest buffered one hands over what was there before it. So other programs see a
 /// file that is written all the time 10 ms late, and the last part of one that is left alone when it is flushed. A
 /// crash of the process loses what is buffered, a crash of the machine also what was not synced. A forked child has a
-/// copy of what is buffered, and would write it a second time: [`wait`](Vfs::wait) before a fork.
+/// copy that can do nothing: its calls fail, and its drop writes nothing. A program that goes on in the child makes a
+/// `Vfs` there.
 ///
 /// # Files that change under a kept handle
 /// What this `Vfs` removes, renames or creates anew is known at once: the next write goes to the file that has the path
@@ -117,6 +119,7 @@ impl Vfs {
     /// of this write, or of an earlier one for this file that had been buffered.
     pub fn write(&self, uri: impl AsRef<OsStr>, bytes: &[u8]) -> Result<()> {
         let uri = uri.as_ref();
+        self.check_call(Operation::Write, uri)?;
         if self.table.push(uri, bytes) {
             return Ok(());
         }
@@ -242,6 +245,9 @@ impl Vfs {
     /// # Errors
     /// of every file that is not complete. They count as told: neither a later call nor the drop says them again.
     pub fn wait(&self) -> Result<(), Errors> {
+        if let Err(cause) = self.table.origin.check() {
+            return Errors::check(vec![Error::without_path(Operation::Write, cause)]);
+        }
         Errors::check(self.table.close_all())
     }
 
@@ -254,7 +260,13 @@ impl Vfs {
         self.wait()
     }
 
+    /// Has to come before a call takes a lock: a thread of the parent may have held it at the fork.
+    fn check_call(&self, operation: Operation, uri: &OsStr) -> Result<()> {
+        self.table.origin.check_call().map_err(|cause| Error::new(operation, PathBuf::from(uri), cause))
+    }
+
     fn key(&self, operation: Operation, uri: &OsStr) -> Result<FileKey> {
+        self.check_call(operation, uri)?;
         uri::resolve(uri, self.table.backends(), self.base.as_deref())
             .map_err(|cause| Error::new(operation, PathBuf::from(uri), cause))
     }
@@ -291,6 +303,10 @@ impl Drop for Vfs {
     /// Closes everything and prints failures that no call has returned to standard error. Writers that are left print
     /// theirs when the last of them goes.
     fn drop(&mut self) {
+        // In a forked child it is a copy; what is buffered is the other process's.
+        if self.table.origin.is_a_parent() {
+            return leave(&self.table);
+        }
         crate::error::print_last_resort(&self.table.close_all_untold());
     }
 }

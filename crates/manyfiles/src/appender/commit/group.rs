@@ -11,6 +11,7 @@
 //! Lock order: `files`, then `state`. Writing and syncing take `files` shared. Changing the file takes it exclusively
 //! and so waits for a running sync.
 
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ pub(in crate::appender) struct Group {
     /// Of the files that are not written to any more.
     pub(in crate::appender) upkeep: Arc<Upkeep>,
     pub(in crate::appender) origin: Origin,
+    /// The file that was opened, for errors of a forked child, which must not take a lock.
+    path: PathBuf,
 }
 
 pub(in crate::appender) type Guard<'a> = MutexGuard<'a, State>;
@@ -63,6 +66,7 @@ impl Group {
             gathered: Condvar::new(),
             tasks: [Condvar::new(), Condvar::new()],
             timer: Condvar::new(),
+            path: files.path().to_owned(),
             files: RwLock::new(files),
             options,
             storage,
@@ -96,6 +100,7 @@ impl Group {
     }
 
     fn take(&self, record: &[u8]) -> Result<(Taken, Guard<'_>)> {
+        self.check_call(Operation::Write)?;
         let sum = if self.options.framed { self.checked_sum(record)? } else { 0 };
         let now = || self.storage.now();
         let mut state = self.lock();
@@ -143,7 +148,12 @@ impl Group {
     /// A forked child has a copy of the buffers and of what is known of the file's end. The file is its parent's, which
     /// writes on: what the child wrote or cut there would take durable records away.
     pub(in crate::appender) fn check_origin(&self, operation: Operation) -> Result<()> {
-        self.origin.check().map_err(|cause| self.with_files(|files| files.error(operation, cause)))
+        self.origin.check().map_err(|cause| Error::new(operation, &self.path, cause))
+    }
+
+    /// The same, before a call takes a lock: a thread of the parent may have held it at the fork.
+    pub(in crate::appender) fn check_call(&self, operation: Operation) -> Result<()> {
+        self.origin.check_call().map_err(|cause| Error::new(operation, &self.path, cause))
     }
 
     /// How many records there are.
@@ -377,7 +387,6 @@ impl Group {
 
     /// Makes all durable and closes the file, after which there is nothing to wait for. No thread appends any more.
     pub(in crate::appender) fn close(&self) -> Result<Written> {
-        self.check_origin(Operation::Close)?;
         let synced = self.wait_durable(self.appended());
         let mut state = self.lock();
         state.is_closing = true;

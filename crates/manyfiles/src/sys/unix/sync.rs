@@ -148,7 +148,7 @@ pub(crate) fn can_sync_file_system(_file: impl AsFd) -> bool {
 #[cfg(target_os = "linux")]
 fn syncfs_tells_errors() -> bool {
     static TELLS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *TELLS.get_or_init(|| is_at_least(&rustix::system::uname().release().to_string_lossy(), (5, 8)))
+    *crate::origin::get_or_make(&TELLS, || is_at_least(&rustix::system::uname().release().to_string_lossy(), (5, 8)))
 }
 
 #[cfg(target_os = "linux")]

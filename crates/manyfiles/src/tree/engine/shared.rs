@@ -14,7 +14,7 @@ use super::questions::Questions;
 use super::queue::Queue;
 use super::streams::Streams;
 use super::temporary::Temporaries;
-use crate::origin::Origin;
+use crate::origin::{Origin, get_or_make};
 use crate::sys::{self, Dir};
 use crate::tree::options::{Answer, OnConflict, Options};
 use crate::{Error, Operation, Result};
@@ -56,7 +56,7 @@ impl Deref for Shared {
 /// once, because the answer takes several system calls.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).max(2))
+    *get_or_make(&CORES, || std::thread::available_parallelism().map_or(2, usize::from).max(2))
 }
 
 impl Shared {
@@ -93,6 +93,15 @@ impl Shared {
     /// Whether the calling process is a forked child of the process that has the tree.
     pub(in crate::tree) fn is_a_child_s(&self) -> bool {
         self.origin.is_a_parent()
+    }
+
+    /// Has to come before a call takes a lock: a thread of the parent may have held it at the fork.
+    pub(in crate::tree) fn check_call<P: Into<PathBuf>>(
+        &self,
+        operation: Operation,
+        path: impl FnOnce() -> P,
+    ) -> Result<()> {
+        self.origin.check_call().map_err(|cause| Error::new(operation, path(), cause))
     }
 
     pub(in crate::tree) fn control(&self) -> Arc<Control> {

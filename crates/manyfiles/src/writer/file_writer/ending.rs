@@ -41,6 +41,11 @@ impl FileWriter {
         self.close_now().err().filter(|_| !told)
     }
 
+    /// Lets go of the file, and writes nothing: in a forked child what is buffered is the other process's.
+    pub(crate) fn leave(&mut self) {
+        drop(self.core.take_target());
+    }
+
     /// The file, when all that was taken is *written*; synced, if the policy says so at the end. The handle's own
     /// position means nothing. The caller closes the file.
     ///
@@ -80,8 +85,7 @@ impl Drop for FileWriter {
         }
         // In a forked child no thread would answer. Its parent has the file, and writes what was on its way.
         if self.core.is_a_copy() {
-            drop(self.core.take_target());
-            return;
+            return self.leave();
         }
         let told = self.core.has_told_failure();
         if let Err(error) = self.finish()
