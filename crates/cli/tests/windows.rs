@@ -117,15 +117,11 @@ fn ctrl_break_removes_the_half_written_file_and_says_what_is_complete() {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
     let temp = tempdir().unwrap();
     let bytes = Tar::new().file("small", "1").file("large", vec![1; 16 << 20]).bytes();
-    let mut child = Command::new(BINARY)
-        .args(["unpack", "-", "-C", "out", "--json"])
-        .current_dir(temp.path())
-        .creation_flags(CREATE_NEW_PROCESS_GROUP)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(BINARY);
+    command.args(["unpack", "-", "-C", "out", "--json"]).current_dir(temp.path());
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = manyfiles_testkit::started(|| command.spawn()).unwrap();
     child.stdin.as_mut().unwrap().write_all(&bytes[..bytes.len() / 2]).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let small = temp.path().join("out/small");

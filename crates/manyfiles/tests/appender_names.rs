@@ -269,13 +269,11 @@ fn processes_that_begin_a_log_at_once_lose_nothing_of_what_was_acknowledged() {
         let (temp, path) = place();
         let mut children: Vec<_> = (0..4)
             .map(|n| {
-                Command::new(&program)
-                    .args(["child_appends", "--exact", "--nocapture"])
-                    .env(CHILD, format!("{kind} <{n}> {}", path.display()))
-                    .stdin(Stdio::piped())
-                    .stdout(Stdio::piped())
-                    .spawn()
-                    .unwrap()
+                let mut child = Command::new(&program);
+                child.args(["child_appends", "--exact", "--nocapture"]);
+                child.env(CHILD, format!("{kind} <{n}> {}", path.display()));
+                child.stdin(Stdio::piped()).stdout(Stdio::piped());
+                manyfiles_testkit::started(|| child.spawn()).unwrap()
             })
             .collect();
         // All are there before any of them goes.

@@ -102,7 +102,8 @@ fn a_child_process_writes_to_it() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("out");
     let mut child = Command::new(std::env::current_exe().unwrap());
-    assert!(child.arg("--list").stdout(Stdio::from(File::create(&path).unwrap())).status().unwrap().success());
+    child.arg("--list").stdout(Stdio::from(File::create(&path).unwrap()));
+    assert!(manyfiles_testkit::started(|| child.status()).unwrap().success());
     assert!(read(&path).contains("a_child_process_writes_to_it"));
 }
 

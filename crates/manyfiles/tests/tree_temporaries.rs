@@ -18,14 +18,10 @@ fn temporaries(root: &Path) -> Vec<String> {
 
 /// A process that is replacing a file in `root`, and has written half of it.
 fn one_that_writes(root: &Path) -> Child {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["what_a_killed_process_left_is_removed_by_a_later_run_and_what_a_live_one_writes_is_not"])
-        .args(["--exact", "--nocapture"])
-        .env(ROOT, root)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["what_a_killed_process_left_is_removed_by_a_later_run_and_what_a_live_one_writes_is_not"]);
+    child.args(["--exact", "--nocapture"]).env(ROOT, root).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = manyfiles_testkit::started(|| child.spawn()).unwrap();
     let mut said = BufReader::new(child.stdout.as_mut().unwrap());
     let mut line = String::new();
     while !line.contains("half written") {

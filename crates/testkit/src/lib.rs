@@ -42,6 +42,7 @@ mod scratch;
 mod skip;
 #[cfg(target_os = "linux")]
 mod slow;
+mod started;
 mod sys;
 mod tree;
 
@@ -68,6 +69,7 @@ pub use scratch::{scratch, symlink};
 pub use skip::{Need, skip};
 #[cfg(target_os = "linux")]
 pub use slow::{Op, SlowMount, SlowOptions};
+pub use started::started;
 #[cfg(unix)]
 pub use sys::{make_fifo, set_link_time};
 #[cfg(windows)]

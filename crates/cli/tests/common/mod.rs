@@ -79,7 +79,8 @@ pub(crate) fn shell(folder: &Path, script: &str) -> Ran {
 
 fn run(command: &mut assert_cmd::Command, folder: &Path, stdin: &[u8]) -> Ran {
     // The time is there so that a hang is a failure; nothing here takes a second.
-    let output = command.current_dir(folder).write_stdin(stdin).timeout(Duration::from_secs(120)).output().unwrap();
+    let command = command.current_dir(folder).write_stdin(stdin).timeout(Duration::from_secs(120));
+    let output = manyfiles_testkit::started(|| command.output()).unwrap();
     Ran {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),

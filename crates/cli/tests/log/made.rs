@@ -114,5 +114,7 @@ impl Made {
 
 /// Runs the command in `folder`, for output that need not be text.
 pub(crate) fn output(folder: &Path, args: &[&str]) -> Output {
-    Command::new(BINARY).args(args).current_dir(folder).stdin(Stdio::null()).output().unwrap()
+    let mut command = Command::new(BINARY);
+    command.args(args).current_dir(folder).stdin(Stdio::null());
+    manyfiles_testkit::started(|| command.output()).unwrap()
 }

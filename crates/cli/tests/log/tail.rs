@@ -33,7 +33,7 @@ impl Following {
         #[cfg(windows)]
         // A group of its own, for Ctrl-Break.
         std::os::windows::process::CommandExt::creation_flags(&mut command, 0x200);
-        let mut child = command.spawn().unwrap();
+        let mut child = manyfiles_testkit::started(|| command.spawn()).unwrap();
         let lines = lines_of(child.stdout.take().unwrap());
         Following { child, lines }
     }

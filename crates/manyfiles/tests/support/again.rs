@@ -15,17 +15,7 @@ pub fn again(test: &str, configure: impl FnOnce(&mut Command)) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture"]).env(AGAIN, test);
     configure(&mut command);
-    // Wine fails now and then to start a process that is like others before it: an "internal error" of its own.
-    const INTERNAL_ERROR: i32 = 1359;
-    let is_of_wine = |output: &std::io::Result<Output>| {
-        cfg!(windows) && output.as_ref().is_err_and(|error| error.raw_os_error() == Some(INTERNAL_ERROR))
-    };
-    let mut output = command.output();
-    if is_of_wine(&output) {
-        println!("run once more: {test}: wine could not start it");
-        output = command.output();
-    }
-    let output = output.unwrap();
+    let output = manyfiles_testkit::started(|| command.output()).unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}\n{stdout}\n{stderr}", output.status);
     assert!(stdout.contains("1 passed"), "{test} is not the name of a test\n{stdout}");

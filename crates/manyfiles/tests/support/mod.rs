@@ -13,7 +13,7 @@ pub fn in_parent(name: &str, prepare: impl FnOnce(&mut Command)) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([name, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, "1");
     prepare(&mut command);
-    let output = command.output().unwrap();
+    let output = manyfiles_testkit::started(|| command.output()).unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{name} in a child process: {}\n{out}\n{err}", output.status);
     assert!(out.contains("1 passed"), "the child ran no test {name}:\n{out}");
