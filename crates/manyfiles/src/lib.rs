@@ -53,7 +53,6 @@ mod errors;
 #[cfg(all(feature = "full", any(unix, windows)))]
 mod folders;
 pub mod fs;
-#[cfg(all(feature = "full", any(unix, windows)))]
 mod origin;
 #[cfg(all(feature = "full", any(unix, windows)))]
 pub mod sync;
