@@ -12,6 +12,15 @@ pub(crate) enum EntryKind {
     Other,
 }
 
+/// How a folder is entered to remove what is in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entering {
+    /// Gives this user the rights that its own folders forbid.
+    pub(crate) take_rights: bool,
+    /// Also if something is mounted there.
+    pub(crate) across_mounts: bool,
+}
+
 /// Tells a file from all others that exist at the same time: two names with the same identity are names of one file.
 ///
 /// The reverse does not always hold: an overlay shows one file under two identities.

@@ -11,7 +11,7 @@ mod name;
 mod refusal;
 
 pub use identity::Identity;
-pub(crate) use identity::{EntryKind, Stat};
+pub(crate) use identity::{Entering, EntryKind, Stat};
 pub(crate) use location::{AtPath, Location};
 pub use metadata::{Metadata, Node};
 #[cfg(any(unix, windows))]

@@ -18,6 +18,8 @@
 //! - **A good neighbour**: its threads take no signal, and nothing of the program's is copied or changed. After
 //!   `finish` nothing is open, and no thread is left.
 //!
+//! [`remove`] and [`Removal`] remove whole trees.
+//!
 //! A crash of the process may leave a file that was being written incomplete; a crash of the machine may lose the last
 //! seconds, as with [`std::fs::write`], unless [`Durability`] is asked for.
 
@@ -29,8 +31,10 @@ mod engine;
 mod mapped;
 mod options;
 mod outcome;
+mod pace;
 mod path;
 mod publish;
+mod removal;
 mod report;
 mod stream;
 mod window;
@@ -44,6 +48,7 @@ pub use mapped::MappedFile;
 pub use options::{Answer, Durability, OnConflict, Options};
 pub use outcome::{Entry, EntryStat, Outcome};
 pub use path::check;
+pub use removal::{NotRemoved, Removal, Removed, remove};
 pub use report::{Incomplete, Progress, Report, Times};
 pub use stream::TreeFile;
 pub use writer::TreeWriter;

@@ -12,18 +12,25 @@ use rustix::io::retry_on_intr as again;
 use super::Handle;
 use crate::sys::{EntryKind, Identity, Location, Stat};
 
+impl From<rustix::fs::FileType> for EntryKind {
+    fn from(kind: rustix::fs::FileType) -> EntryKind {
+        use rustix::fs::FileType;
+        match kind {
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Folder,
+            FileType::Symlink => EntryKind::Symlink,
+            _ => EntryKind::Other,
+        }
+    }
+}
+
 #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the fields' widths differ between systems")]
 impl From<rustix::fs::Stat> for Stat {
     fn from(stat: rustix::fs::Stat) -> Stat {
         use rustix::fs::FileType;
         let len = u64::try_from(stat.st_size).unwrap_or(0);
         Stat {
-            kind: match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => EntryKind::File,
-                FileType::Directory => EntryKind::Folder,
-                FileType::Symlink => EntryKind::Symlink,
-                _ => EntryKind::Other,
-            },
+            kind: FileType::from_raw_mode(stat.st_mode).into(),
             identity: Identity { volume: stat.st_dev as u64, file: u128::from(stat.st_ino) },
             len,
             links: u64::from(stat.st_nlink),
@@ -107,12 +114,7 @@ fn look(at: BorrowedFd<'_>, path: &std::ffi::CStr, follow: bool) -> Option<(Entr
     let Ok(stat) = rustix::fs::statx(at, path, flags, StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID) else {
         return by_stat(at, path, follow);
     };
-    let kind = match FileType::from_raw_mode(stat.stx_mode.into()) {
-        FileType::RegularFile => EntryKind::File,
-        FileType::Directory => EntryKind::Folder,
-        FileType::Symlink => EntryKind::Symlink,
-        _ => EntryKind::Other,
-    };
+    let kind = FileType::from_raw_mode(stat.stx_mode.into()).into();
     let volume = rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor);
     // Linux before 5.8 does not say.
     let mount = if stat.stx_mask & StatxFlags::MNT_ID.bits() == 0 { 0 } else { stat.stx_mnt_id };

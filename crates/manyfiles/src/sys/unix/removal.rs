@@ -1,6 +1,6 @@
 //! Whole folders are removed, and never what is mounted in them.
 
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr as again};
 
 use super::Dir;
-use crate::sys::Stat;
+use crate::sys::{Entering, EntryKind, Stat};
 
 const READABLE: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -60,6 +60,68 @@ impl Dir {
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn mounted_in(&self, _name: &OsStr) -> io::Result<Option<PathBuf>> {
         Ok(None)
+    }
+}
+
+/// The names in a folder, in no order; without `.` and `..`. A kind that is missing has to be asked for.
+#[derive(Debug)]
+pub(crate) struct Entries(rustix::fs::Dir);
+
+impl Iterator for Entries {
+    type Item = io::Result<(OsString, Option<EntryKind>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let entry = match self.0.read()? {
+                Ok(entry) => entry,
+                Err(errno) => return Some(Err(errno.into())),
+            };
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => None,
+                kind => Some(EntryKind::from(kind)),
+            };
+            return Some(Ok((OsStr::from_bytes(name).to_owned(), kind)));
+        }
+    }
+}
+
+/// How one folder after the other is emptied.
+impl Dir {
+    /// Opens the folder `name` to list it and to remove what is in it. A link is no folder.
+    pub(crate) fn enter(&self, name: &OsStr, how: Entering) -> io::Result<Dir> {
+        let name = c_string(name)?;
+        match enter_as(self.as_fd(), &name, how) {
+            // Some systems say ELOOP or EMLINK for a link that is not followed.
+            Err(error)
+                if [Errno::LOOP, Errno::MLINK].map(|it| Some(it.raw_os_error())).contains(&error.raw_os_error()) =>
+            {
+                Err(Errno::NOTDIR.into())
+            }
+            opened => Ok(Dir(opened?)),
+        }
+    }
+
+    /// The folder that this one is in now, open to be emptied.
+    pub(crate) fn above(&self) -> io::Result<Dir> {
+        Ok(Dir(again(|| rustix::fs::openat(self, c"..", READABLE, Mode::empty()))?))
+    }
+
+    /// The names in a folder that was [entered](Dir::enter), from the first on.
+    pub(crate) fn entries(&self) -> io::Result<Entries> {
+        let mut entries = rustix::fs::Dir::new(self.0.try_clone()?)?;
+        entries.rewind();
+        Ok(Entries(entries))
+    }
+
+    /// Removes a name of that kind: an empty folder, or what is no folder.
+    pub(crate) fn remove_as(&self, name: &OsStr, kind: EntryKind, take_rights: bool) -> io::Result<()> {
+        let flags = if kind == EntryKind::Folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        let remove = || again(|| rustix::fs::unlinkat(self, name, flags));
+        Ok(if take_rights { with_rights(self.as_fd(), remove) } else { remove() }?)
     }
 }
 
@@ -207,9 +269,21 @@ fn changed_since(at: BorrowedFd<'_>, name: &CStr, time: SystemTime) -> io::Resul
 
 /// Opens a folder to list it and to remove what is in it.
 fn enter(at: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
-    match open_on_this_mount(at, name) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && allow_to_list(at, name).is_ok() => {
-            open_on_this_mount(at, name)
+    enter_as(at, name, Entering { take_rights: true, across_mounts: false })
+}
+
+fn enter_as(at: BorrowedFd<'_>, name: &CStr, how: Entering) -> io::Result<OwnedFd> {
+    let open = || match how.across_mounts {
+        true => Ok(again(|| rustix::fs::openat(at, name, READABLE, Mode::empty()))?),
+        false => open_on_this_mount(at, name),
+    };
+    match open() {
+        Err(error)
+            if how.take_rights
+                && error.kind() == io::ErrorKind::PermissionDenied
+                && allow_to_list(at, name).is_ok() =>
+        {
+            open()
         }
         opened => opened,
     }

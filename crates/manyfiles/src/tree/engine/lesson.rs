@@ -8,9 +8,9 @@ use super::control::State;
 use super::folders::FolderId;
 use super::job::Job;
 use super::lock::lock;
-use super::pace::SLOW;
 use super::queue::Done;
 use super::shared::Shared;
+use crate::tree::pace::SLOW;
 
 /// Handles that a thread has open at a time: its folder, a file, what that is a copy of, and a folder on the way to one.
 const HANDLES: usize = 4;

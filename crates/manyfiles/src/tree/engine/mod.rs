@@ -37,7 +37,6 @@ mod make;
 mod name;
 mod outcome;
 mod own_thread;
-mod pace;
 mod piece;
 mod pipeline;
 mod place;

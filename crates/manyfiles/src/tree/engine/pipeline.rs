@@ -22,13 +22,13 @@ use super::lesson::{Ended, Lesson};
 use super::lock::lock;
 use super::look_away::look_away;
 use super::own_thread::belongs_to_a_tree;
-use super::pace::SLOW;
 use super::placement::Opened;
 use super::queue::{Batch, Done};
 use super::shared::Shared;
 use super::step::{OpenOnce, SPLIT_EVERY, fill_job, open_job};
 use super::stopwatch::Stopwatch;
 use crate::sys::{self, Sleeps};
+use crate::tree::pace::SLOW;
 
 /// Files that are open at a time in each of the four places of a pipeline: being opened, handed over (two), being
 /// written. 16 to 64 were as good as each other.

@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::folders::{FolderId, Folders};
 use super::job::{Job, Work};
 use super::name::Keys;
-use super::pace::{Pace, threads_for};
+use crate::tree::pace::{Pace, threads_for};
 
 mod batch;
 mod names;

@@ -12,13 +12,13 @@ use super::lesson::{Ended, Lesson};
 use super::lock::lock;
 use super::look_away::look_away;
 use super::own_thread::belongs_to_a_tree;
-use super::pace::SLOW;
 use super::pipeline::Writer;
 use super::queue::{Batch, Done};
 use super::shared::Shared;
 use super::step::{OpenOnce, SPLIT_EVERY, write_job};
 use super::stopwatch::Stopwatch;
 use crate::sys::{self, Sleeps};
+use crate::tree::pace::SLOW;
 
 /// A thread without work looks again this often by itself, so that a caller that hands over one file now and then need
 /// not wake it; after this many times it sleeps until it is told.

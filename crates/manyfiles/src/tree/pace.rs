@@ -5,12 +5,12 @@ use std::time::Duration;
 /// A file that takes this long in calls that sleep is on a file system that waits for something: a network, a virus
 /// scanner, a FUSE process. Small files on local ones take 5–25 µs, their p99 200 (docs/measurements.md, "What a small
 /// file costs").
-pub(super) const SLOW: Duration = Duration::from_micros(300);
+pub(in crate::tree) const SLOW: Duration = Duration::from_micros(300);
 
 /// The most threads that wait for a slow file system. 64 closing threads were where the gain levelled off for a
 /// producer of files on a 2 ms mount (25 times a plain loop; tokio::fs 27–45; docs/measurements.md, "Mounts whose close
 /// is slow"); open and write may wait as well.
-pub(super) const MOST_THREADS: usize = 128;
+pub(in crate::tree) const MOST_THREADS: usize = 128;
 
 /// What a file costs without the waiting: a core is busy with another file meanwhile. Where files wait for a process of
 /// this machine, that takes time of the same cores: with a FUSE process 2,300 files took 1.05 to 1.1 times as long with
@@ -24,25 +24,25 @@ const STEP: usize = 16;
 /// The times of the last files: the shortest tells the file system's own latency, because a busy machine or a contended
 /// folder only makes some of them longer.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(in crate::tree) struct Pace {
     recent: [Duration; 16],
     count: usize,
 }
 
 impl Pace {
     /// Notes the time that one small file took, as far as it was spent sleeping: zero if it didn't sleep.
-    pub(super) fn note(&mut self, waited: Duration) {
+    pub(in crate::tree) fn note(&mut self, waited: Duration) {
         self.recent[self.count % self.recent.len()] = waited;
         self.count += 1;
     }
 
     /// Whether any file has been noted.
-    pub(super) fn is_known(&self) -> bool {
+    pub(in crate::tree) fn is_known(&self) -> bool {
         self.count > 0
     }
 
     /// What every file has to wait.
-    pub(super) fn latency(&self) -> Duration {
+    pub(in crate::tree) fn latency(&self) -> Duration {
         let known = self.count.min(self.recent.len());
         self.recent[..known].iter().min().copied().unwrap_or_default()
     }
@@ -50,7 +50,7 @@ impl Pace {
 
 /// How many threads to have where a file waits for `latency`, with `now` of them at work and `cores` that fit a fast
 /// file system: so many that each core always has a file to work on, reached in [`STEP`]s.
-pub(super) fn threads_for(latency: Duration, cores: usize, now: usize) -> usize {
+pub(in crate::tree) fn threads_for(latency: Duration, cores: usize, now: usize) -> usize {
     if latency < SLOW || cores == 1 {
         return cores;
     }

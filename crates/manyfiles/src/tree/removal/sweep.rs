@@ -1,0 +1,342 @@
+//! One folder looked through, one name removed.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use super::below;
+use super::folder::{Again, Folder};
+use super::work::{Job, What, Work};
+use crate::error::explained;
+use crate::sys::{self, Dir, EntryKind, Sleeps};
+use crate::tree::pace::{Pace, SLOW};
+use crate::{Error, Operation};
+
+/// What one thread knows.
+pub(super) struct Thread {
+    pace: Pace,
+    sleeps: Sleeps,
+    /// The end of the last call.
+    last: Instant,
+    /// How many names it has removed.
+    names: u64,
+}
+
+impl Thread {
+    pub(super) fn new() -> Thread {
+        let mut sleeps = Sleeps::default();
+        sleeps.since_last();
+        Thread { pace: Pace::default(), sleeps, last: Instant::now(), names: 0 }
+    }
+}
+
+/// How many names of a folder a thread takes at once where each waits, if others take other names meanwhile. Linux and
+/// macOS lock the folder for each removal, until the file system has done it: there, more threads take more folders.
+const NAMES: Option<usize> = if cfg!(windows) { Some(4) } else { None };
+
+/// While all handles of the process are in use, one is waited for this often, a millisecond each time.
+const MOST_WAITS: u32 = 2000;
+
+impl Work {
+    pub(super) fn run(self: &Arc<Work>, job: Job, thread: &mut Thread) {
+        let Job { folder, what } = job;
+        if self.is_cancelled() {
+            folder.set_stays();
+            return self.end_job(folder, None);
+        }
+        match what {
+            What::Folder(name) => {
+                let (names, began) = (thread.names, Instant::now());
+                self.enter(folder, name, thread);
+                if thread.names == names {
+                    self.note(began.elapsed(), thread); // A tree may have nothing but folders.
+                }
+            }
+            What::Names(names) => {
+                match self.dir(&folder) {
+                    Ok(dir) => {
+                        thread.last = Instant::now();
+                        for name in &names {
+                            self.remove_name(&folder, &dir, name, thread);
+                        }
+                    }
+                    Err(error) => self.fail(&folder, OsStr::new(""), Operation::Open, error),
+                }
+                self.end_job(folder, None);
+            }
+            What::Again => match self.dir(&folder) {
+                Ok(dir) => self.sweep(folder, dir, thread),
+                Err(error) => {
+                    self.fail(&folder, OsStr::new(""), Operation::Open, error);
+                    self.end_job(folder, None);
+                }
+            },
+        }
+    }
+
+    fn dir(&self, folder: &Arc<Folder>) -> io::Result<Arc<Dir>> {
+        self.with_handles(folder, || folder.dir(None, self.entering, &self.handles))
+    }
+
+    /// Makes the call again while the process is out of handles, and those of folders above this one are closed.
+    fn with_handles<T>(&self, folder: &Folder, call: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        let mut waits = 0;
+        loop {
+            match call() {
+                Err(error) if sys::is_out_of_handles(&error) && waits < MOST_WAITS && !self.is_cancelled() => {
+                    folder.shut_above(&self.handles);
+                    if waits > 0 {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    waits += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Opens the folder `name` in `above`, and looks through it.
+    fn enter(self: &Arc<Work>, above: Arc<Folder>, name: OsString, thread: &mut Thread) {
+        let opened = self.dir(&above).and_then(|dir| {
+            self.with_handles(&above, || match dir.enter(&name, self.entering) {
+                Ok(opened) => Ok(Some(opened)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                // A link or a file has the name by now.
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                    dir.remove_as(&name, EntryKind::File, self.entering.take_rights)?;
+                    self.count_file(&above, &name);
+                    Ok(None)
+                }
+                Err(error) => Err(error),
+            })
+        });
+        match opened {
+            Ok(Some(dir)) => self.sweep(Arc::new(Folder::inside(above, name)), Arc::new(dir), thread),
+            Ok(None) => self.end_job(above, None),
+            Err(error) => {
+                self.fail(&above, &name, Operation::Remove, error);
+                self.end_job(above, None);
+            }
+        }
+    }
+
+    /// Removes what is in the folder, as far as it is no folder itself; these become jobs.
+    fn sweep(self: &Arc<Work>, folder: Arc<Folder>, dir: Arc<Dir>, thread: &mut Thread) {
+        let entries = match self.with_handles(&folder, || dir.entries()) {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.fail(&folder, OsStr::new(""), Operation::List, error);
+                return self.end_job(folder, Some(dir));
+            }
+        };
+        let mut names = Vec::new();
+        let mut folders = Vec::new();
+        let (mut found, mut open) = (0_u64, 0_u64);
+        thread.last = Instant::now();
+        for entry in entries {
+            if self.is_cancelled() {
+                folder.set_stays();
+                break;
+            }
+            let (name, kind) = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.fail(&folder, OsStr::new(""), Operation::List, error);
+                    break;
+                }
+            };
+            let kind = match kind.map_or_else(|| Ok(dir.stat(&name)?.kind), Ok) {
+                Ok(kind) => kind,
+                Err(error) if io::Error::kind(&error) == io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    self.fail(&folder, &name, Operation::Metadata, error);
+                    continue;
+                }
+            };
+            if self.keeps(&folder, &name) {
+                folder.set_stays();
+                continue;
+            }
+            found += 1;
+            open += u64::from(may_be_kept_while_open(&name));
+            if kind == EntryKind::Folder {
+                folders.push(name);
+            } else if let Some(most) = NAMES
+                && self.is_slow()
+                && self.has_room()
+            {
+                names.push(name);
+                if names.len() == most {
+                    self.hand_over(&folder, &dir, std::mem::take(&mut names));
+                }
+            } else {
+                self.remove_name(&folder, &dir, &name, thread);
+            }
+        }
+        folder.note_busy(found > 0 && open == found);
+        if !names.is_empty() {
+            self.hand_over(&folder, &dir, names);
+        }
+        if !folders.is_empty() {
+            folder.keep_open(&dir, &self.handles);
+            folder.add_jobs(folders.len());
+            self.push(folders.into_iter().map(|name| Job { folder: folder.clone(), what: What::Folder(name) }));
+        }
+        self.end_job(folder, Some(dir));
+    }
+
+    fn hand_over(self: &Arc<Work>, folder: &Arc<Folder>, dir: &Arc<Dir>, names: Vec<OsString>) {
+        folder.keep_open(dir, &self.handles);
+        folder.add_jobs(1);
+        self.push([Job { folder: folder.clone(), what: What::Names(names) }]);
+    }
+
+    /// Removes what is no folder.
+    fn remove_name(self: &Arc<Work>, folder: &Arc<Folder>, dir: &Arc<Dir>, name: &OsStr, thread: &mut Thread) {
+        match dir.remove_as(name, EntryKind::File, self.entering.take_rights) {
+            Ok(()) => self.count_file(folder, name),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound => {}
+                io::ErrorKind::IsADirectory => {
+                    folder.keep_open(dir, &self.handles);
+                    folder.add_jobs(1);
+                    self.push([Job { folder: folder.clone(), what: What::Folder(name.to_owned()) }]);
+                }
+                // The removal of the folder tells of it, and waits.
+                io::ErrorKind::ResourceBusy if may_be_kept_while_open(name) => {}
+                _ => self.fail(folder, name, Operation::Remove, error),
+            },
+        }
+        let now = Instant::now();
+        self.note(now - std::mem::replace(&mut thread.last, now), thread);
+        thread.names += 1;
+    }
+
+    fn note(self: &Arc<Self>, took: Duration, thread: &mut Thread) {
+        let waited = if took >= SLOW && thread.sleeps.since_last() { took } else { Duration::ZERO };
+        thread.pace.note(waited);
+        self.set_pace(thread.pace.latency());
+    }
+
+    /// Notes that a job of the folder is done. After its last the folder is removed, and that was a job of the one
+    /// above. `dir` is the folder's handle, if the caller has it.
+    pub(super) fn end_job(self: &Arc<Work>, mut folder: Arc<Folder>, mut dir: Option<Arc<Dir>>) {
+        while folder.end_job() {
+            let Some(above) = folder.above().cloned() else { return self.end() };
+            let mut dir_above = None;
+            if !folder.stays() {
+                let inside = dir.as_deref();
+                let opened = self.with_handles(&above, || above.dir(inside, self.entering, &self.handles));
+                dir_above = opened.as_ref().ok().cloned();
+                if !self.remove_folder(&folder, &above, opened, dir.as_ref()) {
+                    return; // It is looked through again.
+                }
+            }
+            if folder.stays() {
+                above.set_stays();
+            }
+            folder.close(&self.handles);
+            dir = dir_above;
+            folder = above;
+        }
+    }
+
+    /// False: it has something in it, and is looked through again.
+    fn remove_folder(
+        self: &Arc<Work>,
+        folder: &Arc<Folder>,
+        above: &Arc<Folder>,
+        dir_above: io::Result<Arc<Dir>>,
+        dir: Option<&Arc<Dir>>,
+    ) -> bool {
+        let remove = |above: Arc<Dir>| above.remove_as(&folder.name, EntryKind::Folder, self.entering.take_rights);
+        let error = match dir_above.and_then(remove) {
+            Ok(()) => {
+                self.folders.fetch_add(1, Relaxed);
+                self.tell(above, &folder.name);
+                return true;
+            }
+            Err(error) => error,
+        };
+        let error = match error.kind() {
+            io::ErrorKind::NotFound => return true,
+            io::ErrorKind::DirectoryNotEmpty => match folder.look_again(self.how.busy_for) {
+                _ if self.is_cancelled() => {
+                    folder.set_stays();
+                    return true;
+                }
+                Again::NoBusy => explained(error, "a program still has files open that were in it"),
+                Again::No => explained(error, "another program makes files in it all the time"),
+                again => {
+                    if let Some(dir) = dir {
+                        folder.keep_open(dir, &self.handles);
+                    }
+                    folder.add_jobs(1);
+                    let job = Job { folder: folder.clone(), what: What::Again };
+                    match again {
+                        Again::At(time) => self.push_later(time, job),
+                        _ => self.push([job]),
+                    }
+                    return false;
+                }
+            },
+            _ => error,
+        };
+        folder.set_stays();
+        self.fail(above, &folder.name, Operation::Remove, error);
+        true
+    }
+
+    fn count_file(&self, folder: &Folder, name: &OsStr) {
+        self.files.fetch_add(1, Relaxed);
+        self.tell(folder, name);
+    }
+
+    fn tell(&self, folder: &Folder, name: &OsStr) {
+        let Some(told) = &self.how.on_removed else { return };
+        let path = folder.path_of(name);
+        if catch_unwind(AssertUnwindSafe(|| told(self.relative(&path)))).is_err() {
+            let why = io::Error::other("the program's `on_removed` panicked when it was told of this name");
+            self.add_failure(Error::new(Operation::Remove, below(&self.above, &path), why));
+        }
+    }
+
+    /// Whether the program wants to keep the name.
+    fn keeps(&self, folder: &Folder, name: &OsStr) -> bool {
+        let Some(keep) = &self.how.keep else { return false };
+        let path = folder.path_of(name);
+        match catch_unwind(AssertUnwindSafe(|| keep(self.relative(&path)))) {
+            Ok(true) => {
+                self.kept.fetch_add(1, Relaxed);
+                true
+            }
+            Ok(false) => false,
+            Err(_) => {
+                let why = io::Error::other("the program's `keep` panicked when it was asked for this name");
+                self.add_failure(Error::new(Operation::Remove, below(&self.above, &path), why));
+                true
+            }
+        }
+    }
+
+    /// What the program was told of begins below what it named.
+    fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.name).unwrap_or(path)
+    }
+
+    /// A name in `folder` that stays, and why; the folder itself if the name is empty.
+    fn fail(&self, folder: &Folder, name: &OsStr, operation: Operation, cause: io::Error) {
+        folder.set_stays();
+        self.add_failure(Error::new(operation, below(&self.above, &folder.path_of(name)), cause));
+    }
+}
+
+/// What file systems call a file that was removed while a program had it open: NFS, and those made with libfuse.
+fn may_be_kept_while_open(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b".nfs") || name.starts_with(b".fuse_hidden")
+}
