@@ -19,6 +19,7 @@ mod mount;
 mod pack;
 mod probe;
 mod read;
+mod remove;
 mod report;
 mod session;
 mod stop;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Unpack(args) => run(unpack::WORDS, args.options.clone(), Unpack::check(args)),
         Command::Copy(args) => run(copy::WORDS, args.options.clone(), Copy::check(args)),
         Command::Pack(args) => pack::run(args),
+        Command::Remove(args) => remove::run(&args),
         Command::List(args) => list::run(args),
         Command::Test(args) => test::run(&args),
         Command::Cat(args) => cat::run(&args),

@@ -12,6 +12,7 @@ mod mount;
 mod options;
 mod pack;
 mod reading;
+mod remove;
 mod test;
 
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ pub(crate) use mount::Mount;
 pub(crate) use options::{Conflict, Options, Progress};
 pub(crate) use pack::Pack;
 pub(crate) use reading::Reading;
+pub(crate) use remove::Remove;
 pub(crate) use test::Test;
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Unpack(Unpack),
     #[command(visible_alias = "cp")]
     Copy(Copy),
+    #[command(visible_alias = "rm")]
+    Remove(Remove),
     Pack(Pack),
     #[command(visible_alias = "ls")]
     List(List),
@@ -191,6 +195,7 @@ const EXAMPLES: &str = "\
 Examples:
   manyfiles unpack linux.tar.xz -C src    unpack into src/
   manyfiles copy photos /mnt/backup       copy to /mnt/backup/photos
+  manyfiles remove node_modules           all of it, and nothing that links lead to
   manyfiles pack photos photos.tar.zst    one archive of them, whole or not there
   manyfiles list linux.tar.xz             what is in it; --long, --tree, --sizes
   manyfiles test linux.tar.xz             whether all of it is sound

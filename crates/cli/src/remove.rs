@@ -1,0 +1,249 @@
+//! `manyfiles remove PATH…`.
+
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use manyfiles::tree::Removal;
+use manyfiles::{Error, Operation};
+use serde_json::{Map, Value};
+
+use crate::args;
+use crate::filter::Filter;
+use crate::human::{count, counted, duration, entries, one_line, per_second};
+use crate::report::{INCOMPLETE, Lines, json_failure, print_json, tell_cannot_begin};
+use crate::stop::Stop;
+use crate::terminal::{Failures, Screen, Showing};
+use crate::walk::{self, Order};
+use crate::words::{CannotBegin, Words};
+
+const WORDS: Words = Words { command: "remove", done: "removed", sources: "paths" };
+
+/// EPERM of Unix: not even the rights of a folder would help.
+const NOT_PERMITTED: i32 = if cfg!(unix) { 1 } else { i32::MIN };
+
+pub(crate) fn run(args: &args::Remove) -> ExitCode {
+    let begun = check(args).and_then(|paths| {
+        let filter = Filter::new(&[], &args.exclude).map_err(CannotBegin::because)?;
+        match (args.dry_run, args.trash) {
+            (true, _) => Ok(list(&paths, &filter)),
+            (false, true) => Ok(trash(&paths).tell(args)),
+            (false, false) => Ok(remove(args, &paths, filter)?.tell(args)),
+        }
+    });
+    begun.unwrap_or_else(|why| tell_cannot_begin(WORDS, &why, args.json))
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Outcome {
+    files: u64,
+    folders: u64,
+    kept: u64,
+    trashed: u64,
+    failures: Vec<Error>,
+    signal: Option<i32>,
+    elapsed: Duration,
+    screen: Arc<Screen>,
+}
+
+/// The paths that are there. Everything is looked at before anything is removed.
+fn check(args: &args::Remove) -> Result<Vec<&Path>, CannotBegin> {
+    let current = std::env::current_dir().and_then(fs::canonicalize).ok();
+    let (mut there, mut wrong) = (Vec::new(), Vec::new());
+    for path in &args.paths {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) => {
+                // Of a link, the link is removed.
+                let real = if metadata.is_dir() { fs::canonicalize(path).ok() } else { None };
+                if real.as_ref().is_some_and(|real| real.parent().is_none()) {
+                    wrong.push(format!("{}: this is the root; it is not removed", path.display()));
+                } else if real.is_some_and(|real| current.as_ref().is_some_and(|current| current.starts_with(real))) {
+                    wrong.push(format!(
+                        "{}: the current folder is in it; go elsewhere first, and then remove it by its name",
+                        path.display()
+                    ));
+                } else {
+                    there.push(path.as_path());
+                }
+            }
+            Err(error) if args.force && error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => wrong.push(format!("cannot remove {}: {error}", path.display())),
+        }
+    }
+    if wrong.is_empty() { Ok(there) } else { Err(CannotBegin(wrong)) }
+}
+
+fn remove(args: &args::Remove, paths: &[&Path], filter: Filter) -> Result<Outcome, CannotBegin> {
+    let stop =
+        Stop::on_signals().map_err(|error| CannotBegin::because(format_args!("cannot listen for signals: {error}")))?;
+    let cancel = Arc::new(AtomicBool::new(false));
+    let cancelled = cancel.clone();
+    stop.attach(move || cancelled.store(true, Relaxed));
+    let started = Instant::now();
+    let screen = Arc::new(Screen::of(&stop));
+    let done = Arc::new(AtomicU64::new(0));
+    let seen = done.clone();
+    let showing = Showing::start(screen.clone(), args.progress, move |elapsed| {
+        let done = seen.load(Relaxed);
+        (None, format!("{} removed, {} a second", entries(done), count(per_second(done, elapsed))))
+    });
+    let mut removal = Removal::new().force(args.force).across_mounts(args.across_mounts).cancel(cancel);
+    if args.jobs > 0 {
+        removal = removal.threads(args.jobs);
+    }
+    if !filter.is_open() {
+        removal = removal.keep(move |path| filter.excludes(path));
+    }
+    let mut outcome = Outcome { screen: screen.clone(), ..Outcome::default() };
+    for path in paths {
+        let (done, screen, root, names) = (done.clone(), screen.clone(), path.to_path_buf(), args.verbose >= 2);
+        let removal = removal.clone().on_removed(move |path| {
+            done.fetch_add(1, Relaxed);
+            if names {
+                let path = if path.as_os_str().is_empty() { root.clone() } else { root.join(path) };
+                screen.print(&format!("{}\n", one_line(&path.to_string_lossy())));
+            }
+        });
+        let removed = removal.remove(path).unwrap_or_else(|error| error.into_removed());
+        outcome.files += removed.files;
+        outcome.folders += removed.folders;
+        outcome.kept += removed.kept;
+        outcome.failures.extend(removed.failures);
+        if removed.cancelled {
+            outcome.signal = stop.signal();
+            break;
+        }
+    }
+    drop(showing);
+    outcome.elapsed = started.elapsed();
+    Ok(outcome)
+}
+
+fn trash(paths: &[&Path]) -> Outcome {
+    let started = Instant::now();
+    let mut outcome = Outcome::default();
+    for path in paths {
+        match trash::delete(path) {
+            Ok(()) => outcome.trashed += 1,
+            Err(error) => {
+                let error = io::Error::other(format!("it cannot be moved to the trash: {error}"));
+                outcome.failures.push(Error::new(Operation::Remove, *path, error));
+            }
+        }
+    }
+    outcome.elapsed = started.elapsed();
+    outcome
+}
+
+/// Prints what would be removed, folders before what is in them.
+fn list(paths: &[&Path], filter: &Filter) -> ExitCode {
+    let screen = Arc::new(Screen::default());
+    let mut lines = Lines::new(screen.clone());
+    let (mut found, mut failed) = (0, false);
+    for path in paths {
+        let mut visit = |entry: manyfiles::Result<&walk::Found>| {
+            match entry {
+                Ok(entry) if entry.below != Path::new(".") && filter.excludes(&*entry.below) => {
+                    return ControlFlow::Continue(false);
+                }
+                Ok(entry) => {
+                    found += 1;
+                    lines.print(format!("{}\n", one_line(&entry.source.to_string_lossy())));
+                }
+                Err(error) => {
+                    failed = true;
+                    lines.leave_out(error);
+                }
+            }
+            ControlFlow::Continue(true)
+        };
+        if walk::walk(path, path, None, Order::ByName, &mut visit).is_break() {
+            break;
+        }
+    }
+    let code = lines.end(if failed { INCOMPLETE } else { 0 });
+    screen.say(format_args!("would remove {}; nothing was touched", entries(found)));
+    code
+}
+
+impl Outcome {
+    fn exit_code(&self) -> u8 {
+        match self.signal {
+            Some(signal) => 128 + signal as u8,
+            None if self.failures.is_empty() => 0,
+            None => INCOMPLETE,
+        }
+    }
+
+    fn tell(&self, args: &args::Remove) -> ExitCode {
+        let mut failures = Failures::new(args.verbose >= 1);
+        failures.name(&self.screen, self.failures.iter());
+        self.screen.say_all(failures.counted());
+        if !args.quiet {
+            self.screen.say_all(self.summary(args));
+        }
+        let code = self.exit_code();
+        if args.json { print_json(&self.object(code), code) } else { code.into() }
+    }
+
+    /// `removed 83,732 entries in 0.35 s (239,000 a second)`, and what stays.
+    fn summary(&self, args: &args::Remove) -> Vec<String> {
+        if args.trash {
+            let trashed = counted(self.trashed, "path", "paths");
+            return vec![format!("moved {trashed} to the trash in {}", duration(self.elapsed))];
+        }
+        let removed = self.files + self.folders;
+        let rate = match per_second(removed, self.elapsed) {
+            rate if self.elapsed >= Duration::from_millis(10) => format!(" ({} a second)", count(rate)),
+            _ => String::new(),
+        };
+        let stopped = if self.signal.is_some() { "interrupted: " } else { "" };
+        let mut lines = vec![format!("{stopped}removed {} in {}{rate}", entries(removed), duration(self.elapsed))];
+        if self.kept > 0 {
+            lines.push(format!("{} kept, as --exclude asks", entries(self.kept)));
+        }
+        if !self.failures.is_empty() {
+            lines.push(format!("{} could not be removed, as said above", entries(self.failures.len() as u64)));
+        }
+        let any = |kind| self.failures.iter().any(|failure| failure.kind() == kind);
+        let says = |number| self.failures.iter().any(|failure| failure.raw_os_error() == Some(number));
+        if !args.force && any(io::ErrorKind::PermissionDenied) && !says(NOT_PERMITTED) {
+            lines.push("if the folders are yours: --force takes the rights that they forbid".into());
+        }
+        if says(NOT_PERMITTED) {
+            lines.push(
+                "'not permitted': another user's in a folder such as /tmp, or immutable (lsattr, chattr -i)".into(),
+            );
+        }
+        if !args.across_mounts && any(io::ErrorKind::CrossesDevices) {
+            lines.push("what is mounted stays: unmount it, or empty it with --across-mounts".into());
+        }
+        lines
+    }
+
+    fn object(&self, code: u8) -> Value {
+        let mut object = Map::new();
+        object.insert("command".into(), WORDS.command.into());
+        let status = match code {
+            0 => "complete",
+            INCOMPLETE => "incomplete",
+            _ => "stopped",
+        };
+        object.insert("status".into(), status.into());
+        object.insert("exit_code".into(), code.into());
+        object.insert("files".into(), self.files.into());
+        object.insert("folders".into(), self.folders.into());
+        object.insert("kept".into(), self.kept.into());
+        object.insert("trashed".into(), self.trashed.into());
+        object.insert("failures".into(), self.failures.iter().map(json_failure).collect());
+        object.insert("signal".into(), self.signal.into());
+        object.insert("seconds".into(), ((self.elapsed.as_secs_f64() * 1e6).round() / 1e6).into());
+        object.into()
+    }
+}
