@@ -47,7 +47,7 @@ pub fn manyfiles_path() -> Option<PathBuf> {
     beside.is_file().then_some(beside)
 }
 
-fn manyfiles(folder: &Path, args: &[&str]) -> Option<Command> {
+pub(super) fn manyfiles(folder: &Path, args: &[&str]) -> Option<Command> {
     let mut command = Command::new(manyfiles_path()?);
     command.current_dir(folder).args(args);
     Some(command)

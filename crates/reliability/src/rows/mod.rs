@@ -5,6 +5,7 @@ mod archive;
 mod close;
 mod commands;
 mod peers;
+mod removal;
 mod row;
 mod sync;
 mod tree;
@@ -18,6 +19,7 @@ pub use row::{How, Row, TABLES};
 pub fn all() -> Vec<Row> {
     let mut rows = Vec::new();
     rows.extend(tree::rows());
+    rows.extend(removal::rows());
     rows.extend(close::rows());
     rows.extend(writer::rows());
     rows.extend(appender::rows());

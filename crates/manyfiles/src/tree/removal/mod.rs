@@ -132,7 +132,7 @@ impl Removal {
         self
     }
 
-    /// For how long what a program has open is waited for, once nothing else is left to do. Default: 3 seconds. (On
+    /// For how long a folder waits for programs that have files of it open. Default: 3 seconds. (On
     /// Windows a file that is open in a way that forbids its removal is waited for a second, whatever is said here.)
     #[must_use]
     pub fn busy_for(mut self, time: Duration) -> Self {

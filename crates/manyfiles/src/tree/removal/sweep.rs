@@ -144,6 +144,8 @@ impl Work {
             }
             let (name, kind) = match entry {
                 Ok(entry) => entry,
+                // What it has not shown is found when the folder turns out not to be empty.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted && self.how.keep.is_none() => break,
                 Err(error) => {
                     self.fail(&folder, OsStr::new(""), Operation::List, error);
                     break;
