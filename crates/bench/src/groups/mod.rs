@@ -74,7 +74,7 @@ impl Group {
         match self {
             Group::Unpack => unpack::run(plan, cache, book),
             Group::Archive => archive::run(plan, cache, book),
-            Group::Trees => trees::run(plan, book),
+            Group::Trees => trees::run(plan, cache, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
             Group::Fastclose => fastclose::run(plan, book),

@@ -1,13 +1,13 @@
 //! A tree of 50,000 files copied, taken out of a store, and removed, as whole programs: against cp, tar, git and rm.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use manyfiles_measure::contest::Site;
-use manyfiles_testkit::{Compare, Corpus, Tree};
+use manyfiles_testkit::{Compare, Corpus, Op, Tree};
 
 use crate::checks::{SEED, alike, holds};
 use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, timed};
@@ -16,11 +16,11 @@ use crate::place::Place;
 use crate::process::{self, said_by};
 use crate::report::Book;
 use crate::target::build_command;
-use Goal::Shown;
+use Goal::{Faster, Shown};
 
 const GROUP: &str = "trees";
 
-pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
+pub fn run(plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
     let ours = build_command()?;
     let corpus = Corpus::w2(SEED);
     for place in [Place::tmpfs(), Place::ext4()] {
@@ -29,8 +29,12 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
         corpus.write(&source)?;
         copy(&ours, &source, &place, plan, book)?;
         out_of_a_store(&ours, &source, &corpus, &place, plan, book)?;
-        remove(&corpus, &place, plan, book);
+        remove(&ours, &corpus, &place, plan, cache, book);
         place.done_with(&source)?;
+    }
+    let all = [Op::Open, Op::Create, Op::Mkdir, Op::Unlink, Op::Close];
+    if let Some(place) = book.place_or_skip(GROUP, Place::slow("FUSE, 2 ms", &all, Duration::from_millis(2))) {
+        remove_slowly(&ours, &place, plan, cache, book);
     }
     Ok(())
 }
@@ -95,25 +99,72 @@ fn out_of_a_store(
     Ok(())
 }
 
-/// manyfiles promises no gain there. The row is for whoever goes from `rm` or `std::fs` to `manyfiles::fs`.
-fn remove(corpus: &Corpus, place: &Place, plan: Plan, book: &mut Book) {
-    let check: Check<'_> = Box::new(|folder| {
-        ensure!(!folder.exists(), "it is still there");
-        Ok(())
-    });
-    let entrant = |name: &str, remove: fn(&Path) -> Result<crate::contest::Sample>| {
+fn is_gone(folder: &Path) -> Result<()> {
+    ensure!(!folder.exists(), "it is still there");
+    Ok(())
+}
+
+/// The programs: what `rmz` says of itself is what is asked of us.
+fn remove(ours: &Path, corpus: &Corpus, place: &Place, plan: Plan, cache: &Path, book: &mut Book) {
+    let check: Check<'_> = Box::new(is_gone);
+    let entrant = |name: &str, goal: Goal, mut remove: Run<'static>| {
         let run: Run<'_> = Box::new(move |folder| {
             corpus.write(folder)?;
             place.settle()?;
             remove(folder)
         });
-        Entrant::new(name, Shown, &check, run)
+        Entrant::new(name, goal, &check, run)
     };
-    let entrants = vec![
-        entrant("manyfiles::fs::remove_dir_all", |folder| timed(|| Ok(manyfiles::fs::remove_dir_all(folder)?))),
-        entrant("std::fs::remove_dir_all", |folder| timed(|| Ok(fs::remove_dir_all(folder)?))),
-        entrant("rm -rf", |folder| process::measure(&[OsStr::new("rm"), OsStr::new("-rf"), folder.as_os_str()])),
+    let aim = if place.name == "ext4" { 1.45 } else { 1.7 };
+    let mut entrants = vec![
+        entrant("manyfiles remove", Shown, by_program(ours, &["remove", "-q"])),
+        entrant("rm -rf", Faster(aim), by_program(Path::new("rm"), &["-rf"])),
+        entrant("std::fs::remove_dir_all", Shown, Box::new(|folder| timed(|| Ok(fs::remove_dir_all(folder)?)))),
     ];
+    match rmz(cache) {
+        Ok(rmz) => entrants.push(entrant("rmz 3.2.1", Faster(1.0), by_program(&rmz, &[]))),
+        Err(why) => book.skip("trees, rmz", &format!("{why:#}")),
+    }
     let what = "50,000 files, 2,954 folders, removed".into();
     book.enter(contest::run(Contest { group: GROUP, what, place, entrants }, plan));
+}
+
+/// The same where each call takes 2 ms. It is made behind the mount, which takes no time.
+fn remove_slowly(ours: &Path, place: &Place, plan: Plan, cache: &Path, book: &mut Book) {
+    let corpus = Corpus::spread(2_300, 100, SEED);
+    let check: Check<'_> = Box::new(is_gone);
+    let entrant = |name: &str, goal: Goal, mut remove: Run<'static>| {
+        let corpus = &corpus;
+        let run: Run<'_> = Box::new(move |folder| {
+            corpus.write(&place.behind(folder))?;
+            remove(folder)
+        });
+        Entrant::new(name, goal, &check, run)
+    };
+    let mut entrants = vec![
+        entrant("manyfiles remove", Shown, by_program(ours, &["remove", "-q"])),
+        entrant("rm -rf", Faster(20.0), by_program(Path::new("rm"), &["-rf"])),
+    ];
+    if let Ok(rmz) = rmz(cache) {
+        entrants.push(entrant("rmz 3.2.1", Shown, by_program(&rmz, &[])));
+    }
+    let what = "2,300 files, 100 folders, removed".into();
+    book.enter(contest::run(Contest { group: GROUP, what, place, entrants }, plan));
+}
+
+fn by_program(program: &Path, flags: &'static [&'static str]) -> Run<'static> {
+    let program = program.to_owned();
+    Box::new(move |folder| process::measure_command(Command::new(&program).args(flags).arg(folder)))
+}
+
+/// Built in the cache if it is not there.
+fn rmz(cache: &Path) -> Result<PathBuf> {
+    let folder = cache.join("rmz");
+    let program = folder.join("bin/rmz");
+    if !program.exists() {
+        eprintln!("building rmz, once");
+        let mut install = Command::new("cargo");
+        said_by(install.args(["install", "--quiet", "--locked", "rmz@3.2.1", "--root"]).arg(&folder))?;
+    }
+    Ok(program)
 }
