@@ -57,26 +57,39 @@ fn check(args: &args::Remove) -> Result<Vec<&Path>, CannotBegin> {
     let current = std::env::current_dir().and_then(fs::canonicalize).ok();
     let (mut there, mut wrong) = (Vec::new(), Vec::new());
     for path in &args.paths {
-        match fs::symlink_metadata(path) {
-            Ok(metadata) => {
-                // Of a link, the link is removed.
-                let real = if metadata.is_dir() { fs::canonicalize(path).ok() } else { None };
-                if real.as_ref().is_some_and(|real| real.parent().is_none()) {
-                    wrong.push(format!("{}: this is the root; it is not removed", path.display()));
-                } else if real.is_some_and(|real| current.as_ref().is_some_and(|current| current.starts_with(real))) {
-                    wrong.push(format!(
-                        "{}: the current folder is in it; go elsewhere first, and then remove it by its name",
-                        path.display()
-                    ));
-                } else {
-                    there.push(path.as_path());
-                }
-            }
+        match refused(path, current.as_deref()) {
+            Ok(None) => there.push(path.as_path()),
+            Ok(Some(why)) => wrong.push(format!("{}: {why}", path.display())),
             Err(error) if args.force && error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => wrong.push(format!("cannot remove {}: {error}", path.display())),
         }
     }
     if wrong.is_empty() { Ok(there) } else { Err(CannotBegin(wrong)) }
+}
+
+/// Why nobody can mean to remove that.
+fn refused(path: &Path, current: Option<&Path>) -> io::Result<Option<&'static str>> {
+    let text = path.as_os_str().as_encoded_bytes();
+    let is_separator = |byte: &u8| byte.is_ascii() && std::path::is_separator((*byte).into());
+    // With a separator behind it, a link would be looked through.
+    let end = text.iter().rposition(|byte| !is_separator(byte)).map_or(text.len(), |at| at + 1);
+    let last = text[..end].rsplit(is_separator).next();
+    let metadata = match path.file_name() {
+        Some(name) if last == Some(name.as_encoded_bytes()) => fs::symlink_metadata(path.with_file_name(name))?,
+        _ => fs::metadata(path)?,
+    };
+    if !metadata.is_dir() {
+        return Ok((end < text.len()).then_some("this is no folder; leave the separator at the end out"));
+    }
+    let real = fs::canonicalize(path)?;
+    Ok(match () {
+        () if real.parent().is_none() => Some("this is the root; it is not removed"),
+        () if current.is_some_and(|current| current.starts_with(&real)) => {
+            Some("the current folder is in it; go elsewhere first, and then remove it by its name")
+        }
+        () if matches!(last, Some(b"." | b"..")) => Some("give the folder by its name"),
+        () => None,
+    })
 }
 
 fn remove(args: &args::Remove, paths: &[&Path], filter: Filter) -> Result<Outcome, CannotBegin> {
@@ -114,7 +127,9 @@ fn remove(args: &args::Remove, paths: &[&Path], filter: Filter) -> Result<Outcom
         outcome.files += removed.files;
         outcome.folders += removed.folders;
         outcome.kept += removed.kept;
-        outcome.failures.extend(removed.failures);
+        // It was there before: it was in a path that was removed before this one.
+        let is_gone = |failure: &Error| failure.kind() == io::ErrorKind::NotFound && failure.path() == Some(*path);
+        outcome.failures.extend(removed.failures.into_iter().filter(|failure| !is_gone(failure)));
         if removed.cancelled {
             outcome.signal = stop.signal();
             break;

@@ -53,6 +53,14 @@ fn the_root_and_folders_that_the_current_one_is_in_are_refused() {
 }
 
 #[test]
+fn a_path_that_is_in_another_one_is_removed_with_it() {
+    let temp = tempdir().unwrap();
+    make(temp.path());
+    manyfiles(temp.path(), &["remove", "old", "old/in", "old"]).code(0).says("removed 5 entries in ");
+    assert!(!temp.path().join("old").exists());
+}
+
+#[test]
 fn what_is_excluded_stays_with_its_folders() {
     let temp = tempdir().unwrap();
     make(temp.path());
@@ -96,7 +104,10 @@ mod unix {
         for (link, to) in [("root", "/"), ("here", "."), ("other/link", "../old")] {
             std::os::unix::fs::symlink(to, temp.path().join(link)).unwrap();
         }
-        manyfiles(temp.path(), &["remove", "root/"]).code(2).says("this is the root");
+        for link in ["root/", "here//", "other/link/"] {
+            manyfiles(temp.path(), &["remove", link, "old"]).code(2).says("leave the separator at the end out");
+        }
+        manyfiles(temp.path(), &["remove", "other/../old/.", "other"]).code(2).says("give the folder by its name");
         manyfiles(temp.path(), &["remove", "root", "here", "other"]).code(0).says("removed 5 entries in ");
         let left: Vec<_> = fs::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!((left, fs::read_dir(temp.path().join("old")).unwrap().count()), (vec!["old".into()], 2));

@@ -133,6 +133,7 @@ fn a_vfs_copy_writes_nothing() {
 fn a_trees_copy_takes_no_entry() {
     let temp = tempfile::tempdir().unwrap();
     let tree = Arc::new(TreeWriter::open(temp.path().join("tree")).unwrap());
+    let (observer, canceller) = (tree.observer(), tree.canceller());
     let add = |n: usize| {
         tree.file(format!("{}/{n}", n % 7), b"abc".to_vec()).unwrap();
         if n > 3000 {
@@ -144,6 +145,8 @@ fn a_trees_copy_takes_no_entry() {
             assert_says_so(tree.file("child", b"x".to_vec()));
             assert_says_so(tree.folder("child", Default::default()));
             assert_says_so(tree.create("child", Default::default()));
+            assert_eq!((observer.progress().entries_done, observer.failures(0).len()), (0, 0));
+            canceller.cancel();
             // SAFETY: the child ends soon, and does not touch the other copy any more.
             let copy = unsafe { ptr::read(&*tree) };
             let incomplete = copy.finish().expect_err("a copy can do nothing");

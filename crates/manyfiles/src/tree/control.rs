@@ -7,7 +7,8 @@ use super::engine::Control;
 use super::report::Progress;
 use crate::Error;
 
-/// Tells how far a tree is and what failed so far, while the writing goes on. Cheap to clone, and outlives the tree.
+/// Tells how far a tree is and what failed so far, while the writing goes on. Cheap to clone, and outlives the tree. In a
+/// forked child, which has no part in the writing, it tells of nothing.
 #[derive(Clone)]
 pub struct Observer {
     control: Arc<Control>,
@@ -36,7 +37,7 @@ impl fmt::Debug for Observer {
 }
 
 /// Stops the writing, from any thread. Cheap to clone. (Not from within a signal handler: it takes a lock. A thread
-/// that waits for signals may call it.)
+/// that waits for signals may call it.) In a forked child it stops nothing.
 #[derive(Clone)]
 pub struct Canceller {
     control: Arc<Control>,

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use super::Metadata;
 use super::above::{parents_of_missing, that_have_names};
+use super::removal;
 use crate::error::explained;
 use crate::folders;
 use crate::sys::{self, Dir, EntryKind};
@@ -115,8 +116,7 @@ impl Publish {
             }
         }
         let Some(old) = old else { return Vec::new() };
-        let removed = self.parent.remove_tree(&old);
-        removed.err().map(|error| Error::new(Operation::Remove, self.above.join(old), error)).into_iter().collect()
+        removal::remove_folder(&self.parent, &self.above, &old).err().into_iter().collect()
     }
 
     /// Returns the name that the old tree has now.
@@ -205,8 +205,9 @@ impl Publish {
 
     /// Removes the tree that was in the making. Returns what failed.
     pub(super) fn remove(&self) -> Option<Error> {
-        let removed = self.has(&self.making).and_then(|()| self.parent.remove_tree(&self.making));
-        removed.err().map(|error| Error::new(Operation::Remove, &*self.making_path, error))
+        let failed = |error| Error::new(Operation::Remove, &*self.making_path, error);
+        let is_there = self.has(&self.making).map_err(failed);
+        is_there.and_then(|()| removal::remove_folder(&self.parent, &self.above, &self.making)).err()
     }
 }
 
@@ -241,7 +242,7 @@ fn make(parent: &Dir, mode: u32) -> io::Result<(OsString, Option<File>)> {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy) => {}
             Err(error) => {
-                parent.remove_tree(&name).unwrap_or(()); // The error to report is the first.
+                drop(removal::remove_folder(parent, Path::new(""), &name)); // The error to report is the first.
                 return Err(error);
             }
         }
@@ -269,11 +270,11 @@ fn clean_up(parent: &Dir, name: &OsStr, now: SystemTime) {
         let made_as = aside.and_then(|maker| std::str::from_utf8(maker).ok()).map_or(&*left, OsStr::new);
         let Some(_held) = temporary::left_folder(parent, &left, made_as, now) else { continue };
         let is_free = || parent.stat(name).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        let cleaned = match aside {
-            Some(_) if is_free() => parent.rename(&left, name),
-            _ => parent.remove_tree(&left),
-        };
-        cleaned.unwrap_or(()); // It stays, and is looked at again by the next run.
+        // What stays is looked at again by the next run.
+        match aside {
+            Some(_) if is_free() => drop(parent.rename(&left, name)),
+            _ => drop(removal::remove_folder(parent, Path::new(""), &left)),
+        }
     }
 }
 

@@ -16,23 +16,7 @@ use crate::sys::{Entering, EntryKind, Stat};
 const READABLE: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// Each level takes a handle. What is deeper is moved up first, and so is what no handle is free for.
-const MOST_LEVELS: usize = 64;
-
-/// So often a folder is looked through.
-const MOST_LOOKS: u32 = 1000;
-
 impl Dir {
-    /// Removes the folder `name` with all that is in it. A mount point in it stays, with what is mounted there; the
-    /// rest is removed, and the error is the first. Links are removed and not followed.
-    pub(crate) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
-        let name = c_string(name)?;
-        let top = enter(self.as_fd(), &name)?;
-        let mut removal = Removal { top: top.as_fd(), moved: 0 };
-        removal.empty(top.try_clone()?, MOST_LEVELS)?;
-        Ok(again(|| rustix::fs::unlinkat(self.as_fd(), &*name, AtFlags::REMOVEDIR))?)
-    }
-
     /// Whether the folder `name`, or anything in it, was changed at `time` or later.
     pub(crate) fn tree_changed_since(&self, name: &OsStr, time: SystemTime) -> io::Result<bool> {
         changed_since(self.as_fd(), &c_string(name)?, time)
@@ -160,85 +144,6 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-struct Removal<'a> {
-    top: BorrowedFd<'a>,
-    /// How many folders were moved up to `top`.
-    moved: u64,
-}
-
-impl Removal<'_> {
-    /// Removes all that is in the folder. Looks again as long as it finds something: a listing may leave names out when
-    /// others are removed meanwhile.
-    fn empty(&mut self, folder: OwnedFd, levels: usize) -> io::Result<()> {
-        let mut folder = rustix::fs::Dir::new(folder)?;
-        for _ in 0..MOST_LOOKS {
-            let mut found = false;
-            let mut failed = None;
-            folder.rewind();
-            while let Some(entry) = folder.read() {
-                let entry = entry?;
-                let name = entry.file_name();
-                if name == c"." || name == c".." {
-                    continue;
-                }
-                found = true;
-                let removed = self.remove(folder.fd()?, name, entry.file_type(), levels);
-                failed = failed.or(removed.err());
-            }
-            match failed {
-                Some(error) => return Err(error),
-                None if !found => return Ok(()),
-                None => {}
-            }
-        }
-        Ok(()) // Another program fills it all the time: the removal of the folder itself fails, and tells.
-    }
-
-    fn remove(&mut self, at: BorrowedFd<'_>, name: &CStr, kind: FileType, levels: usize) -> io::Result<()> {
-        let is_folder = match kind {
-            FileType::Directory => true,
-            FileType::Unknown => {
-                let stat = again(|| rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW))?;
-                FileType::from_raw_mode(stat.st_mode) == FileType::Directory
-            }
-            _ => false,
-        };
-        if !is_folder {
-            return gone(with_rights(at, || again(|| rustix::fs::unlinkat(at, name, AtFlags::empty()))));
-        }
-        if levels == 0 {
-            return self.move_up(at, name);
-        }
-        match enter(at, name) {
-            Ok(folder) => self.empty(folder, levels - 1)?,
-            // It is looked into when the handles of the levels above are closed. Right below the top there are none.
-            Err(error) if super::is_out_of_handles(&error) && levels < MOST_LEVELS => return self.move_up(at, name),
-            Err(error) => return Err(error),
-        }
-        gone(with_rights(at, || again(|| rustix::fs::unlinkat(at, name, AtFlags::REMOVEDIR))))
-    }
-
-    /// The look at `top` that comes next finds it.
-    fn move_up(&mut self, at: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
-        loop {
-            self.moved += 1;
-            let higher = format!(".manyfiles-deep-{}", self.moved);
-            match with_rights(at, || again(|| rustix::fs::renameat(at, name, self.top, &*higher))) {
-                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
-                moved => return gone(moved),
-            }
-        }
-    }
-}
-
-/// That another process removed it first is no error.
-fn gone(removed: Result<(), Errno>) -> io::Result<()> {
-    match removed {
-        Err(Errno::NOENT) => Ok(()),
-        removed => Ok(removed?),
-    }
-}
-
 /// Makes the call again with the rights that it needs, if this user may take them: a tree may have folders that forbid
 /// changes even to their owner.
 fn with_rights(folder: BorrowedFd<'_>, call: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
@@ -268,10 +173,6 @@ fn changed_since(at: BorrowedFd<'_>, name: &CStr, time: SystemTime) -> io::Resul
 }
 
 /// Opens a folder to list it and to remove what is in it.
-fn enter(at: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
-    enter_as(at, name, Entering { take_rights: true, across_mounts: false })
-}
-
 fn enter_as(at: BorrowedFd<'_>, name: &CStr, how: Entering) -> io::Result<OwnedFd> {
     let open = || match how.across_mounts {
         true => Ok(again(|| rustix::fs::openat(at, name, READABLE, Mode::empty()))?),
@@ -349,29 +250,6 @@ fn mount_of(folder: BorrowedFd<'_>) -> io::Result<(u64, Option<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_tree_is_removed_however_deep_and_whatever_its_folders_forbid() {
-        use std::os::unix::fs::PermissionsExt;
-        let temp = tempfile::tempdir().unwrap();
-        let root = temp.path().join("tree");
-        std::fs::create_dir_all(root.join("shut/in")).unwrap();
-        std::fs::write(root.join("shut/in/f"), "").unwrap();
-        std::os::unix::fs::symlink("/", root.join("link")).unwrap();
-        for path in ["shut/in", "shut"] {
-            std::fs::set_permissions(root.join(path), PermissionsExt::from_mode(0o000)).unwrap();
-        }
-        // Deeper than a path can be, and than there are handles.
-        let mut at = Dir::open_root(&root).unwrap();
-        for _ in 0..1500 {
-            at.make_folder(OsStr::new("deeper"), 0o755).unwrap();
-            at = at.child(OsStr::new("deeper")).unwrap();
-        }
-        drop(at.create_new(OsStr::new("file"), 0o644).unwrap());
-        let dir = Dir::open_root(temp.path()).unwrap();
-        dir.remove_tree(OsStr::new("tree")).unwrap();
-        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
-    }
 
     #[test]
     fn the_latest_change_anywhere_in_a_tree_tells() {

@@ -64,11 +64,6 @@ impl Dir {
 }
 
 impl Dir {
-    /// Removes the folder `name` with all that is in it.
-    pub(crate) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
-        std::fs::remove_dir_all(super::location::final_path(&self.0)?.join(name))
-    }
-
     /// Not found out: it may be.
     pub(crate) fn tree_changed_since(&self, _name: &OsStr, _time: SystemTime) -> io::Result<bool> {
         Ok(true)

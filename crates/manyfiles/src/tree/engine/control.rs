@@ -10,6 +10,7 @@ use super::outcome::Outcome;
 use super::queue::Queue;
 use super::thread_counts::Threads;
 use crate::Error;
+use crate::origin::Origin;
 use crate::tree::{Progress, Report};
 
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(in crate::tree) struct Control {
     pub(super) syncing: AtomicBool,
     pub(super) totals: Totals,
     pub(super) outcome: Outcome,
+    /// A forked child's copy takes no lock: a thread that the child does not have may hold it.
+    origin: Origin,
 }
 
 #[derive(Debug)]
@@ -53,6 +56,7 @@ impl Control {
             syncing: AtomicBool::new(false),
             totals: Totals::default(),
             outcome,
+            origin: Origin::default(),
         }
     }
 
@@ -68,10 +72,17 @@ impl Control {
     /// sleeps, and this call takes the lock: so no thread misses the cancellation.
     pub(in crate::tree) fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
+        if self.is_a_copy() {
+            return;
+        }
         let mut state = lock(&self.state);
         self.drop_if_cancelled(&mut state);
         self.room.notify_all();
         self.work.notify_all();
+    }
+
+    fn is_a_copy(&self) -> bool {
+        self.origin.check_call().is_err()
     }
 
     pub(in crate::tree) fn is_cancelled(&self) -> bool {
@@ -92,10 +103,13 @@ impl Control {
     }
 
     pub(in crate::tree) fn failures_from(&self, from: usize) -> Vec<Error> {
-        self.outcome.failures_from(from)
+        if self.is_a_copy() { Vec::new() } else { self.outcome.failures_from(from) }
     }
 
     pub(in crate::tree) fn progress(&self) -> Progress {
+        if self.is_a_copy() {
+            return Progress::default();
+        }
         let mut progress = Progress { failures: self.outcome.failure_count(), ..Progress::default() };
         self.totals.fill_progress(&mut progress);
         progress.threads = lock(&self.state).threads.busy;

@@ -1,14 +1,18 @@
 //! [`Removal`]: whole trees are removed, by many threads, and never anything outside them.
 //!
 //! - [`folder`]: a folder that is being emptied: its handle, its name, and what is still to be done in it.
-//! - [`work`]: what is to be done next, the threads that do it, and how many there are.
+//! - [`jobs`]: what is to be done next, and who waits for it; loom tries their orders.
+//! - [`work`]: one removal, its threads, and how many there are.
 //! - [`sweep`]: one folder looked through, one name removed.
 
 mod folder;
+mod jobs;
 mod report;
 mod sweep;
+mod sync;
 mod work;
 
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -163,13 +167,14 @@ impl Removal {
     pub fn remove(&self, path: impl AsRef<Path>) -> Result<Removed, NotRemoved> {
         let path = path.as_ref();
         match self.begin(path) {
-            Ok(Some(place)) => work::remove(self, path, place),
-            Ok(None) => Ok(Removed::default()),
+            Ok(Some(place)) => work::remove(self, path.parent().unwrap_or(path), place),
+            Ok(None) => Removed::default(),
             Err(cause) => {
                 let failures = vec![Error::new(Operation::Remove, path, cause)];
-                Removed { failures, ..Removed::default() }.check(path)
+                Removed { failures, ..Removed::default() }
             }
         }
+        .check(path)
     }
 
     /// Finds what is to be removed. `None`: nothing is there, which is as it should be.
@@ -191,10 +196,23 @@ impl Removal {
     }
 }
 
+/// Removes the folder `name` in `parent`, whose path is `above`, with all that is in it, whatever its folders forbid. The
+/// error is the first.
+pub(super) fn remove_folder(parent: &Dir, above: &Path, name: &OsStr) -> Result<(), Error> {
+    let path = || above.join(name);
+    let folder = parent.try_clone().map_err(|cause| Error::new(Operation::Remove, path(), cause))?;
+    let place = Place { folder, name: name.to_owned(), kind: EntryKind::Folder };
+    match work::remove(&Removal::new().force(true), above, place).failures.into_iter().next() {
+        None => Ok(()),
+        Some(first) if first.path() == Some(&path()) => Err(first),
+        Some(first) => Err(first.of(Operation::Remove, path())),
+    }
+}
+
 /// Where the removal begins: a name in a folder.
 struct Place {
     folder: Dir,
-    name: std::ffi::OsString,
+    name: OsString,
     kind: EntryKind,
 }
 

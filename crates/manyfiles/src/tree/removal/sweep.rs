@@ -22,15 +22,13 @@ pub(super) struct Thread {
     sleeps: Sleeps,
     /// The end of the last call.
     last: Instant,
-    /// How many names it has removed.
-    names: u64,
 }
 
 impl Thread {
     pub(super) fn new() -> Thread {
         let mut sleeps = Sleeps::default();
         sleeps.since_last();
-        Thread { pace: Pace::default(), sleeps, last: Instant::now(), names: 0 }
+        Thread { pace: Pace::default(), sleeps, last: Instant::now() }
     }
 }
 
@@ -46,16 +44,10 @@ impl Work {
         let Job { folder, what } = job;
         if self.is_cancelled() {
             folder.set_stays();
-            return self.end_job(folder, None);
+            return self.end_job(folder, None, thread);
         }
         match what {
-            What::Folder(name) => {
-                let (names, began) = (thread.names, Instant::now());
-                self.enter(folder, name, thread);
-                if thread.names == names {
-                    self.note(began.elapsed(), thread); // A tree may have nothing but folders.
-                }
-            }
+            What::Folder(name) => self.enter(folder, name, thread),
             What::Names(names) => {
                 match self.dir(&folder) {
                     Ok(dir) => {
@@ -66,13 +58,13 @@ impl Work {
                     }
                     Err(error) => self.fail(&folder, OsStr::new(""), Operation::Open, error),
                 }
-                self.end_job(folder, None);
+                self.end_job(folder, None, thread);
             }
             What::Again => match self.dir(&folder) {
                 Ok(dir) => self.sweep(folder, dir, thread),
                 Err(error) => {
                     self.fail(&folder, OsStr::new(""), Operation::Open, error);
-                    self.end_job(folder, None);
+                    self.end_job(folder, None, thread);
                 }
             },
         }
@@ -116,10 +108,10 @@ impl Work {
         });
         match opened {
             Ok(Some(dir)) => self.sweep(Arc::new(Folder::inside(above, name)), Arc::new(dir), thread),
-            Ok(None) => self.end_job(above, None),
+            Ok(None) => self.end_job(above, None, thread),
             Err(error) => {
                 self.fail(&above, &name, Operation::Remove, error);
-                self.end_job(above, None);
+                self.end_job(above, None, thread);
             }
         }
     }
@@ -130,13 +122,13 @@ impl Work {
             Ok(entries) => entries,
             Err(error) => {
                 self.fail(&folder, OsStr::new(""), Operation::List, error);
-                return self.end_job(folder, Some(dir));
+                return self.end_job(folder, Some(dir), thread);
             }
         };
+        thread.last = Instant::now();
         let mut names = Vec::new();
         let mut folders = Vec::new();
         let (mut found, mut open) = (0_u64, 0_u64);
-        thread.last = Instant::now();
         for entry in entries {
             if self.is_cancelled() {
                 folder.set_stays();
@@ -188,7 +180,7 @@ impl Work {
             folder.add_jobs(folders.len());
             self.push(folders.into_iter().map(|name| Job { folder: folder.clone(), what: What::Folder(name) }));
         }
-        self.end_job(folder, Some(dir));
+        self.end_job(folder, Some(dir), thread);
     }
 
     fn hand_over(self: &Arc<Work>, folder: &Arc<Folder>, dir: &Arc<Dir>, names: Vec<OsString>) {
@@ -213,12 +205,13 @@ impl Work {
                 _ => self.fail(folder, name, Operation::Remove, error),
             },
         }
-        let now = Instant::now();
-        self.note(now - std::mem::replace(&mut thread.last, now), thread);
-        thread.names += 1;
+        self.note_time(thread);
     }
 
-    fn note(self: &Arc<Self>, took: Duration, thread: &mut Thread) {
+    /// Notes how long the removal of a name took.
+    fn note_time(self: &Arc<Work>, thread: &mut Thread) {
+        let now = Instant::now();
+        let took = now - std::mem::replace(&mut thread.last, now);
         let waited = if took >= SLOW && thread.sleeps.since_last() { took } else { Duration::ZERO };
         thread.pace.note(waited);
         self.set_pace(thread.pace.latency());
@@ -226,7 +219,7 @@ impl Work {
 
     /// Notes that a job of the folder is done. After its last the folder is removed, and that was a job of the one
     /// above. `dir` is the folder's handle, if the caller has it.
-    pub(super) fn end_job(self: &Arc<Work>, mut folder: Arc<Folder>, mut dir: Option<Arc<Dir>>) {
+    fn end_job(self: &Arc<Work>, mut folder: Arc<Folder>, mut dir: Option<Arc<Dir>>, thread: &mut Thread) {
         while folder.end_job() {
             let Some(above) = folder.above().cloned() else { return self.end() };
             let mut dir_above = None;
@@ -234,9 +227,11 @@ impl Work {
                 let inside = dir.as_deref();
                 let opened = self.with_handles(&above, || above.dir(inside, self.entering, &self.handles));
                 dir_above = opened.as_ref().ok().cloned();
+                thread.last = Instant::now();
                 if !self.remove_folder(&folder, &above, opened, dir.as_ref()) {
                     return; // It is looked through again.
                 }
+                self.note_time(thread);
             }
             if folder.stays() {
                 above.set_stays();
