@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use manyfiles::tree::Removal;
+use manyfiles::tree::{Removal, RemovalProgress};
 use manyfiles::{Error, Operation};
 use serde_json::{Map, Value};
 
@@ -100,13 +100,14 @@ fn remove(args: &args::Remove, paths: &[&Path], filter: Filter) -> Result<Outcom
     stop.attach(move || cancelled.store(true, Relaxed));
     let started = Instant::now();
     let screen = Arc::new(Screen::of(&stop));
-    let done = Arc::new(AtomicU64::new(0));
-    let seen = done.clone();
+    let progress = RemovalProgress::new();
+    let seen = progress.clone();
     let showing = Showing::start(screen.clone(), args.progress, move |elapsed| {
-        let done = seen.load(Relaxed);
+        let done = seen.removed();
         (None, format!("{} removed, {} a second", entries(done), count(per_second(done, elapsed))))
     });
-    let mut removal = Removal::new().force(args.force).across_mounts(args.across_mounts).cancel(cancel);
+    let mut removal =
+        Removal::new().force(args.force).across_mounts(args.across_mounts).cancel(cancel).progress(progress);
     if args.jobs > 0 {
         removal = removal.threads(args.jobs);
     }
@@ -115,14 +116,14 @@ fn remove(args: &args::Remove, paths: &[&Path], filter: Filter) -> Result<Outcom
     }
     let mut outcome = Outcome { screen: screen.clone(), ..Outcome::default() };
     for path in paths {
-        let (done, screen, root, names) = (done.clone(), screen.clone(), path.to_path_buf(), args.verbose >= 2);
-        let removal = removal.clone().on_removed(move |path| {
-            done.fetch_add(1, Relaxed);
-            if names {
+        let mut removal = removal.clone();
+        if args.verbose >= 2 {
+            let (screen, root) = (screen.clone(), path.to_path_buf());
+            removal = removal.on_removed(move |path| {
                 let path = if path.as_os_str().is_empty() { root.clone() } else { root.join(path) };
                 screen.print(&format!("{}\n", one_line(&path.to_string_lossy())));
-            }
-        });
+            });
+        }
         let removed = removal.remove(path).unwrap_or_else(|error| error.into_removed());
         outcome.files += removed.files;
         outcome.folders += removed.folders;

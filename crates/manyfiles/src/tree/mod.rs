@@ -48,7 +48,7 @@ pub use mapped::MappedFile;
 pub use options::{Answer, Durability, OnConflict, Options};
 pub use outcome::{Entry, EntryStat, Outcome};
 pub use path::check;
-pub use removal::{NotRemoved, Removal, Removed, remove};
+pub use removal::{NotRemoved, Removal, RemovalProgress, Removed, remove};
 pub use report::{Incomplete, Progress, Report, Times};
 pub use stream::TreeFile;
 pub use writer::TreeWriter;

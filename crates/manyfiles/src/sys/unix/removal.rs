@@ -1,6 +1,6 @@
 //! Whole folders are removed, and never what is mounted in them.
 
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -47,66 +47,96 @@ impl Dir {
     }
 }
 
-/// The names in a folder, in no order; without `.` and `..`. A kind that is missing has to be asked for.
+/// A folder that was opened to be emptied, and its names from the first on, in no order.
 #[derive(Debug)]
-pub(crate) struct Entries(rustix::fs::Dir);
+pub(crate) struct Listing(rustix::fs::Dir);
 
-impl Iterator for Entries {
-    type Item = io::Result<(OsString, Option<EntryKind>)>;
+/// A name in a folder.
+#[derive(Debug)]
+pub(crate) struct Listed(rustix::fs::DirEntry);
 
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let entry = match self.0.read()? {
-                Ok(entry) => entry,
-                Err(errno) => return Some(Err(errno.into())),
-            };
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
-            let kind = match entry.file_type() {
-                FileType::Unknown => None,
-                kind => Some(EntryKind::from(kind)),
-            };
-            return Some(Ok((OsStr::from_bytes(name).to_owned(), kind)));
+impl Listed {
+    pub(crate) fn name(&self) -> &OsStr {
+        OsStr::from_bytes(self.0.file_name().to_bytes())
+    }
+
+    /// A kind that is missing has to be asked for.
+    pub(crate) fn kind(&self) -> Option<EntryKind> {
+        match self.0.file_type() {
+            FileType::Unknown => None,
+            kind => Some(EntryKind::from(kind)),
         }
     }
+}
+
+impl Listing {
+    /// Leaves out `.` and `..`.
+    pub(crate) fn next(&mut self) -> Option<io::Result<Listed>> {
+        loop {
+            match self.0.read()? {
+                Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
+                entry => return Some(entry.map(Listed).map_err(io::Error::from)),
+            }
+        }
+    }
+
+    /// A handle of the folder that lives longer.
+    pub(crate) fn dir(&self) -> io::Result<Dir> {
+        Ok(Dir(self.0.fd()?.try_clone_to_owned()?))
+    }
+
+    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<EntryKind> {
+        let stat = again(|| rustix::fs::statat(self.0.fd()?, name, AtFlags::SYMLINK_NOFOLLOW))?;
+        Ok(FileType::from_raw_mode(stat.st_mode).into())
+    }
+
+    /// Removes a name that is no folder's.
+    pub(crate) fn remove(&self, name: &OsStr, take_rights: bool) -> io::Result<()> {
+        remove_as(self.0.fd()?, name, AtFlags::empty(), take_rights)
+    }
+}
+
+fn remove_as(at: BorrowedFd<'_>, name: &OsStr, flags: AtFlags, take_rights: bool) -> io::Result<()> {
+    let remove = || again(|| rustix::fs::unlinkat(at, name, flags));
+    Ok(if take_rights { with_rights(at, remove) } else { remove() }?)
 }
 
 /// How one folder after the other is emptied.
 impl Dir {
     /// Opens the folder `name` to list it and to remove what is in it. A link is no folder.
-    pub(crate) fn enter(&self, name: &OsStr, how: Entering) -> io::Result<Dir> {
-        let name = c_string(name)?;
-        match enter_as(self.as_fd(), &name, how) {
+    pub(crate) fn enter(&self, name: &OsStr, how: Entering) -> io::Result<Listing> {
+        match enter_as(self.as_fd(), &c_string(name)?, how) {
             // Some systems say ELOOP or EMLINK for a link that is not followed.
-            Err(error)
-                if [Errno::LOOP, Errno::MLINK].map(|it| Some(it.raw_os_error())).contains(&error.raw_os_error()) =>
-            {
-                Err(Errno::NOTDIR.into())
-            }
-            opened => Ok(Dir(opened?)),
+            Err(error) if is_of_link(&error) => Err(Errno::NOTDIR.into()),
+            opened => Ok(Listing(rustix::fs::Dir::new(opened?)?)),
         }
     }
 
-    /// The folder that this one is in now, open to be emptied.
+    /// The folder that this one is in now.
     pub(crate) fn above(&self) -> io::Result<Dir> {
         Ok(Dir(again(|| rustix::fs::openat(self, c"..", READABLE, Mode::empty()))?))
     }
 
     /// The names in a folder that was [entered](Dir::enter), from the first on.
-    pub(crate) fn entries(&self) -> io::Result<Entries> {
+    pub(crate) fn list(&self) -> io::Result<Listing> {
         let mut entries = rustix::fs::Dir::new(self.0.try_clone()?)?;
         entries.rewind();
-        Ok(Entries(entries))
+        Ok(Listing(entries))
     }
 
-    /// Removes a name of that kind: an empty folder, or what is no folder.
-    pub(crate) fn remove_as(&self, name: &OsStr, kind: EntryKind, take_rights: bool) -> io::Result<()> {
-        let flags = if kind == EntryKind::Folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-        let remove = || again(|| rustix::fs::unlinkat(self, name, flags));
-        Ok(if take_rights { with_rights(self.as_fd(), remove) } else { remove() }?)
+    /// Removes a name that is no folder's.
+    pub(crate) fn remove_file(&self, name: &OsStr, take_rights: bool) -> io::Result<()> {
+        remove_as(self.as_fd(), name, AtFlags::empty(), take_rights)
     }
+
+    /// Removes an empty folder.
+    pub(crate) fn remove_folder(&self, name: &OsStr, take_rights: bool) -> io::Result<()> {
+        remove_as(self.as_fd(), name, AtFlags::REMOVEDIR, take_rights)
+    }
+}
+
+fn is_of_link(error: &io::Error) -> bool {
+    [Errno::LOOP, Errno::MLINK].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// What `/proc` says. `None`: there is none. Any other failure, such as a want of handles, is no answer.

@@ -14,30 +14,63 @@ use super::identity::kind;
 use super::native::while_in_use;
 use crate::sys::{Entering, EntryKind};
 
-/// The names in a folder, in no order.
+/// A folder that was opened to be emptied, and its names from the first on, in no order.
 #[derive(Debug)]
-pub(crate) struct Entries(std::fs::ReadDir);
+pub(crate) struct Listing {
+    dir: Dir,
+    entries: std::fs::ReadDir,
+}
 
-impl Iterator for Entries {
-    type Item = io::Result<(OsString, Option<EntryKind>)>;
+/// A name in a folder.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    name: OsString,
+    kind: Option<EntryKind>,
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.0.next()?.map(|entry| {
+impl Listed {
+    pub(crate) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// A kind that is missing has to be asked for.
+    pub(crate) fn kind(&self) -> Option<EntryKind> {
+        self.kind
+    }
+}
+
+impl Listing {
+    pub(crate) fn next(&mut self) -> Option<io::Result<Listed>> {
+        Some(self.entries.next()?.map(|entry| {
             let kind = entry.file_type().ok().map(|kind| match kind {
                 kind if kind.is_dir() => EntryKind::Folder,
                 kind if kind.is_file() => EntryKind::File,
                 _ => EntryKind::Symlink,
             });
-            (entry.file_name(), kind)
+            Listed { name: entry.file_name(), kind }
         }))
+    }
+
+    /// A handle of the folder that lives longer.
+    pub(crate) fn dir(&self) -> io::Result<Dir> {
+        self.dir.try_clone()
+    }
+
+    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<EntryKind> {
+        Ok(self.dir.stat(name)?.kind)
+    }
+
+    /// Removes a name that is no folder's.
+    pub(crate) fn remove(&self, name: &OsStr, take_rights: bool) -> io::Result<()> {
+        self.dir.remove_file(name, take_rights)
     }
 }
 
 /// How one folder after the other is emptied.
 impl Dir {
-    /// Opens the folder `name`. A link is no folder, and what is mounted is one.
-    pub(crate) fn enter(&self, name: &OsStr, _how: Entering) -> io::Result<Dir> {
-        self.child(name)
+    /// Opens the folder `name` to list it and to remove what is in it. A link is no folder, and what is mounted is one.
+    pub(crate) fn enter(&self, name: &OsStr, _how: Entering) -> io::Result<Listing> {
+        self.child(name)?.list()
     }
 
     /// The system knows no way up from a handle.
@@ -45,16 +78,19 @@ impl Dir {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The names in it.
-    pub(crate) fn entries(&self) -> io::Result<Entries> {
-        Ok(Entries(std::fs::read_dir(super::location::final_path(&self.0)?)?))
+    /// The names in it, from the first on.
+    pub(crate) fn list(&self) -> io::Result<Listing> {
+        let entries = std::fs::read_dir(super::location::final_path(&self.0)?)?;
+        Ok(Listing { dir: self.try_clone()?, entries })
     }
 
-    /// Removes a name of that kind: an empty folder, or what is no folder.
-    pub(crate) fn remove_as(&self, name: &OsStr, is: EntryKind, _take_rights: bool) -> io::Result<()> {
-        if is != EntryKind::Folder {
-            return self.remove(name);
-        }
+    /// Removes a name that is no folder's, a read-only file's too.
+    pub(crate) fn remove_file(&self, name: &OsStr, _take_rights: bool) -> io::Result<()> {
+        self.remove(name)
+    }
+
+    /// Removes an empty folder.
+    pub(crate) fn remove_folder(&self, name: &OsStr, _take_rights: bool) -> io::Result<()> {
         let folder = while_in_use(|| self.open_any(name, DELETE | FILE_READ_ATTRIBUTES))?;
         match kind(&folder)?.0 {
             EntryKind::Folder => Ok(delete(&folder)?),

@@ -185,6 +185,11 @@ impl Folder {
         }
     }
 
+    /// Whether its handle was closed for want of handles.
+    pub(super) fn is_shut(&self) -> bool {
+        self.handle().dir.is_none()
+    }
+
     /// Its handle: opened again from a folder `inside` it or from those above if it was closed.
     pub(super) fn dir(
         self: &Arc<Folder>,
@@ -199,8 +204,9 @@ impl Folder {
         if let Some(dir) = open {
             return Ok(dir);
         }
-        let is_it = |dir: &Dir| dir.identity().is_ok_and(|it| Some(it) == identity);
-        let up = inside.and_then(|inside| inside.above().ok()).filter(is_it);
+        // One that never was closed for want of handles is whatever has its name.
+        let is_it = |dir: &Dir| identity.is_none_or(|identity| dir.identity().is_ok_and(|it| it == identity));
+        let up = inside.filter(|_| identity.is_some()).and_then(|inside| inside.above().ok()).filter(is_it);
         let dir = match up {
             Some(dir) => Arc::new(dir),
             None => {
@@ -226,7 +232,7 @@ impl Folder {
             at = at.above.as_ref().expect("the first folder is open");
         };
         for name in closed.into_iter().rev() {
-            dir = Arc::new(dir.enter(name, how)?);
+            dir = Arc::new(dir.enter(name, how)?.dir()?);
         }
         Ok(dir)
     }

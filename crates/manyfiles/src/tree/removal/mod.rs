@@ -17,7 +17,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 pub use report::{NotRemoved, Removed};
@@ -77,6 +78,27 @@ pub struct Removal {
     keep: Option<Arc<Keep>>,
     on_removed: Option<Arc<OnRemoved>>,
     cancel: Option<Arc<AtomicBool>>,
+    progress: RemovalProgress,
+}
+
+/// Tells how far a removal is, while it goes on. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct RemovalProgress(Arc<AtomicU64>);
+
+impl RemovalProgress {
+    /// Of no removal yet: for [`Removal::progress`].
+    pub fn new() -> RemovalProgress {
+        RemovalProgress::default()
+    }
+
+    /// How many names were removed so far, those of folders included, by all removals that were given it.
+    pub fn removed(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    fn add(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
 }
 
 type Keep = dyn Fn(&Path) -> bool + Send + Sync;
@@ -92,6 +114,7 @@ impl Default for Removal {
             keep: None,
             on_removed: None,
             cancel: None,
+            progress: RemovalProgress::default(),
         }
     }
 }
@@ -156,6 +179,13 @@ impl Removal {
     #[must_use]
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
         self.cancel = Some(cancel);
+        self
+    }
+
+    /// Counts there what is removed, for other threads to look at: [`on_removed`](Removal::on_removed) costs more.
+    #[must_use]
+    pub fn progress(mut self, progress: RemovalProgress) -> Self {
+        self.progress = progress;
         self
     }
 

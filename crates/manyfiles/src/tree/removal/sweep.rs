@@ -12,7 +12,7 @@ use super::below;
 use super::folder::{Again, Folder};
 use super::work::{Job, What, Work};
 use crate::error::explained;
-use crate::sys::{self, Dir, EntryKind, Sleeps};
+use crate::sys::{self, Dir, EntryKind, Listing, Sleeps};
 use crate::tree::pace::{Pace, SLOW};
 use crate::{Error, Operation};
 
@@ -52,16 +52,20 @@ impl Work {
                 match self.dir(&folder) {
                     Ok(dir) => {
                         thread.last = Instant::now();
-                        for name in &names {
-                            self.remove_name(&folder, &dir, name, thread);
+                        for name in names {
+                            let removed = dir.remove_file(&name, self.entering.take_rights);
+                            if !self.removed(&folder, &name, removed, thread) {
+                                folder.add_jobs(1);
+                                self.push([Job { folder: folder.clone(), what: What::Folder(name) }]);
+                            }
                         }
                     }
                     Err(error) => self.fail(&folder, OsStr::new(""), Operation::Open, error),
                 }
                 self.end_job(folder, None, thread);
             }
-            What::Again => match self.dir(&folder) {
-                Ok(dir) => self.sweep(folder, dir, thread),
+            What::Again => match self.dir(&folder).and_then(|dir| self.with_handles(&folder, || dir.list())) {
+                Ok(listing) => self.sweep(folder, listing, thread),
                 Err(error) => {
                     self.fail(&folder, OsStr::new(""), Operation::Open, error);
                     self.end_job(folder, None, thread);
@@ -99,7 +103,7 @@ impl Work {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 // A link or a file has the name by now.
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                    dir.remove_as(&name, EntryKind::File, self.entering.take_rights)?;
+                    dir.remove_file(&name, self.entering.take_rights)?;
                     self.count_file(&above, &name);
                     Ok(None)
                 }
@@ -107,7 +111,7 @@ impl Work {
             })
         });
         match opened {
-            Ok(Some(dir)) => self.sweep(Arc::new(Folder::inside(above, name)), Arc::new(dir), thread),
+            Ok(Some(listing)) => self.sweep(Arc::new(Folder::inside(above, name)), listing, thread),
             Ok(None) => self.end_job(above, None, thread),
             Err(error) => {
                 self.fail(&above, &name, Operation::Remove, error);
@@ -117,24 +121,17 @@ impl Work {
     }
 
     /// Removes what is in the folder, as far as it is no folder itself; these become jobs.
-    fn sweep(self: &Arc<Work>, folder: Arc<Folder>, dir: Arc<Dir>, thread: &mut Thread) {
-        let entries = match self.with_handles(&folder, || dir.entries()) {
-            Ok(entries) => entries,
-            Err(error) => {
-                self.fail(&folder, OsStr::new(""), Operation::List, error);
-                return self.end_job(folder, Some(dir), thread);
-            }
-        };
-        thread.last = Instant::now();
+    fn sweep(self: &Arc<Work>, folder: Arc<Folder>, mut listing: Listing, thread: &mut Thread) {
         let mut names = Vec::new();
         let mut folders = Vec::new();
         let (mut found, mut open) = (0_u64, 0_u64);
-        for entry in entries {
+        thread.last = Instant::now();
+        while let Some(entry) = listing.next() {
             if self.is_cancelled() {
                 folder.set_stays();
                 break;
             }
-            let (name, kind) = match entry {
+            let entry = match entry {
                 Ok(entry) => entry,
                 // What it has not shown is found when the folder turns out not to be empty.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted && self.how.keep.is_none() => break,
@@ -143,69 +140,83 @@ impl Work {
                     break;
                 }
             };
-            let kind = match kind.map_or_else(|| Ok(dir.stat(&name)?.kind), Ok) {
+            let name = entry.name();
+            let kind = match entry.kind().map_or_else(|| listing.kind_of(name), Ok) {
                 Ok(kind) => kind,
-                Err(error) if io::Error::kind(&error) == io::ErrorKind::NotFound => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
-                    self.fail(&folder, &name, Operation::Metadata, error);
+                    self.fail(&folder, name, Operation::Metadata, error);
                     continue;
                 }
             };
-            if self.keeps(&folder, &name) {
+            if self.keeps(&folder, name) {
                 folder.set_stays();
                 continue;
             }
             found += 1;
-            open += u64::from(may_be_kept_while_open(&name));
+            open += u64::from(may_be_kept_while_open(name));
             if kind == EntryKind::Folder {
-                folders.push(name);
+                folders.push(What::Folder(name.to_owned()));
             } else if let Some(most) = NAMES
                 && self.is_slow()
                 && self.has_room()
             {
-                names.push(name);
+                names.push(name.to_owned());
                 if names.len() == most {
-                    self.hand_over(&folder, &dir, std::mem::take(&mut names));
+                    self.hand_over(&folder, &listing, [What::Names(std::mem::take(&mut names))]);
                 }
-            } else {
-                self.remove_name(&folder, &dir, &name, thread);
+            } else if !self.removed(&folder, name, listing.remove(name, self.entering.take_rights), thread) {
+                folders.push(What::Folder(name.to_owned()));
             }
         }
         folder.note_busy(found > 0 && open == found);
         if !names.is_empty() {
-            self.hand_over(&folder, &dir, names);
+            folders.push(What::Names(names));
         }
-        if !folders.is_empty() {
-            folder.keep_open(&dir, &self.handles);
-            folder.add_jobs(folders.len());
-            self.push(folders.into_iter().map(|name| Job { folder: folder.clone(), what: What::Folder(name) }));
+        let mut dir = self.hand_over(&folder, &listing, folders);
+        if dir.is_none() && folder.above().is_some_and(|above| above.is_shut()) {
+            dir = listing.dir().ok().map(Arc::new); // The way up.
         }
-        self.end_job(folder, Some(dir), thread);
+        drop(listing);
+        self.end_job(folder, dir, thread);
     }
 
-    fn hand_over(self: &Arc<Work>, folder: &Arc<Folder>, dir: &Arc<Dir>, names: Vec<OsString>) {
-        folder.keep_open(dir, &self.handles);
-        folder.add_jobs(1);
-        self.push([Job { folder: folder.clone(), what: What::Names(names) }]);
+    /// Adds jobs in the folder, which keeps its handle for them. `None` if there are none.
+    fn hand_over(
+        self: &Arc<Work>,
+        folder: &Arc<Folder>,
+        listing: &Listing,
+        jobs: impl IntoIterator<Item = What>,
+    ) -> Option<Arc<Dir>> {
+        let jobs: Vec<_> = jobs.into_iter().map(|what| Job { folder: folder.clone(), what }).collect();
+        if jobs.is_empty() {
+            return None;
+        }
+        let dir = self.with_handles(folder, || listing.dir()).ok().map(Arc::new);
+        // Without a handle each job opens the folder by its name.
+        if let Some(dir) = &dir {
+            folder.keep_open(dir, &self.handles);
+        }
+        folder.add_jobs(jobs.len());
+        self.push(jobs);
+        dir
     }
 
-    /// Removes what is no folder.
-    fn remove_name(self: &Arc<Work>, folder: &Arc<Folder>, dir: &Arc<Dir>, name: &OsStr, thread: &mut Thread) {
-        match dir.remove_as(name, EntryKind::File, self.entering.take_rights) {
+    /// Notes what came of the removal of a name that is no folder's. False: it is one.
+    fn removed(self: &Arc<Work>, folder: &Folder, name: &OsStr, removed: io::Result<()>, thread: &mut Thread) -> bool {
+        let mut is_folder = false;
+        match removed {
             Ok(()) => self.count_file(folder, name),
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound => {}
-                io::ErrorKind::IsADirectory => {
-                    folder.keep_open(dir, &self.handles);
-                    folder.add_jobs(1);
-                    self.push([Job { folder: folder.clone(), what: What::Folder(name.to_owned()) }]);
-                }
+                io::ErrorKind::IsADirectory => is_folder = true,
                 // The removal of the folder tells of it, and waits.
                 io::ErrorKind::ResourceBusy if may_be_kept_while_open(name) => {}
                 _ => self.fail(folder, name, Operation::Remove, error),
             },
         }
         self.note_time(thread);
+        !is_folder
     }
 
     /// Notes how long the removal of a name took.
@@ -250,10 +261,11 @@ impl Work {
         dir_above: io::Result<Arc<Dir>>,
         dir: Option<&Arc<Dir>>,
     ) -> bool {
-        let remove = |above: Arc<Dir>| above.remove_as(&folder.name, EntryKind::Folder, self.entering.take_rights);
+        let remove = |above: Arc<Dir>| above.remove_folder(&folder.name, self.entering.take_rights);
         let error = match dir_above.and_then(remove) {
             Ok(()) => {
                 self.folders.fetch_add(1, Relaxed);
+                self.how.progress.add();
                 self.tell(above, &folder.name);
                 return true;
             }
@@ -290,6 +302,7 @@ impl Work {
 
     fn count_file(&self, folder: &Folder, name: &OsStr) {
         self.files.fetch_add(1, Relaxed);
+        self.how.progress.add();
         self.tell(folder, name);
     }
 
