@@ -33,12 +33,12 @@ use crate::sys::{EntryKind, Stat};
 pub(crate) struct Dir(pub(super) OwnedHandle);
 
 /// What a folder is opened for.
-const FOLDER: u32 = FILE_LIST_DIRECTORY | FILE_TRAVERSE | FILE_READ_ATTRIBUTES;
+pub(super) const FOLDER: u32 = FILE_LIST_DIRECTORY | FILE_TRAVERSE | FILE_READ_ATTRIBUTES;
 
 const SHARE_ALL: u32 = 7;
 
 /// Opens what is there.
-const fn existing(access: u32, options: u32) -> Open {
+pub(super) const fn existing(access: u32, options: u32) -> Open {
     Open { access, attributes: 0, disposition: FILE_OPEN, options, links: Links::OneComponent }
 }
 
@@ -90,7 +90,7 @@ impl Dir {
     }
 
     /// A link to a folder is opened like one.
-    fn unless_link(self) -> io::Result<Dir> {
+    pub(super) fn unless_link(self) -> io::Result<Dir> {
         match kind(&self.0)?.0 {
             EntryKind::Folder => Ok(self),
             _ => Err(io::Error::from_raw_os_error(ERROR_DIRECTORY as i32)),

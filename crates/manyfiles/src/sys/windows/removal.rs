@@ -5,13 +5,14 @@ use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use windows_sys::Wdk::Storage::FileSystem::FILE_DIRECTORY_FILE;
 use windows_sys::Win32::Foundation::ERROR_DIRECTORY;
 use windows_sys::Win32::Storage::FileSystem::{DELETE, FILE_READ_ATTRIBUTES};
 
 use super::Dir;
-use super::dir::delete;
+use super::dir::{FOLDER, delete, existing};
 use super::identity::kind;
-use super::native::while_in_use;
+use super::native::{while_in_use, wide};
 use crate::sys::{Entering, EntryKind};
 
 /// A folder that was opened to be emptied, and its names from the first on, in no order.
@@ -70,7 +71,8 @@ impl Listing {
 impl Dir {
     /// Opens the folder `name` to list it and to remove what is in it. A link is no folder, and what is mounted is one.
     pub(crate) fn enter(&self, name: &OsStr, _how: Entering) -> io::Result<Listing> {
-        self.child(name)?.list()
+        let name = wide(name);
+        Dir(while_in_use(|| existing(FOLDER, FILE_DIRECTORY_FILE).at(&self.0, &name))?).unless_link()?.list()
     }
 
     /// The system knows no way up from a handle.
@@ -80,7 +82,8 @@ impl Dir {
 
     /// The names in it, from the first on.
     pub(crate) fn list(&self) -> io::Result<Listing> {
-        let entries = std::fs::read_dir(super::location::final_path(&self.0)?)?;
+        let path = super::location::final_path(&self.0)?;
+        let entries = super::in_use::while_in_use(&[&path], || std::fs::read_dir(&path))?;
         Ok(Listing { dir: self.try_clone()?, entries })
     }
 

@@ -60,14 +60,14 @@ impl Work {
                             }
                         }
                     }
-                    Err(error) => self.fail(&folder, OsStr::new(""), Operation::Open, error),
+                    Err(error) => self.cannot_open(&folder, error),
                 }
                 self.end_job(folder, None, thread);
             }
             What::Again => match self.dir(&folder).and_then(|dir| self.with_handles(&folder, || dir.list())) {
                 Ok(listing) => self.sweep(folder, listing, thread),
                 Err(error) => {
-                    self.fail(&folder, OsStr::new(""), Operation::Open, error);
+                    self.cannot_open(&folder, error);
                     self.end_job(folder, None, thread);
                 }
             },
@@ -97,18 +97,23 @@ impl Work {
 
     /// Opens the folder `name` in `above`, and looks through it.
     fn enter(self: &Arc<Work>, above: Arc<Folder>, name: OsString, thread: &mut Thread) {
-        let opened = self.dir(&above).and_then(|dir| {
-            self.with_handles(&above, || match dir.enter(&name, self.entering) {
-                Ok(opened) => Ok(Some(opened)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-                // A link or a file has the name by now.
-                Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                    dir.remove_file(&name, self.entering.take_rights)?;
-                    self.count_file(&above, &name);
-                    Ok(None)
-                }
-                Err(error) => Err(error),
-            })
+        let dir = match self.dir(&above) {
+            Ok(dir) => dir,
+            Err(error) => {
+                self.cannot_open(&above, error);
+                return self.end_job(above, None, thread);
+            }
+        };
+        let opened = self.with_handles(&above, || match dir.enter(&name, self.entering) {
+            Ok(opened) => Ok(Some(opened)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            // A link or a file has the name by now.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                dir.remove_file(&name, self.entering.take_rights)?;
+                self.count_file(&above, &name);
+                Ok(None)
+            }
+            Err(error) => Err(error),
         });
         match opened {
             Ok(Some(listing)) => self.sweep(Arc::new(Folder::inside(above, name)), listing, thread),
@@ -234,6 +239,11 @@ impl Work {
         while folder.end_job() {
             let Some(above) = folder.above().cloned() else { return self.end() };
             let mut dir_above = None;
+            if cfg!(windows) {
+                // There it would keep its name until the last handle is closed.
+                folder.close(&self.handles);
+                dir = None;
+            }
             if !folder.stays() {
                 let inside = dir.as_deref();
                 let opened = self.with_handles(&above, || above.dir(inside, self.entering, &self.handles));
@@ -336,6 +346,13 @@ impl Work {
     /// What the program was told of begins below what it named.
     fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.name).unwrap_or(path)
+    }
+
+    /// That another process has removed it is no failure.
+    fn cannot_open(&self, folder: &Folder, cause: io::Error) {
+        if cause.kind() != io::ErrorKind::NotFound {
+            self.fail(folder, OsStr::new(""), Operation::Open, cause);
+        }
     }
 
     /// A name in `folder` that stays, and why; the folder itself if the name is empty.
