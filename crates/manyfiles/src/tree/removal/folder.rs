@@ -36,6 +36,8 @@ pub(super) struct Folder {
     jobs: AtomicUsize,
     /// Whether something in it stays, and so it does.
     stays: AtomicBool,
+    /// Whether it was told that it cannot be opened any more.
+    not_opened: AtomicBool,
     looks: Mutex<Looks>,
 }
 
@@ -86,6 +88,7 @@ impl Folder {
             handle: Mutex::default(),
             jobs: AtomicUsize::new(1),
             stays: AtomicBool::new(false),
+            not_opened: AtomicBool::new(false),
             looks: Mutex::default(),
         }
     }
@@ -120,6 +123,11 @@ impl Folder {
 
     pub(super) fn stays(&self) -> bool {
         self.stays.load(Ordering::Relaxed)
+    }
+
+    /// Whether this is the first time that it cannot be opened.
+    pub(super) fn is_first_not_opened(&self) -> bool {
+        !self.not_opened.swap(true, Ordering::Relaxed)
     }
 
     /// Called when it is not empty, after all that was found in it was removed.

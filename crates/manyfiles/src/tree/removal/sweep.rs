@@ -350,7 +350,8 @@ impl Work {
 
     /// That another process has removed it is no failure.
     fn cannot_open(&self, folder: &Folder, cause: io::Error) {
-        if cause.kind() != io::ErrorKind::NotFound {
+        // Each of its jobs finds out.
+        if cause.kind() != io::ErrorKind::NotFound && folder.is_first_not_opened() {
             self.fail(folder, OsStr::new(""), Operation::Open, cause);
         }
     }
