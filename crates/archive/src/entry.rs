@@ -52,8 +52,8 @@ impl Attribute {
     }
 
     /// Sorts attributes by name. The last one of a name is kept. Those whose names come after 64 KiB of others are left
-    /// out: no file can list them.
-    pub(crate) fn tidy(attributes: &mut Vec<Attribute>) {
+    /// out: no file can list them. False if there were such.
+    pub(crate) fn tidy(attributes: &mut Vec<Attribute>) -> bool {
         attributes.reverse();
         attributes.sort_by(|one, other| one.name.cmp(&other.name));
         attributes.dedup_by(|one, other| one.name == other.name);
@@ -62,6 +62,7 @@ impl Attribute {
             len += attribute.name.len() + 1;
             len <= Attribute::LONGEST
         });
+        len <= Attribute::LONGEST
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use manyfiles::tree::Refusal;
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{Attribute, Entry, Kind};
 use crate::sys::path;
 
 /// Decides by an entry's path whether it is wanted.
@@ -19,17 +19,41 @@ pub(crate) struct EntryFilter {
     pub special_files: bool,
     pub ownership: bool,
     pub set_id: bool,
+    pub xattrs: Option<Spaces>,
+}
+
+/// Which name spaces of extended attributes are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spaces {
+    /// `user.` alone.
+    User,
+    /// Also `security.` (capabilities) and `trusted.`.
+    Privileged,
+}
+
+impl Spaces {
+    /// Never kept: a label of SELinux belongs to the policy of the machine that it was read on, and those of overlayfs
+    /// lead to other files there.
+    const NEVER: [&[u8]; 3] = [b"security.selinux", b"trusted.overlay.", b"user.overlay."];
+
+    fn keeps(self, attribute: &Attribute) -> bool {
+        let begins = |with: &[u8]| attribute.name.starts_with(with);
+        let of_space =
+            begins(b"user.") || (self == Spaces::Privileged && (begins(b"security.") || begins(b"trusted.")));
+        of_space && !Spaces::NEVER.into_iter().any(begins)
+    }
 }
 
 impl fmt::Debug for EntryFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EntryFilter { strip, select, special_files, ownership, set_id } = self;
+        let EntryFilter { strip, select, special_files, ownership, set_id, xattrs } = self;
         f.debug_struct("EntryFilter")
             .field("strip", strip)
             .field("selects", &select.is_some())
             .field("special_files", special_files)
             .field("ownership", ownership)
             .field("set_id", set_id)
+            .field("xattrs", xattrs)
             .finish()
     }
 }
@@ -38,6 +62,11 @@ impl EntryFilter {
     /// Whether the entry at `path` is wanted. Asked once for each entry: the program's `select` may count its calls.
     pub(crate) fn selects(&self, path: &Path) -> bool {
         self.select.as_ref().is_none_or(|select| select(as_matched(path)))
+    }
+
+    /// Whether this extended attribute of an entry is kept.
+    pub(crate) fn keeps(&self, attribute: &Attribute) -> bool {
+        self.xattrs.is_some_and(|spaces| spaces.keeps(attribute))
     }
 
     /// The entry as it is to be written, or `None` if stripping leaves no name of it.

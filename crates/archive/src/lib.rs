@@ -47,8 +47,9 @@
 //!   which [`ignore_zeros`](Options::ignore_zeros) reads; more zeros than tars are filled up with.
 //! - *Zeros alone* are an empty tar up to 1 MiB. More are space that was reserved, and zeros before other bytes are an
 //!   image.
-//! - Extended attributes and access control lists are not unpacked, but [counted](Summary::with_attributes). The
-//!   [attributes](Entry::attributes) of a tar are told, and a mount shows them. Names of users are not looked at.
+//! - Extended attributes of tars are unpacked if they are [asked for](Options::xattrs); entries that lose some, or an
+//!   access control list, are [counted](Summary::with_attributes). The [attributes](Entry::attributes) of a tar are
+//!   told, and a mount shows them. Names of users are not looked at.
 //!
 //! [`strip_components`]: Options::strip_components
 #![forbid(unsafe_code)]

@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::entry_filter::EntryFilter;
+use crate::entry_filter::{EntryFilter, Spaces};
 use crate::limits::Limits;
 use crate::progress::InputProgress;
+use crate::sys;
 
 /// How archives are to be unpacked: choices, to be followed by [`build`](Options::build).
 #[derive(Clone, Debug)]
@@ -94,6 +95,18 @@ impl Options {
     #[must_use]
     pub fn set_id(mut self, set_id: bool) -> Self {
         self.filter.set_id = set_id;
+        self
+    }
+
+    /// Gives entries the extended attributes that a tar has for them: those that begin with `user.`, and as root also
+    /// `security.` (capabilities) and `trusted.`. Not labels of SELinux, and not what overlayfs writes (`trusted.overlay.`,
+    /// `user.overlay.`): they are of use only where they were made. An attribute that cannot be set is a failure of its
+    /// entry. Attributes that no file of Linux can have are left out: a name longer than 255 bytes, a value longer than
+    /// 64 KiB. Entries that lose one are [counted](crate::Summary::with_attributes). Default: no.
+    #[must_use]
+    pub fn xattrs(mut self, xattrs: bool) -> Self {
+        let spaces = if sys::is_privileged() { Spaces::Privileged } else { Spaces::User };
+        self.filter.xattrs = xattrs.then_some(spaces);
         self
     }
 

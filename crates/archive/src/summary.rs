@@ -18,7 +18,7 @@ pub struct Summary {
     pub stripped: u64,
     /// Bytes of content in the others, holes of sparse files included.
     pub bytes: u64,
-    /// Entries that had extended attributes or access control lists, which are not unpacked. Zips are not asked.
+    /// Entries that had extended attributes or access control lists that were not unpacked. Zips are not asked.
     pub with_attributes: u64,
     /// What followed the archive and was not read. Its text is a warning.
     pub trailing: Option<Trailing>,

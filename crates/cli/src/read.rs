@@ -14,6 +14,8 @@ pub(crate) struct Read {
     pub other_owners: u64,
     /// Entries that have attributes or access control lists in the source, and not in the copy.
     pub with_attributes: u64,
+    /// Whether extended attributes were to be kept.
+    pub keeps_xattrs: bool,
 }
 
 impl Read {

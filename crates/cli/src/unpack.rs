@@ -61,6 +61,7 @@ impl Unpack {
             .special_files(options.special_files)
             .ownership(options.same_owner)
             .set_id(options.set_id)
+            .xattrs(self.args.xattrs)
             .ignore_zeros(self.args.reading.ignore_zeros)
             .progress(self.progress.clone());
         if options.jobs > 0 {
@@ -138,7 +139,13 @@ impl Work for Unpack {
             }
         };
         let sources = self.archives.iter().take_while(|_| !session.stop().is_set()).map(unpack).collect();
-        Read { sources, unmatched: self.filter.unmatched(), with_attributes, ..Read::default() }
+        Read {
+            sources,
+            unmatched: self.filter.unmatched(),
+            with_attributes,
+            keeps_xattrs: self.args.xattrs,
+            ..Read::default()
+        }
     }
 
     fn list(&self, plan: &mut Plan) -> Read {
@@ -161,7 +168,13 @@ impl Work for Unpack {
             }
         };
         let sources = self.archives.iter().map(list).collect();
-        Read { sources, unmatched: self.filter.unmatched(), with_attributes, ..Read::default() }
+        Read {
+            sources,
+            unmatched: self.filter.unmatched(),
+            with_attributes,
+            keeps_xattrs: self.args.xattrs,
+            ..Read::default()
+        }
     }
 }
 

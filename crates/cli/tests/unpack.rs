@@ -303,6 +303,62 @@ fn attributes_that_are_not_kept_are_counted() {
     assert_eq!(ran.json()["with_attributes"], 1);
 }
 
+/// A file with these pax records.
+#[cfg(target_os = "linux")]
+fn with_records(tar: &mut tar::Builder<Vec<u8>>, name: &str, records: &[(&str, &[u8])]) {
+    tar.append_pax_extensions(records.iter().copied()).unwrap();
+    let mut header = tar::Header::new_ustar();
+    header.set_size(1);
+    header.set_mode(0o444);
+    tar.append_data(&mut header, name, &b"1"[..]).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+fn xattrs(path: &std::path::Path) -> Vec<(String, Vec<u8>)> {
+    let mut list = vec![0; 1 << 16];
+    let len = rustix::fs::llistxattr(path, &mut list).unwrap();
+    let names = list[..len].split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let mut all: Vec<_> = names
+        .map(|name| {
+            let mut value = vec![0; 1 << 16];
+            let len = rustix::fs::lgetxattr(path, name, &mut value).unwrap();
+            (String::from_utf8(name.to_vec()).unwrap(), value[..len].to_vec())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn extended_attributes_are_kept_if_asked_for() {
+    let temp = tempdir().unwrap();
+    write(temp.path().join("probe"), "");
+    let flags = rustix::fs::XattrFlags::empty();
+    if let Err(why) = rustix::fs::setxattr(temp.path().join("probe"), "user.note", b"x", flags) {
+        return eprintln!("skipped: this file system keeps no extended attributes: {why}");
+    }
+    let mut tar = tar::Builder::new(Vec::new());
+    with_records(&mut tar, "noted", &[("SCHILY.xattr.user.note", b"a\0b"), ("SCHILY.xattr.user.x%3Dy", b"")]);
+    let label = ("SCHILY.xattr.security.selinux", &b"label"[..]);
+    let overlay = ("SCHILY.xattr.trusted.overlay.opaque", &b"y"[..]);
+    with_records(&mut tar, "elsewhere", &[label, overlay, ("SCHILY.xattr.user.overlay.redirect", b"/")]);
+    let list = ("SCHILY.acl.access", &b"user::rw-,group::r--,other::r--"[..]);
+    with_records(&mut tar, "odd", &[("SCHILY.xattr.user.good", b"1"), ("SCHILY.xattr.without", b"x"), list]);
+    with_records(&mut tar, "long", &[("SCHILY.xattr.user.long", &vec![b'v'; 70 << 10])]);
+    write(temp.path().join("a.tar"), tar.into_inner().unwrap());
+    let ran = manyfiles(temp.path(), &["unpack", "a.tar", "-C", "plain", "--json"]).code(0).says("--xattrs keeps");
+    assert_eq!(ran.json()["with_attributes"], 4);
+    assert_eq!(xattrs(&temp.path().join("plain/noted")), []);
+    let ran = manyfiles(temp.path(), &["unpack", "--xattrs", "a.tar", "-C", "out", "--json"]).code(0);
+    let ran = ran.does_not_say("--xattrs keeps").says("3 entries have extended attributes");
+    assert_eq!(ran.json()["with_attributes"], 3, "elsewhere, odd and long");
+    let has = |name: &str| xattrs(&temp.path().join("out").join(name));
+    assert_eq!(has("noted"), [("user.note".into(), b"a\0b".to_vec()), ("user.x=y".into(), Vec::new())]);
+    assert_eq!(has("odd"), [("user.good".into(), b"1".to_vec())]);
+    assert_eq!((has("elsewhere"), has("long")), (Vec::new(), Vec::new()));
+}
+
 #[test]
 fn salvage_goes_on_behind_damage_and_says_so() {
     let temp = tempdir().unwrap();

@@ -169,7 +169,7 @@ fn an_archive_that_contains_its_own_name_is_read_to_the_end() {
         let mapped = MappedFile::new(File::open(&path).unwrap(), &path).unwrap();
         let tree = TreeWriter::options().on_conflict(policy.clone()).threads(1).open(temp.path()).unwrap();
         let later = Metadata::default().modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60));
-        tree.file_with("archive", mapped.slice(500_000, 1_000_000).unwrap(), later).unwrap();
+        tree.file_with("archive", mapped.slice(500_000, 1_000_000).unwrap(), later.clone()).unwrap();
         tree.file_with("after", mapped.slice(0, 2_000_000).unwrap(), later).unwrap();
         assert_eq!(tree.finish().unwrap().files, 2);
         assert!(std::fs::read(temp.path().join("archive")).unwrap() == archive[500_000..1_500_000], "{policy:?}");

@@ -158,7 +158,7 @@ fn one_bad_file(root: &Path, operation: Operation, errno: i32) {
         let tree = TreeWriter::options().on_conflict(policy.clone()).open(root.join(format!("{policy:?}"))).unwrap();
         let metadata = Metadata::default().modified(std::time::SystemTime::now());
         for name in ["good", "bad", "better"] {
-            tree.file_with(format!("d/{name}"), "bytes", metadata).unwrap();
+            tree.file_with(format!("d/{name}"), "bytes", metadata.clone()).unwrap();
         }
         let report = finished(tree);
         let [failure] = &report.failures[..] else { panic!("{report:?}") };

@@ -26,17 +26,17 @@ fn write_everything(root: &std::path::Path) {
             let tree = TreeWriter::options().on_conflict(policy.clone()).exact_permissions(true);
             let tree = tree.open(root.join("out")).unwrap();
             tree.folder("folder/deeper", Metadata::default().mode(0o700).modified(UNIX_EPOCH)).unwrap();
-            tree.file_with("folder/file", format!("{round}{policy:?}"), metadata).unwrap();
-            tree.file_with("folder/copy", Content::copy_of(&source), metadata).unwrap();
+            tree.file_with("folder/file", format!("{round}{policy:?}"), metadata.clone()).unwrap();
+            tree.file_with("folder/copy", Content::copy_of(&source), metadata.clone()).unwrap();
             let holes = Content::sparse(300_000, [(200_000, Content::from("piece"))]);
-            tree.file_with("folder/holes", holes, metadata).unwrap();
-            let mut stream = tree.create("folder/stream", metadata).unwrap();
+            tree.file_with("folder/holes", holes, metadata.clone()).unwrap();
+            let mut stream = tree.create("folder/stream", metadata.clone()).unwrap();
             stream.write_all(&[1; 300 << 10]).unwrap();
             stream.skip(70_000).unwrap();
             stream.close().unwrap();
-            tree.symlink("folder/symlink", "nowhere", metadata).unwrap();
+            tree.symlink("folder/symlink", "nowhere", metadata.clone()).unwrap();
             tree.hard_link("folder/link", "folder/file").unwrap();
-            tree.node("folder/fifo", Node::Fifo, metadata).unwrap();
+            tree.node("folder/fifo", Node::Fifo, metadata.clone()).unwrap();
             let report = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
             assert!(report.failures.is_empty(), "{policy:?} {round}: {:?}", report.failures);
             let mode = |name: &str| root.join("out/folder").join(name).metadata().unwrap().permissions().mode() & 0o777;
@@ -101,9 +101,9 @@ fn a_file_that_somebody_has_a_lease_on_is_waited_for() {
         let policy = if way == "compared" { OnConflict::SkipIdentical } else { OnConflict::Overwrite };
         let tree = TreeWriter::options().on_conflict(policy).open(temp.path()).unwrap();
         match way {
-            "in place" => tree.file_with("f", "new", metadata).unwrap(),
-            "compared" => tree.file_with("f", "old", metadata).unwrap(),
-            _ => tree.file_with("copy", Content::copy_of(&path), metadata).unwrap(),
+            "in place" => tree.file_with("f", "new", metadata.clone()).unwrap(),
+            "compared" => tree.file_with("f", "old", metadata.clone()).unwrap(),
+            _ => tree.file_with("copy", Content::copy_of(&path), metadata.clone()).unwrap(),
         }
         // As Samba does, it writes back what it has and gives the lease up when it is asked: which shows here as a
         // lease that is of another kind already. SAFETY: as above.

@@ -217,22 +217,22 @@ fn a_second_run_that_skips_what_is_identical_changes_nothing_at_all() {
     let write = |long: &[u8]| {
         let tree = TreeWriter::options().on_conflict(OnConflict::SkipIdentical).exact_permissions(true);
         let tree = tree.open(&root).unwrap();
-        tree.file_with("file", "bytes", metadata).unwrap();
+        tree.file_with("file", "bytes", metadata.clone()).unwrap();
         tree.file("without metadata", "bytes").unwrap();
-        tree.file_with("empty", "", metadata).unwrap();
-        tree.file_with("read-only", "bytes", metadata.mode(0o400)).unwrap();
-        tree.file_with("set-id", "bytes", metadata.mode(0o6755)).unwrap();
-        tree.file_with("copy", Content::copy_of(&source), metadata).unwrap();
+        tree.file_with("empty", "", metadata.clone()).unwrap();
+        tree.file_with("read-only", "bytes", metadata.clone().mode(0o400)).unwrap();
+        tree.file_with("set-id", "bytes", metadata.clone().mode(0o6755)).unwrap();
+        tree.file_with("copy", Content::copy_of(&source), metadata.clone()).unwrap();
         let pieces = [(70_000, Content::from("one")), (3 << 20, Content::from("two"))];
-        tree.file_with("holes", Content::sparse(9 << 20, pieces), metadata).unwrap();
-        tree.file_with("all hole", Content::sparse(5 << 20, []), metadata).unwrap();
-        let mut stream = tree.create("stream", metadata).unwrap();
+        tree.file_with("holes", Content::sparse(9 << 20, pieces), metadata.clone()).unwrap();
+        tree.file_with("all hole", Content::sparse(5 << 20, []), metadata.clone()).unwrap();
+        let mut stream = tree.create("stream", metadata.clone()).unwrap();
         stream.write_all(long).unwrap();
         stream.skip(1 << 20).unwrap();
         stream.write_all(long).unwrap();
         stream.close().unwrap();
-        tree.symlink("symlink", "nowhere", metadata).unwrap();
-        tree.node("fifo", Node::Fifo, metadata).unwrap();
+        tree.symlink("symlink", "nowhere", metadata.clone()).unwrap();
+        tree.node("fifo", Node::Fifo, metadata.clone()).unwrap();
         tree.hard_link("link", "file").unwrap();
         tree.hard_link("link of copy", "copy").unwrap();
         tree.finish().unwrap()

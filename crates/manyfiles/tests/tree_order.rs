@@ -98,7 +98,7 @@ fn a_link_that_cannot_be_made_may_have_content_of_its_own() {
     let tree = TreeWriter::options().on_conflict(OnConflict::Overwrite).open(temp.path()).unwrap();
     tree.file("folder is in the way", "content").unwrap_or(());
     let mode = Metadata::default().mode(0o600);
-    tree.hard_link_or("second", "folder is in the way", "content", mode).unwrap();
+    tree.hard_link_or("second", "folder is in the way", "content", mode.clone()).unwrap();
     tree.hard_link_or("third", "second", "never needed", mode).unwrap();
     let report = report(tree.finish());
     assert_eq!((report.files, report.hard_links, report.failures.len()), (1, 1, 1), "{report:?}");

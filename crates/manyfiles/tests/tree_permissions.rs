@@ -25,7 +25,7 @@ fn write(tree: &TreeWriter, way: &str, name: &str, metadata: Metadata) {
     // Newer than whatever is there.
     let metadata = metadata.modified(UNIX_EPOCH + Duration::from_secs(1 << 33));
     let stream = |len: usize| {
-        let mut file = tree.create(name, metadata).unwrap();
+        let mut file = tree.create(name, metadata.clone()).unwrap();
         file.write_all(&vec![b'n'; len]).unwrap();
         drop(file.close()); // It is in the report.
     };
@@ -266,7 +266,7 @@ fn nodes_and_links_get_their_mode_and_owner_through_a_handle() {
         let tree = TreeWriter::options().on_conflict(OnConflict::Replace).exact_permissions(true);
         let tree = tree.open(temp.path()).unwrap();
         let metadata = Metadata::default().mode(0o666).owner(12, 34).modified(time);
-        tree.node("pipe", Node::Fifo, metadata).unwrap();
+        tree.node("pipe", Node::Fifo, metadata.clone()).unwrap();
         tree.symlink("link", "nowhere", metadata).unwrap();
         let report = tree.finish().unwrap();
         assert_eq!((report.nodes, report.symlinks), (1, 1));

@@ -15,6 +15,11 @@ pub(crate) const fn make_representable(_bytes: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Whether this process may set attributes that only the administrator may set.
+pub(crate) fn is_privileged() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// The path with these bytes.
 pub(crate) fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use manyfiles::tree::{Content, TreeFile, TreeWriter};
+use manyfiles::tree::{Content, Metadata, TreeFile, TreeWriter};
 use manyfiles::{Error, Operation};
 
 use super::member::Member;
@@ -17,12 +17,13 @@ use crate::target::{in_the_report, keep_part};
 /// The most pieces of a sparse file that is handed over whole: each is a mapping or a buffer of its own.
 const MOST_PIECES: usize = 64;
 
-/// Hands `entry` over. Entries that the tree does not take are in the tree's report; an error is one of the archive.
+/// Hands `entry` over, with this metadata. Entries that the tree does not take are in the tree's report; an error is one of the archive.
 /// `keeps_part`: what there is of a file whose end is missing stays.
 pub(crate) fn deliver<S: Source>(
     scanner: &mut Scanner<S>,
     member: &Member,
     entry: &Entry<'_>,
+    metadata: Metadata,
     tree: &TreeWriter,
     keeps_part: bool,
     cancel: &Cancel,
@@ -31,10 +32,10 @@ pub(crate) fn deliver<S: Source>(
         tree.fail(refusal.clone());
         return Ok(());
     }
-    let (path, metadata) = (entry.path, entry.metadata());
+    let path = entry.path;
     match entry.kind {
-        Kind::File if keeps_part => return piece_by_piece(scanner, member, entry, tree, true, cancel),
-        Kind::File => return file(scanner, member, entry, tree, cancel),
+        Kind::File if keeps_part => return piece_by_piece(scanner, member, entry, metadata, tree, true, cancel),
+        Kind::File => return file(scanner, member, entry, metadata, tree, cancel),
         Kind::Folder => tree.folder(path, metadata),
         Kind::Symlink(target) => tree.symlink(path, target, metadata),
         Kind::HardLink(existing) => tree.hard_link(path, existing),
@@ -49,6 +50,7 @@ fn file<S: Source>(
     scanner: &mut Scanner<S>,
     member: &Member,
     entry: &Entry<'_>,
+    metadata: Metadata,
     tree: &TreeWriter,
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
@@ -56,14 +58,14 @@ fn file<S: Source>(
     let whole = scanner.left() <= scanner.source().longest_content() as u64
         && pieces.is_none_or(|pieces| pieces.len() <= MOST_PIECES);
     if !whole {
-        return piece_by_piece(scanner, member, entry, tree, false, cancel);
+        return piece_by_piece(scanner, member, entry, metadata, tree, false, cancel);
     }
     let content = match pieces {
         None => scanner.content(scanner.left() as usize),
         Some(pieces) => sparse(scanner, member.size, pieces),
     };
     match content {
-        Ok(content) => tree.file_with(entry.path, content, entry.metadata()).unwrap_or_else(in_the_report),
+        Ok(content) => tree.file_with(entry.path, content, metadata).unwrap_or_else(in_the_report),
         Err(error) => {
             tree.fail(Error::new(Operation::Read, entry.path, error.of_entry()));
             return Err(error);
@@ -82,11 +84,12 @@ fn piece_by_piece<S: Source>(
     scanner: &mut Scanner<S>,
     member: &Member,
     entry: &Entry<'_>,
+    metadata: Metadata,
     tree: &TreeWriter,
     keeps_part: bool,
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
-    let mut file = match tree.create(entry.path, entry.metadata()) {
+    let mut file = match tree.create(entry.path, metadata) {
         Ok(file) => file,
         Err(error) => {
             in_the_report(error);

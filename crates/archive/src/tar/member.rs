@@ -30,6 +30,8 @@ pub(super) struct Member {
     pub owner: Option<(u32, u32)>,
     /// Whether it has extended attributes or an access control list.
     pub has_attributes: bool,
+    /// Whether some of them are not in `attributes`: lists, and what no file can have.
+    pub has_other_attributes: bool,
     /// Extended attributes, sorted by name.
     pub attributes: Vec<Attribute>,
     /// What is wrong with a field of its headers that is ignored.

@@ -126,13 +126,23 @@ fn one<S: Source>(
         Some(_) => missing.add(path, Why::Refused),
         None => missing.remove(path),
     }
-    meter.with_attributes += u64::from(member.has_attributes);
+    let mut metadata = entry.metadata();
+    let keeps = filter.xattrs.is_some() && meter.may_keep_xattrs(&entry);
+    let mut lost = member.has_attributes && (!keeps || member.has_other_attributes || entry.attributes.is_empty());
+    for attribute in entry.attributes.iter().filter(|_| keeps) {
+        if filter.keeps(attribute) {
+            metadata = metadata.xattr(&attribute.name, &attribute.value);
+        } else {
+            lost = true;
+        }
+    }
+    meter.with_attributes += u64::from(lost);
     if entry.kind == Kind::File && entry.refusal.is_none() {
         meter.content(member.size)?;
     }
     match target {
-        Target::Tree(tree) => deliver::deliver(scanner, member, &entry, tree, false, cancel),
-        Target::Salvage(tree, _) => deliver::deliver(scanner, member, &entry, tree, true, cancel),
+        Target::Tree(tree) => deliver::deliver(scanner, member, &entry, metadata, tree, false, cancel),
+        Target::Salvage(tree, _) => deliver::deliver(scanner, member, &entry, metadata, tree, true, cancel),
         Target::List(visit) => {
             entry.check_paths();
             visit(&entry);

@@ -14,8 +14,10 @@ pub(crate) struct Pax {
     pub modified: Option<(i64, u32)>,
     pub user: Option<u32>,
     pub group: Option<u32>,
-    /// Whether there are extended attributes or access control lists, which are not unpacked.
+    /// Whether there are extended attributes or access control lists.
     pub has_attributes: bool,
+    /// Whether some of them are not in `attributes`: lists, and what no file can have.
+    pub has_other_attributes: bool,
     /// Extended attributes, in the order of the records.
     pub attributes: Vec<Attribute>,
     /// GNU: whether the tar begins in the middle of a file that begins in an earlier volume.
@@ -112,7 +114,10 @@ impl Pax {
             b"GNU.volume.offset" => self.continues_volume = true,
             _ if ATTRIBUTES.iter().any(|prefix| key.starts_with(prefix)) => {
                 self.has_attributes = true;
-                self.attributes.extend(attribute(key, value));
+                let attribute = attribute(key, value);
+                // bsdtar's own key says once more what the other one says.
+                self.has_other_attributes |= attribute.is_none() && !key.starts_with(b"LIBARCHIVE.");
+                self.attributes.extend(attribute);
             }
             _ => {}
         }

@@ -254,7 +254,8 @@ impl<S: Source> Scanner<S> {
         member.ignored = pax.ignored.or(self.global.ignored.take());
         member.has_attributes = pax.has_attributes || has_acl;
         member.attributes = std::mem::take(&mut pax.attributes);
-        Attribute::tidy(&mut member.attributes);
+        let all_kept = Attribute::tidy(&mut member.attributes);
+        member.has_other_attributes = pax.has_other_attributes || has_acl || !all_kept;
         let mut sparse = std::mem::take(&mut pax.sparse);
 
         member.path.clear();

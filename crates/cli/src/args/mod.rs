@@ -92,6 +92,14 @@ pub(crate) struct Unpack {
     #[arg(long, conflicts_with = "dry_run")]
     pub salvage: bool,
 
+    /// Keep the extended attributes of tars: those of users, and for root also capabilities and trusted ones
+    ///
+    /// Labels of SELinux and what overlayfs writes are of use only where they were made, and are never kept. An entry
+    /// whose attributes cannot be set is not unpacked, and named. Access control lists are not kept. How many entries
+    /// lost attributes or a list is told at the end.
+    #[arg(long, help_heading = "What entries keep")]
+    pub xattrs: bool,
+
     #[command(flatten)]
     pub options: Options,
 

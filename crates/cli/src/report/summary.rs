@@ -49,7 +49,7 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
             if outcome.read.other_owners == 1 { "is" } else { "are" },
         ));
     }
-    lines.extend(attributes(outcome.read.with_attributes));
+    lines.extend(attributes(outcome.read.with_attributes, outcome.read.keeps_xattrs));
     match (report.failures.len() as u64, outcome.each_is_named) {
         (0, _) => {}
         (failed, true) => lines.push(format!("{} failed or refused, each named above", count(failed))),
@@ -64,11 +64,13 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
     lines
 }
 
-/// `3 entries have extended attributes or access control lists in the source, which were not kept`
-fn attributes(entries_with: u64) -> Option<String> {
+/// `3 entries have extended attributes or access control lists in the source, which were not kept; --xattrs keeps
+/// attributes`
+fn attributes(entries_with: u64, asked: bool) -> Option<String> {
     let have = if entries_with == 1 { "has" } else { "have" };
     let what = "extended attributes or access control lists in the source, which were not kept";
-    (entries_with > 0).then(|| format!("{} {have} {what}", entries(entries_with)))
+    let hint = if asked { "" } else { "; --xattrs keeps attributes" };
+    (entries_with > 0).then(|| format!("{} {have} {what}{hint}", entries(entries_with)))
 }
 
 /// `2 sockets skipped (a, b): …`

@@ -114,7 +114,7 @@ impl TreeFile {
         let buffer = std::mem::take(&mut self.buffer);
         let bytes = self.shared.close_stream(&self.stream, self.position, |folder, name| {
             let bytes = buffer.len() as u64;
-            let work = Work::File { content: Content::from(buffer), metadata: self.metadata };
+            let work = Work::File { content: Content::from(buffer), metadata: self.metadata.clone() };
             self.shared.submit(folder, Job::new(name, work)).map(|()| bytes)
         })?;
         Ok(Written { bytes, durable: 0 })

@@ -102,7 +102,7 @@ impl TreeWriter {
     pub fn create(&self, path: impl AsRef<Path>, metadata: Metadata) -> Result<TreeFile> {
         let path = path.as_ref();
         let Split { folder, name } = self.check_file(path)?;
-        let stream = self.shared.begin_stream(&folder, &name, metadata)?;
+        let stream = self.shared.begin_stream(&folder, &name, metadata.clone())?;
         Ok(TreeFile::new(self.shared.clone(), stream, metadata))
     }
 

@@ -68,7 +68,7 @@ impl Dir {
     /// meanwhile.
     pub(crate) fn dress(&self, name: &OsStr, metadata: &Metadata, mode: Option<u32>) -> io::Result<()> {
         #[cfg(target_os = "linux")]
-        if metadata.owner.is_some() || mode.is_some() {
+        if metadata.owner.is_some() || mode.is_some() || !metadata.xattrs.is_empty() {
             return self.dress_through_handle(name, metadata, mode);
         }
         #[cfg(not(target_os = "linux"))]
@@ -80,6 +80,9 @@ impl Dir {
             }
             if let Some(mode) = mode {
                 again(|| rustix::fs::chmodat(&self.0, name, bits(mode), AtFlags::SYMLINK_NOFOLLOW))?;
+            }
+            if !metadata.xattrs.is_empty() {
+                return Err(explained(Errno::NOTSUP.into(), "only files and folders get extended attributes here"));
             }
         }
         metadata.modified.map_or(Ok(()), |modified| self.set_modified(name, modified))
@@ -106,6 +109,7 @@ impl Dir {
         }
         // What the handle stands for, itself, under the name that the kernel gives to handles.
         let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+        super::xattrs::set_at(&path, &metadata.xattrs)?;
         if let Some(mode) = mode.filter(|_| stat.kind == EntryKind::Other) {
             again(|| rustix::fs::chmod(&*path, bits(mode)))?;
         }

@@ -23,6 +23,7 @@ mod rights;
 mod sync;
 mod system_path;
 mod thread;
+mod xattrs;
 
 pub(crate) use clock::*;
 pub(crate) use data::*;
@@ -44,3 +45,4 @@ pub(crate) use rights::*;
 pub(crate) use sync::*;
 pub(crate) use system_path::*;
 pub(crate) use thread::*;
+pub(crate) use xattrs::*;

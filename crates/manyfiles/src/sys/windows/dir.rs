@@ -25,8 +25,8 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::identity::kind;
 use super::native::{Links, Open, Status, set_information, set_name, while_in_use, while_in_use_or_denied, wide};
-use super::{Handle, Permissions, forbids_writing, no_owner};
-use crate::sys::{EntryKind, Stat};
+use super::{Handle, Permissions, forbids_writing, no_owner, rights};
+use crate::sys::{EntryKind, Stat, Xattrs};
 
 /// An open folder.
 #[derive(Debug)]
@@ -251,6 +251,10 @@ impl Dir {
     /// A user or group of Windows has no number.
     pub(crate) fn set_owner(&self, _name: &OsStr, _owner: (u32, u32)) -> io::Result<()> {
         Err(no_owner())
+    }
+
+    pub(crate) fn set_folder_xattrs(&self, _name: &OsStr, _xattrs: &Xattrs) -> io::Result<()> {
+        Err(rights::no_xattrs())
     }
 
     /// Of folders the read-only attribute says nothing.

@@ -60,6 +60,9 @@ impl Dir {
         if metadata.owner.is_some() {
             return Err(no_owner());
         }
+        if !metadata.xattrs.is_empty() {
+            return Err(super::rights::no_xattrs());
+        }
         metadata.modified.map_or(Ok(()), |modified| self.set_modified(name, modified))
     }
 }

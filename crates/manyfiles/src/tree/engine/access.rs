@@ -26,9 +26,14 @@ fn narrowed(mode: u32) -> u32 {
     mode & (0o707 | (mode & 0o007) << 3)
 }
 
+/// The right that a user needs to give a file of its own extended attributes, however the file was opened.
+fn to_set_xattrs(metadata: &Metadata) -> u32 {
+    if metadata.xattrs.is_empty() { 0 } else { 0o200 }
+}
+
 /// What to open a new file with, that is to take the place of `old` if there is one.
 pub(super) fn mode_to_open(metadata: &Metadata, old: Option<&Stat>) -> u32 {
-    let mode = metadata.mode.or(old.map(|old| old.mode)).unwrap_or(FILE_MODE) & 0o777;
+    let mode = metadata.mode.or(old.map(|old| old.mode)).unwrap_or(FILE_MODE) & 0o777 | to_set_xattrs(metadata);
     if metadata.owner.is_some() || old.is_some() { narrowed(mode) } else { mode }
 }
 
@@ -97,7 +102,7 @@ impl Lane {
         let wanted = self.wanted(mode);
         let mut has = old.mode;
         if has & !wanted != 0 {
-            has &= wanted & 0o1777;
+            has &= (wanted | to_set_xattrs(metadata)) & 0o1777;
             sys::set_permissions(file, has)?;
         }
         // Writing may take set-id bits away.
@@ -144,6 +149,10 @@ impl Lane {
 
     /// Sets what has to be set after the last byte is written.
     pub(super) fn set_metadata(&self, target: &Target, metadata: &Metadata) -> io::Result<()> {
+        // Writing takes capabilities away, and so does another owner: both are done. A list changes the permissions.
+        if !metadata.xattrs.is_empty() {
+            sys::set_xattrs(&target.file, &metadata.xattrs)?;
+        }
         if let Some(mode) = target.mode_at_the_end {
             sys::set_permissions(&target.file, mode)?;
         }
@@ -164,11 +173,15 @@ impl Lane {
             lost || *mode != old.mode && (exact || !at.folder.has_default_permissions(&at.dir))
         });
         let modified = metadata.modified.filter(|modified| *modified != old.modified);
-        if old.links > 1 && (owner.is_some() || mode.is_some() || modified.is_some()) {
+        let lacks_xattrs = !metadata.xattrs.is_empty() && (owner.is_some() || !sys::has_xattrs(file, &metadata.xattrs));
+        if old.links > 1 && (owner.is_some() || mode.is_some() || modified.is_some() || lacks_xattrs) {
             return Ok(false);
         }
         if let Some(owner) = owner {
             sys::set_owner(file, owner)?;
+        }
+        if lacks_xattrs {
+            sys::set_xattrs(file, &metadata.xattrs)?;
         }
         if let Some(mode) = mode {
             sys::set_permissions(file, mode)?;

@@ -81,16 +81,16 @@ impl Shared {
         let folders: Vec<_> = folders.into_iter().filter(|(folder, _)| folder.made.load(Relaxed)).collect();
         for (folder, metadata) in &folders {
             let Some(parent) = &folder.parent else { continue };
-            if metadata.modified.is_none() && metadata.owner.is_none() {
+            if metadata.modified.is_none() && metadata.owner.is_none() && metadata.xattrs.is_empty() {
                 continue;
             }
-            let job = Job::new(&folder.name, Work::FinishFolder { metadata: *metadata });
+            let job = Job::new(&folder.name, Work::FinishFolder { metadata: metadata.clone() });
             drop(self.submit(parent.path().as_os_str(), job)); // Its only error is a cancellation.
         }
         self.wait_until_written();
         let mut lane = Lane::new(self.clone());
         for (folder, metadata) in folders {
-            if let Err(error) = self.finish_folder(&mut lane, &folder, metadata) {
+            if let Err(error) = self.finish_folder(&mut lane, &folder, &metadata) {
                 self.fail(error);
             }
         }
@@ -110,7 +110,7 @@ impl Shared {
     }
 
     /// Permissions, deepest first, since they may close the folder; and all that the root has.
-    fn finish_folder(&self, lane: &mut Lane, folder: &Arc<Folder>, metadata: Metadata) -> Result<()> {
+    fn finish_folder(&self, lane: &mut Lane, folder: &Arc<Folder>, metadata: &Metadata) -> Result<()> {
         if self.has_its_mode(folder, metadata) {
             return Ok(());
         }
@@ -121,6 +121,9 @@ impl Shared {
         if is_root {
             if let Some(owner) = metadata.owner {
                 parent.set_owner(name, owner).map_err(failed)?;
+            }
+            if !metadata.xattrs.is_empty() {
+                parent.set_folder_xattrs(name, &metadata.xattrs).map_err(failed)?;
             }
             if let Some(modified) = metadata.modified {
                 parent.set_modified(name, modified).map_err(failed)?;
@@ -138,7 +141,7 @@ impl Shared {
     /// Whether the folder needs no look because it has the permissions that [`folder_mode`](Self::folder_mode) would
     /// choose: this run made it with them (one that was there was made with none), added nothing, and the mode has no
     /// bit that only a later call sets.
-    fn has_its_mode(&self, folder: &Folder, metadata: Metadata) -> bool {
+    fn has_its_mode(&self, folder: &Folder, metadata: &Metadata) -> bool {
         let has = |mode| mode & 0o700 == 0o700 && mode & SPECIAL == 0 && folder.made_with.load(Relaxed) == mode;
         folder.parent.is_some() && !self.options.exact_permissions && metadata.mode.is_none_or(has)
     }

@@ -220,13 +220,14 @@ impl Folders {
         all.mode = metadata.mode.or(all.mode);
         all.modified = metadata.modified.or(all.modified);
         all.owner = metadata.owner.or(all.owner);
+        all.xattrs.add(&metadata.xattrs);
         let mode = all.mode.unwrap_or(0o777);
         self.get(id).mode.store(mode, Relaxed);
     }
 
     /// The metadata that entries asked for the root.
     pub(super) fn given_to_root(&self) -> Metadata {
-        self.metadata.get(&0).copied().unwrap_or_default()
+        self.metadata.get(&0).cloned().unwrap_or_default()
     }
 
     /// Whether any folder is to get metadata at the end.

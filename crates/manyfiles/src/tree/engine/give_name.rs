@@ -79,7 +79,11 @@ impl Lane {
             Choice::Compare | Choice::Overwrite | Choice::Replace => {
                 if there.kind == EntryKind::File {
                     let file = dir.open_to_write(temporary)?;
-                    if let Some(mode) = self.prepare_beside(&file, &there, metadata)? {
+                    let mode = self.prepare_beside(&file, &there, metadata)?;
+                    if !metadata.xattrs.is_empty() {
+                        sys::set_xattrs(&file, &metadata.xattrs)?; // Another owner takes capabilities away.
+                    }
+                    if let Some(mode) = mode {
                         sys::set_permissions(&file, mode)?;
                     }
                 }

@@ -142,8 +142,8 @@ impl Job {
         let name = if let Name::Long(name) = &self.name { name.len() } else { 0 };
         OWN + name
             + match &self.work {
-                Work::File { content, .. } => content.weight(),
-                Work::Symlink { target, .. } => target.as_os_str().len(),
+                Work::File { content, metadata } => content.weight() + metadata.xattrs.weight(),
+                Work::Symlink { target, metadata } => target.as_os_str().len() + metadata.xattrs.weight(),
                 Work::Link(link) => link.name.len() + link.existing.len(),
                 _ => 0,
             }

@@ -161,4 +161,5 @@ fn has(there: &Stat, metadata: &Metadata, mode: Option<u32>) -> bool {
     metadata.modified.is_none_or(|modified| modified == there.modified)
         && metadata.owner.is_none_or(|owner| owner == there.owner)
         && mode.is_none_or(|mode| mode == there.mode)
+        && metadata.xattrs.is_empty() // They are not looked at: what is to have some is made again.
 }

@@ -105,7 +105,7 @@ impl Lane {
             None => (name, None),
         };
         let mut opened = Opened { name, content, metadata, target, asked, source };
-        match self.prepare(at, &mut opened.target, &metadata) {
+        match self.prepare(at, &mut opened.target, &opened.metadata) {
             Ok(()) => Ok(Some(opened)),
             Err(cause) => {
                 let error = opened.error(at, Operation::SetMetadata, cause);
@@ -332,6 +332,9 @@ fn may_be_in_place(there: &Stat, wanted: &Wanted<'_>) -> bool {
 fn set_folder_metadata(dir: &Dir, name: &OsStr, metadata: &Metadata) -> io::Result<()> {
     if let Some(owner) = metadata.owner {
         dir.set_owner(name, owner)?;
+    }
+    if !metadata.xattrs.is_empty() {
+        dir.set_folder_xattrs(name, &metadata.xattrs)?;
     }
     metadata.modified.map_or(Ok(()), |modified| dir.set_modified(name, modified))
 }

@@ -128,7 +128,7 @@ impl Shared {
         (bytes, digest): (u64, Option<Vec<u8>>),
         watch: &mut Stopwatch,
     ) -> Result<()> {
-        let (temporary, metadata) = (OsString::from(&*opened.name), opened.metadata);
+        let (temporary, metadata) = (OsString::from(&*opened.name), opened.metadata.clone());
         let completed = lane.folder(folder).and_then(|at| match lane.complete(&at, opened, watch) {
             Ok(_) => Ok(()),
             Err(Unfilled::Failed(error)) => Err(error.on(stream.path())),

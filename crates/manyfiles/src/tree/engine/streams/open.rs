@@ -122,7 +122,7 @@ impl Shared {
         self.totals.accepted.fetch_add(1, Relaxed);
         let mut lane = self.streams.lane(self);
         let mut watch = Stopwatch::start();
-        let metadata = stream.metadata;
+        let metadata = stream.metadata.clone();
         let opened =
             lane.folder(&folder).map_err(|cause| cause.of(Operation::Create, stream.path())).and_then(
                 |at| match claim {
