@@ -129,6 +129,11 @@ pub(crate) fn write_within(mut file: &File, _time: Duration, bytes: &[u8]) -> io
     io::Write::write(&mut file, bytes)
 }
 
+/// There are no attributes here that only the administrator may set.
+pub(crate) fn is_privileged() -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,9 +147,4 @@ mod tests {
         assert!(make_representable(&mut name));
         assert_eq!(path(&name), Path::new("grüße/你好"));
     }
-}
-
-/// There are no attributes here that only the administrator may set.
-pub(crate) fn is_privileged() -> bool {
-    false
 }
