@@ -36,17 +36,17 @@ impl Place {
 
     /// A journaled ext4 in an image file, with room for all rounds.
     pub fn ext4() -> Result<Place> {
-        Ok(Place::new("ext4", Kind::Image(Disk::ext4().megabytes(48 << 10).mount()?)))
+        Ok(Place::new("ext4", Kind::Image(Disk::ext4().megabytes(image_size(48 << 10)?).mount()?)))
     }
 
     /// A journaled ext4 in an image file, for large files.
     pub fn ext4_cleared() -> Result<Place> {
-        Ok(Place::new("ext4", Kind::Cleared(Disk::ext4().megabytes(4 << 10).mount()?)))
+        Ok(Place::new("ext4", Kind::Cleared(Disk::ext4().megabytes(image_size(4 << 10)?).mount()?)))
     }
 
     /// An XFS in an image file, with room for all rounds.
     pub fn xfs() -> Result<Place> {
-        Ok(Place::new("XFS", Kind::Image(Disk::xfs().megabytes(16 << 10).mount()?)))
+        Ok(Place::new("XFS", Kind::Image(Disk::xfs().megabytes(image_size(16 << 10)?).mount()?)))
     }
 
     /// A FUSE mount over memory whose `ops` each take `delay` longer.
@@ -73,6 +73,23 @@ impl Place {
 
     fn new(name: &str, kind: Kind) -> Place {
         Place { name: name.to_owned(), kind, runs: Cell::new(0) }
+    }
+}
+
+/// How large an image can be, in MiB: no larger than what is free where it is made, so that it is the file system in it
+/// that says when it is full. The other way round its writes would fail with I/O errors.
+fn image_size(wanted: u64) -> Result<u64> {
+    /// What a short round writes; and what is left to other programs.
+    const LEAST: u64 = 4 << 10;
+    const LEFT: u64 = 1 << 10;
+    let folder = std::env::temp_dir();
+    let Some(free) = manyfiles_measure::Place::of(&folder)?.free_bytes else { return Ok(wanted) };
+    let free = free >> 20;
+    match free.saturating_sub(LEFT).min(wanted) {
+        size if size < LEAST => {
+            bail!("needs {LEAST} MiB in {}, and {LEFT} to spare: {free} are free", folder.display())
+        }
+        size => Ok(size),
     }
 }
 
