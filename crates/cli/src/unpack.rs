@@ -139,13 +139,7 @@ impl Work for Unpack {
             }
         };
         let sources = self.archives.iter().take_while(|_| !session.stop().is_set()).map(unpack).collect();
-        Read {
-            sources,
-            unmatched: self.filter.unmatched(),
-            with_attributes,
-            keeps_xattrs: self.args.xattrs,
-            ..Read::default()
-        }
+        self.read(sources, with_attributes)
     }
 
     fn list(&self, plan: &mut Plan) -> Read {
@@ -168,13 +162,14 @@ impl Work for Unpack {
             }
         };
         let sources = self.archives.iter().map(list).collect();
-        Read {
-            sources,
-            unmatched: self.filter.unmatched(),
-            with_attributes,
-            keeps_xattrs: self.args.xattrs,
-            ..Read::default()
-        }
+        self.read(sources, with_attributes)
+    }
+}
+
+impl Unpack {
+    fn read(&self, sources: Vec<Source>, with_attributes: u64) -> Read {
+        let (unmatched, keeps_xattrs) = (self.filter.unmatched(), self.args.xattrs);
+        Read { sources, unmatched, with_attributes, keeps_xattrs, ..Read::default() }
     }
 }
 

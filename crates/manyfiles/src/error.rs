@@ -1,5 +1,6 @@
 //! The one error type: which operation, on which path, and what the operating system said.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -90,17 +91,17 @@ impl std::error::Error for Cancelled {}
 #[derive(Debug)]
 struct Explained {
     cause: io::Error,
-    meaning: &'static str,
+    meaning: Cow<'static, str>,
 }
 
 /// The same error with an explanation. Its kind and its number stay.
-pub(crate) fn explained(cause: io::Error, meaning: &'static str) -> io::Error {
+pub(crate) fn explained(cause: io::Error, meaning: impl Into<Cow<'static, str>>) -> io::Error {
     explained_as(cause.kind(), cause, meaning)
 }
 
 /// The same where the kind says less than is known.
-pub(crate) fn explained_as(kind: io::ErrorKind, cause: io::Error, meaning: &'static str) -> io::Error {
-    io::Error::new(kind, Explained { cause, meaning })
+pub(crate) fn explained_as(kind: io::ErrorKind, cause: io::Error, meaning: impl Into<Cow<'static, str>>) -> io::Error {
+    io::Error::new(kind, Explained { cause, meaning: meaning.into() })
 }
 
 impl fmt::Display for Explained {

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use manyfiles::tree::{Metadata, OnConflict, TreeWriter};
+use manyfiles_testkit::skip;
 use tempfile::tempdir;
 
 fn xattr(path: &Path, name: &str) -> Option<Vec<u8>> {
@@ -23,7 +24,7 @@ fn keeps(folder: &Path, name: &str, value: &[u8]) -> bool {
     fs::write(&probe, "").unwrap();
     let set = rustix::fs::setxattr(&probe, name, value, rustix::fs::XattrFlags::empty());
     fs::remove_file(&probe).unwrap();
-    set.inspect_err(|why| eprintln!("skipped: {name} cannot be set here: {why}")).is_ok()
+    set.inspect_err(|why| skip(format_args!("{name} cannot be set here: {why}"))).is_ok()
 }
 
 /// Revision 2, `cap_net_raw` permitted.
@@ -131,5 +132,7 @@ fn one_that_cannot_be_set_is_a_failure_of_its_entry() {
     let report = tree.finish().unwrap_err().report().clone();
     assert_eq!((report.failures.len(), report.files), (5, 1), "{report:?}");
     assert!(report.failures[0].to_string().contains("extended attribute"), "{}", report.failures[0]);
+    let says = |error: &manyfiles::Error| error.raw_os_error() == Some(rustix::io::Errno::OPNOTSUPP.raw_os_error());
+    assert!(report.failures.iter().any(says), "what the system said: {report:?}");
     assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
 }

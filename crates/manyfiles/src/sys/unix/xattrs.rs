@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::AsFd;
 
 use super::{Dir, Handle};
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+use crate::error::explained;
 use crate::sys::Xattrs;
 
 /// Whether the file has all these already.
@@ -53,8 +55,8 @@ pub(super) fn set_at(path: &str, xattrs: &Xattrs) -> io::Result<()> {
 fn each(xattrs: &Xattrs, set: impl Fn(&[u8], &[u8]) -> rustix::io::Result<()>) -> io::Result<()> {
     for (name, value) in xattrs.iter() {
         rustix::io::retry_on_intr(|| set(name, value)).map_err(|errno| {
-            let (cause, name) = (io::Error::from(errno), String::from_utf8_lossy(name));
-            io::Error::new(cause.kind(), format!("{cause}: the extended attribute {name:?} cannot be set"))
+            let name = String::from_utf8_lossy(name);
+            explained(errno.into(), format!("the extended attribute {name:?} cannot be set"))
         })?;
     }
     Ok(())
