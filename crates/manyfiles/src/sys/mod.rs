@@ -11,7 +11,8 @@ mod name;
 mod refusal;
 
 pub use identity::Identity;
-pub(crate) use identity::{Entering, EntryKind, Stat};
+pub use identity::EntryKind;
+pub(crate) use identity::{Entering, Stat};
 pub(crate) use location::{AtPath, Location};
 pub(crate) use metadata::Xattrs;
 pub use metadata::{Metadata, Node};

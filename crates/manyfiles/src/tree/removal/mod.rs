@@ -1,15 +1,12 @@
 //! [`Removal`]: whole trees are removed, by many threads, and never anything outside them.
 //!
 //! - [`folder`]: a folder that is being emptied: its handle, its name, and what is still to be done in it.
-//! - [`jobs`]: what is to be done next, and who waits for it; loom tries their orders.
 //! - [`work`]: one removal, its threads, and how many there are.
 //! - [`sweep`]: one folder looked through, one name removed.
 
 mod folder;
-mod jobs;
 mod report;
 mod sweep;
-mod sync;
 mod work;
 
 use std::ffi::{OsStr, OsString};
