@@ -1,0 +1,395 @@
+//! The differences are made good: new and changed entries first; then, if nothing failed, what is to go is removed, and
+//! what had to wait for that is written; folders get their times last.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What};
+use crate::error::Cancelled;
+use crate::sys::{Dir, EntryKind, Identity};
+use crate::tree::removal::{self, Removal};
+use crate::tree::{Content, Metadata, OnConflict, Report, TreeWriter};
+use crate::{Error, Errors, Operation, Result};
+
+pub(super) fn apply(found: Differences) -> Result<Mirrored, NotMirrored> {
+    if let Some(refusal) = refusal(&found) {
+        return Err(NotMirrored::before_anything(Errors::check(vec![refusal]).unwrap_err()));
+    }
+    let mut mirrored = Mirrored { unchanged: found.unchanged, left_out: found.left_out.clone(), ..Mirrored::default() };
+    let mut failures = Vec::new();
+    let mut applying = match Applying::begin(found) {
+        Ok(applying) => applying,
+        Err(error) => return Err(NotMirrored::before_anything(Errors::check(vec![error]).unwrap_err())),
+    };
+    applying.write(&mut mirrored.written);
+    let extra = applying.removals();
+    if applying.how.is_cancelled() {
+        mirrored.cancelled = true;
+        let why = io::Error::other(Cancelled);
+        failures.push(Error::new(Operation::Write, applying.target.as_path(), why));
+    } else if mirrored.written.is_complete() {
+        applying.remove(&mut mirrored);
+        applying.write_what_waited(&mut mirrored.written);
+    }
+    if !mirrored.written.is_complete() || mirrored.cancelled {
+        mirrored.kept = extra - (mirrored.removed.files + mirrored.removed.folders).min(extra);
+    }
+    applying.finish_folders(&mut mirrored.written);
+    mirrored.check(failures)
+}
+
+/// Why nobody can mean that.
+fn refusal(found: &Differences) -> Option<Error> {
+    let names = found.removals;
+    let why = match found.how.max_delete {
+        Some(most) if names > most => {
+            format!("{names} names in it would be removed, and {most} at most are allowed; nothing was touched")
+        }
+        None if found.source_is_empty && names > 0 => format!(
+            "{} has nothing in it, and the target has; is it mounted? Nothing was touched. Give a bound for removals if \
+             that is meant",
+            found.source.display()
+        ),
+        _ => return None,
+    };
+    Some(Error::new(Operation::Remove, found.target.as_path(), io::Error::other(why)))
+}
+
+struct Applying {
+    how: Mirror,
+    source: PathBuf,
+    absolute: PathBuf,
+    target: PathBuf,
+    from: Dir,
+    all: Vec<Difference>,
+    /// A path of each file that has several, of which those that come later become links.
+    links: HashMap<Identity, PathBuf>,
+    removals: u64,
+    /// Names that become links, each with the name that is written before.
+    to_link: Vec<(PathBuf, PathBuf)>,
+    /// Folders that were there and in which something changes.
+    touched: BTreeSet<PathBuf>,
+}
+
+impl Applying {
+    fn begin(found: Differences) -> Result<Applying> {
+        let Differences { how, source, target, all, links, removals, .. } = found;
+        let absolute =
+            std::path::absolute(&source).map_err(|cause| Error::new(Operation::Open, source.as_path(), cause))?;
+        let from = Dir::open_root(&source).map_err(|cause| Error::new(Operation::Open, source.as_path(), cause))?;
+        let mut touched = BTreeSet::new();
+        for difference in &all {
+            let is_own = difference.kind == EntryKind::Folder && difference.what == What::Metadata;
+            touched.insert(match is_own {
+                true => difference.path.clone(),
+                false => difference.path.parent().unwrap_or(Path::new("")).to_owned(),
+            });
+        }
+        Ok(Applying {
+            how,
+            source,
+            absolute,
+            target,
+            from,
+            all,
+            links: links.into_iter().collect(),
+            removals,
+            to_link: Vec::new(),
+            touched,
+        })
+    }
+
+    fn removals(&self) -> u64 {
+        self.removals
+    }
+
+    fn open(&self, on_conflict: OnConflict) -> Result<TreeWriter> {
+        let mut options =
+            TreeWriter::options().on_conflict(on_conflict).exact_permissions(true).durability(self.how.durability);
+        if let Some(threads) = self.how.threads {
+            options = options.threads(threads);
+        }
+        options.open(&self.target)
+    }
+
+    /// What is new, and what has changed.
+    fn write(&mut self, report: &mut Report) {
+        let all = std::mem::take(&mut self.all);
+        self.with_tree(OnConflict::Replace, report, |this, tree| {
+            this.make_writable();
+            for difference in &all {
+                if this.how.is_cancelled() {
+                    break;
+                }
+                match difference.what {
+                    What::New => this.hand_over(tree, &difference.path),
+                    What::Content => drop(this.entry(tree, &difference.path)),
+                    What::Link(ref first) => this.to_link.push((difference.path.clone(), first.clone())),
+                    What::Metadata if difference.kind != EntryKind::File && difference.kind != EntryKind::Folder => {
+                        this.entry(tree, &difference.path);
+                    }
+                    _ => {}
+                }
+            }
+        });
+        let is_file = |it: &&Difference| it.what == What::Metadata && it.kind == EntryKind::File;
+        if all.iter().any(|it| is_file(&it)) && !self.how.is_cancelled() {
+            // What has the bytes stays, and gets the permissions.
+            self.with_tree(OnConflict::SkipIdentical, report, |this, tree| {
+                for difference in all.iter().filter(is_file) {
+                    this.entry(tree, &difference.path);
+                }
+            });
+        }
+        self.all = all;
+    }
+
+    fn with_tree(
+        &mut self,
+        on_conflict: OnConflict,
+        report: &mut Report,
+        hand_over: impl FnOnce(&mut Applying, &TreeWriter),
+    ) {
+        let tree = match self.open(on_conflict) {
+            Ok(tree) => tree,
+            Err(error) => return report.failures.push(error),
+        };
+        hand_over(self, &tree);
+        for (path, first) in std::mem::take(&mut self.to_link) {
+            if !self.how.is_cancelled() {
+                self.link(&tree, &path, first);
+            }
+        }
+        if self.how.is_cancelled() {
+            tree.canceller().cancel();
+        }
+        let done = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
+        add(report, done);
+    }
+
+    /// Folders that were there get the rights that changes in them need; their own permissions come back at the end.
+    fn make_writable(&self) {
+        let Ok(root) = Dir::open_root(&self.target) else { return };
+        for path in &self.touched {
+            match (path.parent(), path.file_name()) {
+                (Some(above), Some(name)) if above.as_os_str().is_empty() => drop(root.make_writable(name)),
+                (Some(above), Some(name)) => drop(root.folder(above).map(|dir| dir.make_writable(name))),
+                _ => drop(root.make_writable(OsStr::new("."))),
+            }
+        }
+    }
+
+    /// An entry of the source, with all that is in it.
+    fn hand_over(&mut self, tree: &TreeWriter, path: &Path) {
+        let mut paths = vec![path.to_owned()];
+        while let Some(path) = paths.pop() {
+            if self.how.is_cancelled() {
+                return;
+            }
+            if !self.entry(tree, &path) {
+                continue;
+            }
+            match self.names_in(&path) {
+                Ok(names) => paths.extend(names),
+                Err(cause) => tree.fail(Error::new(Operation::List, self.source.join(&path), cause)),
+            }
+        }
+    }
+
+    fn names_in(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        let how = crate::sys::Entering { take_rights: false, across_mounts: true };
+        let (dir, name) = self.folder_of(path)?;
+        let mut listing = dir.enter(&name, how)?;
+        let mut names = Vec::new();
+        while let Some(entry) = listing.next() {
+            let below = path.join(entry?.name());
+            if !self.how.exclude.as_ref().is_some_and(|exclude| exclude(&below)) {
+                names.push(below);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The folder that the path is in, and the last name.
+    fn folder_of(&self, path: &Path) -> io::Result<(Dir, std::ffi::OsString)> {
+        match (path.parent(), path.file_name()) {
+            (Some(above), Some(name)) if !above.as_os_str().is_empty() => {
+                Ok((self.from.folder(above)?, name.to_owned()))
+            }
+            (_, Some(name)) => Ok((self.from.try_clone()?, name.to_owned())),
+            _ => Ok((self.from.try_clone()?, ".".into())),
+        }
+    }
+
+    /// One entry of the source. True: it is a folder to be looked into.
+    fn entry(&mut self, tree: &TreeWriter, path: &Path) -> bool {
+        let (dir, name) = match self.folder_of(path) {
+            Ok(found) => found,
+            Err(cause) => {
+                tree.fail(Error::new(Operation::Open, self.source.join(path), cause));
+                return false;
+            }
+        };
+        let stat = match dir.stat(&name) {
+            Ok(stat) => stat,
+            Err(cause) => {
+                tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause));
+                return false;
+            }
+        };
+        let metadata = self.metadata(&dir, &name, &stat);
+        if stat.links > 1 && stat.kind != EntryKind::Folder {
+            match self.links.get(&stat.identity) {
+                Some(first) if first != path => {
+                    self.to_link.push((path.to_owned(), first.clone()));
+                    return false;
+                }
+                Some(_) => {}
+                None => drop(self.links.insert(stat.identity, path.to_owned())),
+            }
+        }
+        let done = match stat.kind {
+            EntryKind::Folder if self.how.one_file_system && !self.is_on_the_volume(&stat.identity) => Ok(()),
+            EntryKind::Folder => {
+                let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+                drop(tree.folder(shown, metadata));
+                return true;
+            }
+            EntryKind::File => tree.file_with(path, Content::copy_of(self.absolute.join(path)), metadata),
+            EntryKind::Symlink => match dir.read_link(&name) {
+                Ok(says) => tree.symlink(path, says, metadata),
+                Err(cause) => {
+                    tree.fail(Error::new(Operation::Read, self.source.join(path), cause));
+                    Ok(())
+                }
+            },
+            EntryKind::Other => match dir.node(&name) {
+                Ok(Some(node)) if self.how.special_files => tree.node(path, node, metadata),
+                Ok(_) => Ok(()),
+                Err(cause) => {
+                    tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause));
+                    Ok(())
+                }
+            },
+        };
+        drop(done); // An error of these calls is in the report.
+        false
+    }
+
+    fn is_on_the_volume(&self, identity: &Identity) -> bool {
+        self.from.identity().is_ok_and(|own| own.volume == identity.volume)
+    }
+
+    fn link(&self, tree: &TreeWriter, path: &Path, first: PathBuf) {
+        let found = self.folder_of(path).and_then(|(dir, name)| {
+            let stat = dir.stat(&name)?;
+            Ok((self.metadata(&dir, &name, &stat), stat))
+        });
+        match found {
+            Ok((metadata, stat)) if stat.kind == EntryKind::File => {
+                let content = Content::copy_of(self.absolute.join(path));
+                drop(tree.hard_link_or(path, first, content, metadata));
+            }
+            Ok(_) => drop(tree.hard_link(path, first)),
+            Err(cause) => tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause)),
+        }
+    }
+
+    fn metadata(&self, dir: &Dir, name: &OsStr, stat: &crate::sys::Stat) -> Metadata {
+        let bits = if self.how.set_id { 0o7777 } else { 0o1777 };
+        let mut metadata = Metadata::default().modified(stat.modified);
+        if stat.kind != EntryKind::Symlink {
+            metadata = metadata.mode(dir.own_mode(name, stat) & bits);
+        }
+        if self.how.owners { metadata.owner(stat.owner.0, stat.owner.1) } else { metadata }
+    }
+
+    /// Removes what is only in the target, and what is in the way.
+    fn remove(&mut self, mirrored: &mut Mirrored) {
+        let root = match Dir::open_root(&self.target) {
+            Ok(root) => root,
+            Err(cause) => {
+                let error = Error::new(Operation::Open, self.target.as_path(), cause);
+                return mirrored.written.failures.push(error);
+            }
+        };
+        for difference in &self.all {
+            if !matches!(difference.what, What::Extra | What::Kind) || self.how.is_cancelled() {
+                continue;
+            }
+            let mut removal = Removal::new();
+            if let Some(threads) = self.how.threads {
+                removal = removal.threads(threads);
+            }
+            if let Some(cancel) = &self.how.cancel {
+                removal = removal.cancel(cancel.clone());
+            }
+            if let Some(exclude) = self.how.exclude.clone() {
+                let folder = difference.path.clone();
+                removal = removal.keep(move |path| exclude(&folder.join(path)));
+            }
+            let removed = removal::remove_below(&removal, &root, &self.target, &difference.path);
+            mirrored.removed.files += removed.files;
+            mirrored.removed.folders += removed.folders;
+            mirrored.removed.kept += removed.kept;
+            mirrored.removed.cancelled |= removed.cancelled;
+            mirrored.removed.failures.extend(removed.failures);
+        }
+    }
+
+    /// What had something of another kind in its way.
+    fn write_what_waited(&mut self, report: &mut Report) {
+        let waited: Vec<_> = self.all.iter().filter(|it| it.what == What::Kind).map(|it| it.path.clone()).collect();
+        if waited.is_empty() {
+            return;
+        }
+        self.with_tree(OnConflict::Error, report, |this, tree| {
+            waited.iter().for_each(|path| this.hand_over(tree, path));
+        });
+    }
+
+    /// Folders that were there get the source's permissions and times: whatever changed in them is done.
+    fn finish_folders(&mut self, report: &mut Report) {
+        let touched = std::mem::take(&mut self.touched);
+        let mut own = Report::default();
+        self.with_tree(OnConflict::Error, &mut own, |this, tree| {
+            for path in &touched {
+                let is_there = this.folder_of(path).and_then(|(dir, name)| dir.stat(&name));
+                if is_there.is_ok_and(|stat| stat.kind == EntryKind::Folder) {
+                    this.entry(tree, path);
+                }
+            }
+        });
+        // They were there, and are not written.
+        own.folders = 0;
+        add(report, own);
+    }
+}
+
+/// Adds what a further writing did.
+fn add(report: &mut Report, done: Report) {
+    report.files += done.files;
+    report.folders += done.folders;
+    report.symlinks += done.symlinks;
+    report.hard_links += done.hard_links;
+    report.nodes += done.nodes;
+    report.bytes += done.bytes;
+    report.skipped += done.skipped;
+    report.not_written += done.not_written;
+    report.failures.extend(done.failures);
+    report.cancelled |= done.cancelled;
+    report.peak_threads = report.peak_threads.max(done.peak_threads);
+    let (all, more) = (&mut report.times, done.times);
+    for (all, more) in [
+        (&mut all.folders, more.folders),
+        (&mut all.open, more.open),
+        (&mut all.write, more.write),
+        (&mut all.metadata, more.metadata),
+        (&mut all.sync, more.sync),
+        (&mut all.close, more.close),
+    ] {
+        *all += more;
+    }
+}
