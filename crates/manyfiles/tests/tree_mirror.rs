@@ -209,6 +209,27 @@ fn nothing_is_removed_if_anything_could_not_be_written() {
 }
 
 #[test]
+fn names_of_one_file_are_parted_where_the_source_has_two() {
+    let temp = tempdir().unwrap();
+    let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+    fs::create_dir_all(&source).unwrap();
+    fs::create_dir_all(&target).unwrap();
+    for name in ["a", "b", "c"] {
+        fs::write(source.join(name), "same").unwrap();
+        set_time(&source.join(name), 1);
+    }
+    fs::hard_link(source.join("c"), source.join("d")).unwrap();
+    fs::write(target.join("a"), "same").unwrap();
+    set_time(&target.join("a"), 1);
+    for name in ["b", "c", "d"] {
+        fs::hard_link(target.join("a"), target.join(name)).unwrap();
+    }
+    let mirrored = Mirror::new().mirror(&source, &target).unwrap();
+    assert_eq!((mirrored.unchanged, mirrored.written.files, mirrored.written.hard_links), (1, 2, 1));
+    assert_eq!(manifest(&target), manifest(&source));
+}
+
+#[test]
 fn the_differences_say_what_differs() {
     let temp = tempdir().unwrap();
     let (source, target) = (temp.path().join("source"), temp.path().join("target"));

@@ -93,7 +93,11 @@ fn differences(
     unchanged: u64,
     removals: u64,
 ) -> Differences {
+    // Files that count as unchanged, but are to be linked, or no longer to be.
+    let so_far = found.all.len();
+    found.part_names();
     let links = found.settle_links();
+    let unchanged = unchanged.saturating_sub((found.all.len() - so_far) as u64);
     found.all.sort_by(|one, other| one.path.cmp(&other.path));
     found.left_out.sort();
     Differences {
@@ -177,6 +181,8 @@ struct Pair {
 struct Found {
     all: Vec<Difference>,
     links: HashMap<Identity, Vec<Name>>,
+    /// Files of the target that have several names: these, and what each is in the source.
+    shared: HashMap<Identity, Vec<(PathBuf, Identity, u64)>>,
     left_out: Vec<PathBuf>,
     failures: Vec<Error>,
     source_is_empty: bool,
@@ -383,6 +389,10 @@ impl Comparison {
             self.differs(path, &stat, What::New);
             return Ok(());
         };
+        if there.links > 1 && there.kind == EntryKind::File && stat.kind == EntryKind::File {
+            let name = (path.clone(), stat.identity, stat.len);
+            self.found().shared.entry(there.identity).or_default().push(name);
+        }
         if there.kind != stat.kind {
             self.differs(path, &stat, What::Kind);
             return Ok(());
@@ -505,10 +515,34 @@ impl Comparison {
 }
 
 impl Found {
+    /// Names of one file in the target that are of several in the source become files of their own.
+    fn part_names(&mut self) {
+        let mut to_part = HashMap::new();
+        for mut names in std::mem::take(&mut self.shared).into_values() {
+            names.sort();
+            let Some((_, first, _)) = names.first().cloned() else { continue };
+            to_part.extend(names.into_iter().filter(|name| name.1 != first).map(|(path, _, len)| (path, len)));
+        }
+        for difference in &mut self.all {
+            if to_part.remove(&difference.path).is_some() && difference.what == What::Metadata {
+                difference.what = What::Content;
+            }
+        }
+        let file = |(path, len)| Difference { path, kind: EntryKind::File, what: What::Content, len };
+        self.all.extend(to_part.into_iter().map(file));
+    }
+
     /// Finds which names are to become links, and returns a name for each file that has several.
     fn settle_links(&mut self) -> Vec<(Identity, PathBuf)> {
         let (mut firsts, mut links) = (Vec::new(), HashMap::new());
-        let renewed: HashSet<_> = self
+        let metadata: HashMap<_, _> = self
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(_, difference)| difference.what == What::Metadata)
+            .map(|(at, difference)| (difference.path.clone(), at))
+            .collect();
+        let mut renewed: HashSet<_> = self
             .all
             .iter()
             .filter(|difference| !matches!(difference.what, What::Metadata | What::Extra))
@@ -521,6 +555,13 @@ impl Found {
             names.sort_by_cached_key(|name| (waiting.contains(&name.path), name.path.clone()));
             let mut names = names.into_iter();
             let Some(first) = names.next() else { continue };
+            // Its other names would stay with the file that it was: it is written anew, and they are linked to it.
+            if names.len() > 0
+                && let Some(at) = metadata.get(&first.path)
+            {
+                self.all[*at].what = What::Content;
+                renewed.insert(first.path.clone());
+            }
             for name in names {
                 if renewed.contains(&first.path) || name.there.is_none() || name.there != first.there {
                     links.insert(name.path, (first.path.clone(), name.len));
