@@ -65,9 +65,8 @@ fn change(root: &Path, random: &mut Random, changes: u64) {
         for _ in 0..random.below(4) {
             folder.push(format!("d{}", random.below(3)));
             if !fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir()) {
-                match fs::symlink_metadata(&folder) {
-                    Ok(_) => fs::remove_file(&folder).unwrap(),
-                    Err(_) => {}
+                if fs::symlink_metadata(&folder).is_ok() {
+                    fs::remove_file(&folder).unwrap();
                 }
                 fs::create_dir(&folder).unwrap();
             }
@@ -76,6 +75,11 @@ fn change(root: &Path, random: &mut Random, changes: u64) {
         match fs::symlink_metadata(&at) {
             Ok(there) if there.is_dir() && random.below(3) > 0 => continue,
             Ok(there) if there.is_dir() => fs::remove_dir_all(&at).unwrap(),
+            Ok(there) if there.is_file() && random.below(4) == 0 => {
+                let mode = [0o644, 0o600, 0o755][random.below(3) as usize];
+                fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
+                continue;
+            }
             Ok(_) => fs::remove_file(&at).unwrap(),
             Err(_) => {}
         }
@@ -98,7 +102,8 @@ fn change(root: &Path, random: &mut Random, changes: u64) {
                 fs::write(&at, vec![random.below(256) as u8; random.below(3) as usize * 1000]).unwrap();
                 fs::set_permissions(&at, fs::Permissions::from_mode([0o644, 0o600, 0o755][random.below(3) as usize]))
                     .unwrap();
-                set_time(&at, random.below(1000));
+                // No two files have one time: a quick comparison would take them for one.
+                set_time(&at, random.below(1_000_000_000));
             }
         }
     }

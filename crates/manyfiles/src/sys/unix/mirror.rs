@@ -59,7 +59,7 @@ impl Dir {
     }
 
     /// Makes a folder of this user's writable for the time of a change. `None`: it is, or that is not to be had.
-    pub(crate) fn make_writable(&self, name: &OsStr) -> Option<u32> {
+    pub(crate) fn allow_changes(&self, name: &OsStr) -> Option<u32> {
         let stat = self.stat(name).ok()?;
         let needs = stat.kind == EntryKind::Folder && stat.mode & 0o300 != 0o300 && !super::is_privileged();
         (needs && self.set_folder_permissions(name, stat.mode | 0o700).is_ok()).then_some(stat.mode)

@@ -24,7 +24,7 @@ impl Dir {
     }
 
     /// Folders are.
-    pub(crate) fn make_writable(&self, _name: &OsStr) -> Option<u32> {
+    pub(crate) fn allow_changes(&self, _name: &OsStr) -> Option<u32> {
         None
     }
 

@@ -174,9 +174,9 @@ impl Applying {
         let Ok(root) = Dir::open_root(&self.target) else { return };
         for path in &self.touched {
             match (path.parent(), path.file_name()) {
-                (Some(above), Some(name)) if above.as_os_str().is_empty() => drop(root.make_writable(name)),
-                (Some(above), Some(name)) => drop(root.folder(above).map(|dir| dir.make_writable(name))),
-                _ => drop(root.make_writable(OsStr::new("."))),
+                (Some(above), Some(name)) if above.as_os_str().is_empty() => drop(root.allow_changes(name)),
+                (Some(above), Some(name)) => drop(root.folder(above).map(|dir| dir.allow_changes(name))),
+                _ => drop(root.allow_changes(OsStr::new("."))),
             }
         }
     }
