@@ -47,7 +47,7 @@ pub use content::Content;
 pub use control::{Canceller, Observer};
 pub use digest::Digest;
 pub use mapped::MappedFile;
-pub use mirror::{Difference, Differences, Mirror, Mirrored, NotMirrored, What};
+pub use mirror::{Difference, Differences, Mirror, MirrorProgress, Mirrored, NotMirrored, What};
 pub use options::{Answer, Durability, OnConflict, Options};
 pub use outcome::{Entry, EntryStat, Outcome};
 pub use path::check;

@@ -1,16 +1,23 @@
 //! The differences are made good: new and changed entries first; then, if nothing failed, what is to go is removed, and
 //! what had to wait for that is written; folders get their times last.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What};
 use crate::error::Cancelled;
-use crate::sys::{Dir, EntryKind, Identity};
+use crate::sys::{self, Dir, EntryKind, Identity};
 use crate::tree::removal::{self, Removal};
-use crate::tree::{Content, Metadata, OnConflict, Report, TreeWriter};
+use crate::tree::{Canceller, Content, Metadata, OnConflict, Report, TreeWriter};
 use crate::{Error, Errors, Operation, Result};
 
 pub(super) fn apply(found: Differences) -> Result<Mirrored, NotMirrored> {
@@ -37,6 +44,7 @@ pub(super) fn apply(found: Differences) -> Result<Mirrored, NotMirrored> {
         mirrored.kept = extra - (mirrored.removed.files + mirrored.removed.folders).min(extra);
     }
     applying.finish_folders(&mut mirrored.written);
+    mirrored.left_out.append(&mut applying.left_out);
     mirrored.check(failures)
 }
 
@@ -48,8 +56,8 @@ fn refusal(found: &Differences) -> Option<Error> {
             format!("{names} names in it would be removed, and {most} at most are allowed; nothing was touched")
         }
         None if found.source_is_empty && names > 0 => format!(
-            "{} has nothing in it, and the target has; is it mounted? Nothing was touched. Give a bound for removals if \
-             that is meant",
+            "{} has nothing in it, and the target has; is it mounted? Nothing was touched. If that is meant, say how \
+             many names may be removed",
             found.source.display()
         ),
         _ => return None,
@@ -62,13 +70,17 @@ struct Applying {
     source: PathBuf,
     absolute: PathBuf,
     target: PathBuf,
-    from: Dir,
+    from: Arc<Dir>,
+    /// The folder that was needed last.
+    last: RefCell<Option<(PathBuf, Arc<Dir>)>>,
     all: Vec<Difference>,
     /// A path of each file that has several, of which those that come later become links.
     links: HashMap<Identity, PathBuf>,
     removals: u64,
     /// Names that become links, each with the name that is written before.
     to_link: Vec<(PathBuf, PathBuf)>,
+    /// Devices, FIFOs and sockets that were met in new folders and are left out.
+    left_out: Vec<PathBuf>,
     /// Folders that were there and in which something changes.
     touched: BTreeSet<PathBuf>,
 }
@@ -92,11 +104,13 @@ impl Applying {
             source,
             absolute,
             target,
-            from,
+            from: Arc::new(from),
+            last: RefCell::default(),
             all,
             links: links.into_iter().collect(),
             removals,
             to_link: Vec::new(),
+            left_out: Vec::new(),
             touched,
         })
     }
@@ -156,16 +170,16 @@ impl Applying {
             Ok(tree) => tree,
             Err(error) => return report.failures.push(error),
         };
+        self.how.progress.begin_writing(tree.observer());
+        let _watch = self.how.cancel.as_ref().map(|cancel| Watch::begin(cancel.clone(), tree.canceller()));
         hand_over(self, &tree);
         for (path, first) in std::mem::take(&mut self.to_link) {
             if !self.how.is_cancelled() {
                 self.link(&tree, &path, first);
             }
         }
-        if self.how.is_cancelled() {
-            tree.canceller().cancel();
-        }
         let done = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
+        self.how.progress.end_writing(&done);
         add(report, done);
     }
 
@@ -212,14 +226,23 @@ impl Applying {
         Ok(names)
     }
 
-    /// The folder that the path is in, and the last name.
-    fn folder_of(&self, path: &Path) -> io::Result<(Dir, std::ffi::OsString)> {
-        match (path.parent(), path.file_name()) {
-            (Some(above), Some(name)) if !above.as_os_str().is_empty() => {
-                Ok((self.from.folder(above)?, name.to_owned()))
+    /// The folder that the path is in, and the last name. Paths come sorted, so the last folder is remembered.
+    fn folder_of(&self, path: &Path) -> io::Result<(Arc<Dir>, OsString)> {
+        let (above, name) = match (path.parent(), path.file_name()) {
+            (Some(above), Some(name)) => (above, name.to_owned()),
+            _ => return Ok((self.from.clone(), ".".into())),
+        };
+        if above.as_os_str().is_empty() {
+            return Ok((self.from.clone(), name));
+        }
+        let mut last = self.last.borrow_mut();
+        match &*last {
+            Some((path, dir)) if path == above => Ok((dir.clone(), name)),
+            _ => {
+                let dir = Arc::new(self.from.folder(above)?);
+                *last = Some((above.to_owned(), dir.clone()));
+                Ok((dir, name))
             }
-            (_, Some(name)) => Ok((self.from.try_clone()?, name.to_owned())),
-            _ => Ok((self.from.try_clone()?, ".".into())),
         }
     }
 
@@ -267,7 +290,10 @@ impl Applying {
             },
             EntryKind::Other => match dir.node(&name) {
                 Ok(Some(node)) if self.how.special_files => tree.node(path, node, metadata),
-                Ok(_) => Ok(()),
+                Ok(_) => {
+                    self.left_out.push(path.to_owned());
+                    Ok(())
+                }
                 Err(cause) => {
                     tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause));
                     Ok(())
@@ -319,7 +345,7 @@ impl Applying {
             if !matches!(difference.what, What::Extra | What::Kind) || self.how.is_cancelled() {
                 continue;
             }
-            let mut removal = Removal::new();
+            let mut removal = Removal::new().progress(self.how.progress.of_removal());
             if let Some(threads) = self.how.threads {
                 removal = removal.threads(threads);
             }
@@ -365,6 +391,41 @@ impl Applying {
         // They were there, and are not written.
         own.folders = 0;
         add(report, own);
+    }
+}
+
+/// Cancels a tree when the program says so, also while it finishes.
+struct Watch {
+    ended: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// How often it looks.
+    const EVERY: Duration = Duration::from_millis(50);
+
+    fn begin(cancel: Arc<AtomicBool>, tree: Canceller) -> Watch {
+        let (ended, is_ended) = mpsc::channel();
+        let watch = move || {
+            loop {
+                if cancel.load(Relaxed) {
+                    return tree.cancel();
+                }
+                if is_ended.recv_timeout(Watch::EVERY) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+            }
+        };
+        // Without a thread the tree is finished first.
+        let builder = thread::Builder::new().name("manyfiles mirror".into());
+        Watch { ended: Some(ended), thread: sys::spawn_quiet(builder, watch).ok() }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.ended.take();
+        self.thread.take().map(JoinHandle::join); // It calls nothing that could panic.
     }
 }
 

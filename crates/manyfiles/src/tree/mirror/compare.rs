@@ -339,6 +339,7 @@ impl Comparison {
             if let Err((operation, root, cause)) = self.name(pair, name, *is_there, &mut folders, thread) {
                 self.fail(operation, root.path.join(&pair.path).join(name), cause);
             }
+            self.how.progress.add_compared();
             self.note_time(thread);
             // It has turned out to be slow: others take the rest.
             if names.len() - at > 2 * NAMES && self.is_slow() {

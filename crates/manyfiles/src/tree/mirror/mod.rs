@@ -3,10 +3,12 @@
 //! - [`compare`]: both trees are looked through, by many threads, and nothing is touched.
 //! - [`difference`]: what was found.
 //! - [`apply`]: the differences are made good: what is new and changed first, then what is to go.
+//! - [`progress`]: how far it is.
 
 mod apply;
 mod compare;
 mod difference;
+mod progress;
 mod report;
 
 use std::fmt;
@@ -15,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use difference::{Difference, Differences, What};
+pub use progress::MirrorProgress;
 pub use report::{Mirrored, NotMirrored};
 
 use super::Durability;
@@ -67,6 +70,7 @@ pub struct Mirror {
     threads: Option<usize>,
     durability: Durability,
     cancel: Option<Arc<AtomicBool>>,
+    progress: MirrorProgress,
 }
 
 type Exclude = dyn Fn(&Path) -> bool + Send + Sync;
@@ -145,10 +149,18 @@ impl Mirror {
         self
     }
 
-    /// Stops when this becomes true.
+    /// Stops when this becomes true: what is half-written is removed, what is complete stays, and nothing else is
+    /// begun.
     #[must_use]
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
         self.cancel = Some(cancel);
+        self
+    }
+
+    /// Counts there what is done, for other threads to look at.
+    #[must_use]
+    pub fn progress(mut self, progress: MirrorProgress) -> Self {
+        self.progress = progress;
         self
     }
 
