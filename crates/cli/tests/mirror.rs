@@ -169,3 +169,88 @@ fn by_content_finds_what_has_the_same_length_and_time() {
     manyfiles(temp.path(), &["copy", "--mirror", "--by-content", "source", "target"]).code(0);
     assert_eq!(fs::read_to_string(&target).unwrap(), "same");
 }
+
+/// 20 kills, or as many as `MANYFILES_KILLS` says, each at a random time of a run; the seed is printed.
+#[test]
+#[cfg(unix)]
+fn killed_at_any_time_and_run_again_it_ends_equal_and_touches_nothing_outside() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seed = number("MANYFILES_SEED")
+        .unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64);
+    eprintln!("MANYFILES_SEED={seed}");
+    let mut state = seed | 1;
+    let mut below = |n: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % n
+    };
+    let temp = tempdir().unwrap();
+    let (source, target, outside) =
+        (temp.path().join("source"), temp.path().join("target"), temp.path().join("outside"));
+    fs::create_dir(&outside).unwrap();
+    for name in ["a", "b", "c"] {
+        fs::write(outside.join(name), name).unwrap();
+    }
+    fs::create_dir(&source).unwrap();
+    let run = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_manyfiles"));
+        command.args(["copy", "--mirror", "-q", "--max-delete", "100000"]).args([&source, &target]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let mut took = Duration::from_millis(10);
+    let (mut kills, mut rounds) = (0, 0);
+    while kills < number("MANYFILES_KILLS").unwrap_or(20) {
+        rounds += 1;
+        assert!(rounds < 10_000, "{kills} of {rounds} runs were killed: the rest were too fast");
+        // A folder, a file and a link take each other's names.
+        for _ in 0..30 {
+            let folder = source.join(format!("d{}", below(12)));
+            match fs::symlink_metadata(&folder) {
+                Ok(there) if there.is_dir() && below(4) > 0 => {}
+                Ok(there) if there.is_dir() => fs::remove_dir_all(&folder).unwrap(),
+                Ok(_) => fs::remove_file(&folder).unwrap(),
+                Err(_) => {}
+            }
+            match below(8) {
+                _ if folder.is_dir() && !folder.is_symlink() => {}
+                0 => std::os::unix::fs::symlink("../outside", &folder).unwrap(),
+                1 => fs::write(&folder, "a file").unwrap(),
+                _ => fs::create_dir(&folder).unwrap(),
+            }
+            if folder.is_dir() && !folder.is_symlink() {
+                for _ in 0..20 {
+                    let len = below(20_000) as usize;
+                    fs::write(folder.join(format!("f{}", below(30))), vec![below(256) as u8; len]).unwrap();
+                }
+            }
+        }
+        let mut child = run().spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(below(took.as_micros() as u64 + 1)));
+        child.kill().unwrap();
+        kills += u64::from(child.wait().unwrap().code().is_none());
+        assert_eq!(names(&outside), ["a", "b", "c"]);
+        if below(3) == 0 {
+            continue; // The source changes again before the next run.
+        }
+        let begun = Instant::now();
+        assert!(run().status().unwrap().success());
+        took = begun.elapsed();
+        assert_eq!(names(&target), names(&source));
+        for name in names(&source) {
+            let (ours, theirs) = (target.join(&name), source.join(&name));
+            if theirs.is_symlink() {
+                assert_eq!(fs::read_link(ours).unwrap(), fs::read_link(theirs).unwrap(), "{name}");
+            } else if theirs.is_file() {
+                assert!(fs::read(ours).unwrap() == fs::read(theirs).unwrap(), "{name}");
+            }
+        }
+    }
+    for name in ["a", "b", "c"] {
+        assert_eq!(fs::read_to_string(outside.join(name)).unwrap(), name);
+    }
+}

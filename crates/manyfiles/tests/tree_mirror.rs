@@ -198,6 +198,31 @@ fn what_is_excluded_is_neither_copied_nor_removed() {
 }
 
 #[test]
+fn a_second_mirror_of_one_target_is_told_and_touches_nothing() {
+    let temp = tempdir().unwrap();
+    let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+    fs::create_dir_all(&source).unwrap();
+    fs::write(source.join("a"), "a").unwrap();
+    let inner = (source.clone(), target.clone());
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = told.clone();
+    // Asked about a path that is being handed over: the first mirror is at work then.
+    fs::create_dir(source.join("new")).unwrap();
+    fs::write(source.join("new/b"), "b").unwrap();
+    let outer = Mirror::new().exclude(move |path| {
+        if path == Path::new("new/b") {
+            let second = Mirror::new().mirror(&inner.0, &inner.1);
+            heard.lock().unwrap().push(second.map(drop).map_err(|not| not.to_string()));
+        }
+        false
+    });
+    outer.mirror(&source, &target).unwrap();
+    let told = told.lock().unwrap();
+    assert!(told.len() == 1 && told[0].as_ref().unwrap_err().contains("another mirror"), "{told:?}");
+    assert_eq!(manifest(&target), manifest(&source));
+}
+
+#[test]
 fn nothing_is_removed_if_anything_could_not_be_written() {
     let temp = tempdir().unwrap();
     let (source, target) = (temp.path().join("source"), temp.path().join("target"));

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,6 +78,8 @@ struct Applying {
     /// A path of each file that has several, of which those that come later become links.
     links: HashMap<Identity, PathBuf>,
     removals: u64,
+    /// The lock of the target, where its file system has locks.
+    _alone: Option<File>,
     /// Names that become links, each with the name that is written before.
     to_link: Vec<(PathBuf, PathBuf)>,
     /// Devices, FIFOs and sockets that were met in new folders and are left out.
@@ -91,6 +94,10 @@ impl Applying {
         let absolute =
             std::path::absolute(&source).map_err(|cause| Error::new(Operation::Open, source.as_path(), cause))?;
         let from = Dir::open_root(&source).map_err(|cause| Error::new(Operation::Open, source.as_path(), cause))?;
+        let alone = match all.is_empty() {
+            true => None,
+            false => hold(&target).map_err(|cause| Error::new(Operation::Open, target.as_path(), cause))?,
+        };
         let mut touched = BTreeSet::new();
         for difference in &all {
             let is_own = difference.kind == EntryKind::Folder && difference.what == What::Metadata;
@@ -109,6 +116,7 @@ impl Applying {
             all,
             links: links.into_iter().collect(),
             removals,
+            _alone: alone,
             to_link: Vec::new(),
             left_out: Vec::new(),
             touched,
@@ -392,6 +400,18 @@ impl Applying {
         own.folders = 0;
         add(report, own);
     }
+}
+
+/// Makes the target, and takes its lock. Two runs at once would each remove what the other writes.
+fn hold(target: &Path) -> io::Result<Option<File>> {
+    fs::create_dir_all(target)?;
+    Dir::open_root(target)?.hold(OsStr::new(".")).map_err(|error| match error.kind() {
+        io::ErrorKind::ResourceBusy => {
+            let why = "another mirror is at work there; nothing was touched: wait until it is done";
+            io::Error::new(io::ErrorKind::ResourceBusy, why)
+        }
+        _ => error,
+    })
 }
 
 /// Cancels a tree when the program says so, also while it finishes.

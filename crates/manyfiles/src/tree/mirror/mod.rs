@@ -33,6 +33,8 @@ use crate::Errors;
 ///   failed. Files that change are replaced: readers see old or new, nothing between. A source that is empty beside a
 ///   target that is not, or more removals than [`max_delete`](Mirror::max_delete), is refused before anything is
 ///   touched: a disk that is not mounted looks like that.
+/// - **Alone**: a second mirror of the same target is told so, on Linux and macOS, where the file system has locks.
+///   What other programs do in either tree meanwhile may or may not be seen.
 /// - **Never outside**: in the target no symbolic link is followed, and nothing that is mounted there is emptied.
 /// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why.
 /// - **To be gone on with**: a run that was stopped or killed leaves files that are old or new, and perhaps one that is
