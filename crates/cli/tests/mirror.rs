@@ -145,6 +145,21 @@ fn what_is_excluded_is_neither_copied_nor_removed() {
 }
 
 #[test]
+fn where_case_is_folded_a_file_keeps_its_spelling_and_two_that_become_one_are_told() {
+    let temp = tempdir().unwrap();
+    fs::write(temp.path().join("case"), "").unwrap();
+    if !temp.path().join("CASE").exists() {
+        return manyfiles_testkit::skip("needs a file system that folds case");
+    }
+    make(temp.path());
+    fs::write(temp.path().join("source/README"), "the new one").unwrap();
+    fs::write(temp.path().join("target/readme"), "old").unwrap();
+    manyfiles(temp.path(), &["copy", "--mirror", "source", "target"]).code(0);
+    assert_eq!(fs::read_to_string(temp.path().join("target/readme")).unwrap(), "the new one");
+    manyfiles(temp.path(), &["copy", "--mirror", "source", "target"]).code(0).says("0 entries written");
+}
+
+#[test]
 fn the_report_as_json_counts_what_was_done() {
     let temp = tempdir().unwrap();
     make(temp.path());

@@ -17,6 +17,7 @@ use std::time::Duration;
 use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What};
 use crate::error::Cancelled;
 use crate::sys::{self, Dir, EntryKind, Identity};
+use crate::tree::engine::folded;
 use crate::tree::removal::{self, Removal};
 use crate::tree::{Canceller, Content, Metadata, OnConflict, Report, TreeWriter};
 use crate::{Error, Errors, Operation, Result};
@@ -32,6 +33,7 @@ pub(super) fn apply(found: Differences) -> Result<Mirrored, NotMirrored> {
         Err(error) => return Err(NotMirrored::before_anything(Errors::check(vec![error]).unwrap_err())),
     };
     applying.write(&mut mirrored.written);
+    applying.tell_what_became_one(&mut mirrored.written);
     let extra = applying.removals();
     if applying.how.is_cancelled() {
         mirrored.cancelled = true;
@@ -40,6 +42,7 @@ pub(super) fn apply(found: Differences) -> Result<Mirrored, NotMirrored> {
     } else if mirrored.written.is_complete() {
         applying.remove(&mut mirrored);
         applying.write_what_waited(&mut mirrored.written);
+        applying.tell_what_became_one(&mut mirrored.written);
     }
     if !mirrored.written.is_complete() || mirrored.cancelled {
         mirrored.kept = extra - (mirrored.removed.files + mirrored.removed.folders).min(extra);
@@ -84,6 +87,10 @@ struct Applying {
     to_link: Vec<(PathBuf, PathBuf)>,
     /// Devices, FIFOs and sockets that were met in new folders and are left out.
     left_out: Vec<PathBuf>,
+    /// Where the target's file system may hold several names as one: a path for each that is written, and pairs that
+    /// may have become one.
+    written: Option<HashMap<OsString, PathBuf>>,
+    pairs: Vec<(PathBuf, PathBuf)>,
     /// Folders that were there and in which something changes.
     touched: BTreeSet<PathBuf>,
 }
@@ -98,6 +105,7 @@ impl Applying {
             true => None,
             false => hold(&target).map_err(|cause| Error::new(Operation::Open, target.as_path(), cause))?,
         };
+        let folds = Dir::open_root(&target).is_ok_and(|root| root.folds());
         let mut touched = BTreeSet::new();
         for difference in &all {
             let is_own = difference.kind == EntryKind::Folder && difference.what == What::Metadata;
@@ -119,6 +127,8 @@ impl Applying {
             _alone: alone,
             to_link: Vec::new(),
             left_out: Vec::new(),
+            written: folds.then(HashMap::new),
+            pairs: Vec::new(),
             touched,
         })
     }
@@ -281,6 +291,7 @@ impl Applying {
                 None => drop(self.links.insert(stat.identity, path.to_owned())),
             }
         }
+        self.note_name(path);
         let done = match stat.kind {
             EntryKind::Folder if self.how.one_file_system && !self.is_on_the_volume(&stat.identity) => Ok(()),
             EntryKind::Folder => {
@@ -310,6 +321,37 @@ impl Applying {
         };
         drop(done); // An error of these calls is in the report.
         false
+    }
+
+    /// Notes what is written, and what may have the same name.
+    fn note_name(&mut self, path: &Path) {
+        let Some(written) = &mut self.written else { return };
+        if let Some(other) = written.insert(folded(path.as_os_str()), path.to_owned())
+            && other != path
+        {
+            self.pairs.push((other, path.to_owned()));
+        }
+    }
+
+    /// A failure for each pair of names of which only one arrived.
+    fn tell_what_became_one(&mut self, report: &mut Report) {
+        let pairs = std::mem::take(&mut self.pairs);
+        let Ok(root) = Dir::open_root(&self.target) else { return };
+        let identity = |path: &Path| {
+            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+            let dir = above.map_or_else(|| root.try_clone(), |above| root.folder(above));
+            Some(dir.ok()?.stat(path.file_name()?).ok()?.identity)
+        };
+        for (one, other) in pairs {
+            if identity(&one).is_some_and(|is| Some(is) == identity(&other)) {
+                let why = format!(
+                    "the target's file system holds it and {} as one name: only one of them arrived",
+                    one.display()
+                );
+                let why = io::Error::new(io::ErrorKind::AlreadyExists, why);
+                report.failures.push(Error::new(Operation::Create, self.target.join(other), why));
+            }
+        }
     }
 
     fn is_on_the_volume(&self, identity: &Identity) -> bool {

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use super::{Difference, Differences, Mirror, What};
 use crate::error::Cancelled;
 use crate::sys::{self, Dir, Entering, EntryKind, Identity, Listing, Sleeps, Stat};
+use crate::tree::engine::folded;
 use crate::tree::jobs::{Jobs, Who};
 use crate::tree::pace::{MOST_THREADS, Pace, SLOW, threads_for};
 use crate::{Error, Errors, Operation, Result};
@@ -282,9 +283,14 @@ impl Comparison {
         }
         self.own_metadata(&pair);
         let mut there: HashMap<_, _> = target.1.into_iter().collect();
+        let folded = self.fold(&pair, &source.1, &there);
         let mut to_look_at = Vec::with_capacity(source.1.len());
         for (name, _) in source.1 {
-            let is_there = there.remove(&name).is_some();
+            let is_there = match folded.get(&name) {
+                Some(Some(spelled)) => there.remove(spelled).is_some(),
+                Some(None) => continue,
+                None => there.remove(&name).is_some(),
+            };
             if !self.excludes(&pair.path, &name) {
                 to_look_at.push((name, is_there));
             }
@@ -303,6 +309,42 @@ impl Comparison {
             jobs.push(Job::Names(pair.clone(), std::mem::replace(&mut to_look_at, rest)));
         }
         self.push(jobs);
+    }
+
+    /// Names that the target has in another spelling, where its file system holds that as the same name. `None`: the
+    /// source has that spelling too, so that only one of them can be in the target.
+    fn fold(
+        &self,
+        pair: &Pair,
+        names: &Names,
+        there: &HashMap<OsString, Option<EntryKind>>,
+    ) -> HashMap<OsString, Option<OsString>> {
+        let mut found = HashMap::new();
+        let mut unlisted = names.iter().map(|(name, _)| name).filter(|name| !there.contains_key(*name)).peekable();
+        if unlisted.peek().is_none() || !pair.target.folds() {
+            return found;
+        }
+        let spelled: HashMap<_, _> = there.keys().map(|name| (folded(name), name)).collect();
+        let mut taken: HashMap<_, _> = names.iter().map(|(name, _)| name).map(|name| (name.clone(), name)).collect();
+        for name in unlisted {
+            let Some(spelled) = spelled.get(&folded(name)) else { continue };
+            if pair.target.stat(name).is_err() || self.excludes(&pair.path, name) {
+                continue; // It may fold, and does not.
+            }
+            match taken.insert((*spelled).clone(), name) {
+                None => drop(found.insert(name.clone(), Some((*spelled).clone()))),
+                Some(other) => {
+                    let why = format!(
+                        "the target's file system holds it and {} as one name; leave one of them out",
+                        other.display()
+                    );
+                    let why = io::Error::new(io::ErrorKind::AlreadyExists, why);
+                    self.fail(Operation::Create, self.target.path.join(&pair.path).join(name), why);
+                    found.insert(name.clone(), None);
+                }
+            }
+        }
+        found
     }
 
     fn own_metadata(&self, pair: &Pair) {
