@@ -50,6 +50,7 @@ fn main() -> ExitCode {
     };
     match cli.command {
         Command::Unpack(args) => run(unpack::WORDS, args.options.clone(), Unpack::check(args)),
+        Command::Copy(args) if args.mirror => copy::mirror::run(&args),
         Command::Copy(args) => run(copy::WORDS, args.options.clone(), Copy::check(args)),
         Command::Pack(args) => pack::run(args),
         Command::Remove(args) => remove::run(&args),

@@ -132,6 +132,34 @@ pub(crate) struct Copy {
     #[arg(long)]
     pub make_parents: bool,
 
+    /// Make the folder DST equal to the folder SRC: what is only in DST is removed
+    ///
+    /// DST itself becomes equal, whether or not it is there. A file counts as the same if its length and its time are.
+    /// All that is new or changed is written first; then what is only in DST is removed, and only if nothing failed.
+    /// Files that changed are replaced: readers see old or new. What --exclude names is neither copied nor removed. A
+    /// SRC with nothing in it, beside a DST that has something, is refused: a disk that is not mounted looks like that.
+    /// With --dry-run each difference is listed, and nothing is touched: '+' is new, '>' has another content, 'p'
+    /// permissions, owner or time, 'l' becomes a link, '!' replaces something of another kind, '-' is removed.
+    #[arg(
+        long,
+        conflicts_with_all = ["on_conflict", "strip_components", "include", "no_preserve_permissions", "max_entries",
+            "max_bytes"],
+        help_heading = "Mirror"
+    )]
+    pub mirror: bool,
+
+    /// Touch nothing if more names than this would be removed, those in folders included
+    #[arg(long, value_name = "N", requires = "mirror", help_heading = "Mirror")]
+    pub max_delete: Option<u64>,
+
+    /// Compare files of one length by their bytes, whatever their times say
+    #[arg(long, requires = "mirror", help_heading = "Mirror")]
+    pub by_content: bool,
+
+    /// Leave out what is mounted in SRC
+    #[arg(long, requires = "mirror", help_heading = "Mirror")]
+    pub one_file_system: bool,
+
     #[command(flatten)]
     pub options: Options,
 
@@ -240,7 +268,8 @@ Examples:
   manyfiles copy photos/. /mnt/backup        what is in photos, to /mnt/backup
   manyfiles copy project project.old         project.old becomes the copy
   manyfiles copy a.txt b.txt notes           two files into the folder notes
-  manyfiles copy src/. mirror --on-conflict skip-identical --exclude target"
+  manyfiles copy src/. mirror --on-conflict skip-identical --exclude target
+  manyfiles copy --mirror photos /mnt/photos /mnt/photos becomes equal; --dry-run"
     };
 }
 

@@ -4,9 +4,11 @@
 //! [`crate::walk`] finds the entries in the sources, one folder at a time, without following links; [`select`] leaves
 //! out entries that are not wanted; [`hand_over`] gives each entry to the tree, and [`hard_links`] says which names are
 //! of one file. The bytes are not read here: the tree's threads clone or copy each file inside the kernel.
+//! [`mirror`] is `copy --mirror`, for which the library does the walking too.
 
 mod hand_over;
 mod hard_links;
+pub(crate) mod mirror;
 mod select;
 mod target;
 

@@ -112,7 +112,7 @@ impl Target {
 }
 
 /// A path of which more than the last name is missing is mistyped, or leads below a disk that is not mounted.
-fn parent_is_there(destination: &Path) -> Result<(), CannotBegin> {
+pub(super) fn parent_is_there(destination: &Path) -> Result<(), CannotBegin> {
     let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match fs::metadata(parent) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

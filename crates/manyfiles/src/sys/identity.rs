@@ -4,11 +4,15 @@ use std::time::SystemTime;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
+#[non_exhaustive]
+pub enum EntryKind {
+    /// A file.
     File,
+    /// A folder.
     Folder,
     /// Anything that leads elsewhere: on Windows junctions and mounted volumes, too.
     Symlink,
+    /// A device, a FIFO or a socket.
     Other,
 }
 

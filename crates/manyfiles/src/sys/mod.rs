@@ -10,8 +10,9 @@ mod metadata;
 mod name;
 mod refusal;
 
+pub use identity::EntryKind;
 pub use identity::Identity;
-pub(crate) use identity::{Entering, EntryKind, Stat};
+pub(crate) use identity::{Entering, Stat};
 pub(crate) use location::{AtPath, Location};
 pub(crate) use metadata::Xattrs;
 pub use metadata::{Metadata, Node};

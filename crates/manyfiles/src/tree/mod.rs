@@ -18,7 +18,7 @@
 //! - **A good neighbour**: its threads take no signal, and nothing of the program's is copied or changed. After
 //!   `finish` nothing is open, and no thread is left.
 //!
-//! [`remove`] and [`Removal`] remove whole trees.
+//! [`remove`] and [`Removal`] remove whole trees; [`Mirror`] makes one tree equal to another.
 //!
 //! A crash of the process may leave a file that was being written incomplete; a crash of the machine may lose the last
 //! seconds, as with [`std::fs::write`], unless [`Durability`] is asked for.
@@ -28,7 +28,9 @@ mod content;
 mod control;
 mod digest;
 mod engine;
+mod jobs;
 mod mapped;
+mod mirror;
 mod options;
 mod outcome;
 mod pace;
@@ -40,11 +42,12 @@ mod stream;
 mod window;
 mod writer;
 
-pub use crate::sys::{Metadata, Node, Refusal};
+pub use crate::sys::{EntryKind, Metadata, Node, Refusal};
 pub use content::Content;
 pub use control::{Canceller, Observer};
 pub use digest::Digest;
 pub use mapped::MappedFile;
+pub use mirror::{Difference, Differences, Mirror, MirrorProgress, Mirrored, NotMirrored, What};
 pub use options::{Answer, Durability, OnConflict, Options};
 pub use outcome::{Entry, EntryStat, Outcome};
 pub use path::check;

@@ -14,6 +14,7 @@ mod lock;
 #[cfg(target_os = "linux")]
 mod magic;
 mod mapping;
+mod mirror;
 mod name;
 mod open;
 mod process;

@@ -15,6 +15,7 @@ mod links;
 mod location;
 mod lock;
 mod mapping;
+mod mirror;
 mod name;
 mod native;
 mod open;

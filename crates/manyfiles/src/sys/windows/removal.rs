@@ -71,6 +71,9 @@ impl Listing {
 impl Dir {
     /// Opens the folder `name` to list it and to remove what is in it. A link is no folder, and what is mounted is one.
     pub(crate) fn enter(&self, name: &OsStr, _how: Entering) -> io::Result<Listing> {
+        if name == "." {
+            return self.list();
+        }
         let name = wide(name);
         Dir(while_in_use(|| existing(FOLDER, FILE_DIRECTORY_FILE).at(&self.0, &name))?).unless_link()?.list()
     }

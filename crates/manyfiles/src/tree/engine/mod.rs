@@ -56,6 +56,7 @@ mod write;
 
 pub(super) use self::control::Control;
 pub(super) use self::job::{Job, Work};
+pub(super) use self::name::folded;
 pub(super) use self::own_thread::works_for_a_tree;
 pub(super) use self::piece::BUFFER;
 pub(super) use self::shared::Shared;

@@ -1,7 +1,7 @@
 //! A file's name without an allocation, as most are short; and the key by which names are told apart.
 
 use std::collections::hash_map::RandomState;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Deref;
@@ -68,6 +68,11 @@ impl Keys {
             None => self.exact(name),
         }
     }
+}
+
+/// What names that any file system holds as one have in common.
+pub(in crate::tree) fn folded(name: &OsStr) -> OsString {
+    name.to_str().map_or_else(|| name.to_owned(), |text| fold(text).into())
 }
 
 /// Canonical decomposition (NFD) and case folding: what ext4, F2FS, tmpfs, APFS, HFS+, NTFS and FAT hold as one name is

@@ -1,15 +1,12 @@
 //! [`Removal`]: whole trees are removed, by many threads, and never anything outside them.
 //!
 //! - [`folder`]: a folder that is being emptied: its handle, its name, and what is still to be done in it.
-//! - [`jobs`]: what is to be done next, and who waits for it; loom tries their orders.
 //! - [`work`]: one removal, its threads, and how many there are.
 //! - [`sweep`]: one folder looked through, one name removed.
 
 mod folder;
-mod jobs;
 mod report;
 mod sweep;
-mod sync;
 mod work;
 
 use std::ffi::{OsStr, OsString};
@@ -236,6 +233,22 @@ pub(super) fn remove_folder(parent: &Dir, above: &Path, name: &OsStr) -> Result<
         None => Ok(()),
         Some(first) if first.path() == Some(&path()) => Err(first),
         Some(first) => Err(first.of(Operation::Remove, path())),
+    }
+}
+
+/// Removes what is at `path` below the folder `root`, whose own path is `shown`. No link is followed on the way.
+pub(super) fn remove_below(how: &Removal, root: &Dir, shown: &Path, path: &Path) -> Removed {
+    let failed = |cause| {
+        let failures = vec![Error::new(Operation::Remove, shown.join(path), cause)];
+        Removed { failures, ..Removed::default() }
+    };
+    let above = path.parent().unwrap_or(Path::new(""));
+    let Some(name) = path.file_name() else { return failed(io::ErrorKind::InvalidInput.into()) };
+    let folder = if above.as_os_str().is_empty() { root.try_clone() } else { root.folder(above) };
+    match folder.and_then(|folder| Ok((folder.stat(name)?.kind, folder))) {
+        Ok((kind, folder)) => work::remove(how, &shown.join(above), Place { folder, name: name.to_owned(), kind }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Removed::default(),
+        Err(cause) => failed(cause),
     }
 }
 

@@ -9,11 +9,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::folder::{Folder, Handles};
-use super::jobs::{Jobs, Who};
 use super::sweep::Thread;
 use super::{Place, Removal, Removed};
 use crate::Error;
 use crate::sys::{self, Entering, EntryKind};
+use crate::tree::jobs::{Jobs, Who};
 use crate::tree::pace::{MOST_THREADS, SLOW, threads_for};
 
 /// Something to be done in a folder, which waits for it.

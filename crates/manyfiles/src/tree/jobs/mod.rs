@@ -1,11 +1,13 @@
-//! [`Jobs`]: what is to be done next, and who waits for it.
+//! [`Jobs`]: what is to be done next, and who waits for it. Removals and mirrors share their folders so among threads.
+
+mod sync;
 
 use std::time::{Duration, Instant};
 
-use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Jobs for threads. The last one that came is done first: so few folders are open.
-pub(super) struct Jobs<T> {
+pub(in crate::tree) struct Jobs<T> {
     state: Mutex<State<T>>,
     told: Condvar,
 }
@@ -24,7 +26,7 @@ struct State<T> {
 
 /// Who asks for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
+pub(in crate::tree) enum Who {
     /// The thread of the program, which stays to the end.
     Caller,
     /// A thread that leaves when there are more than needed.
@@ -36,13 +38,13 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 
 impl<T> Jobs<T> {
     /// The caller's thread counts as one.
-    pub(super) fn new(first: T, target: usize) -> Jobs<T> {
+    pub(in crate::tree) fn new(first: T, target: usize) -> Jobs<T> {
         let state = State { ready: vec![first], later: Vec::new(), threads: 1, idle: 0, target, ended: false };
         Jobs { state: Mutex::new(state), told: Condvar::new() }
     }
 
     /// The next job, as soon as there is one. `None`: the thread is to end.
-    pub(super) fn next(&self, who: Who, is_cancelled: impl Fn() -> bool) -> Option<T> {
+    pub(in crate::tree) fn next(&self, who: Who, is_cancelled: impl Fn() -> bool) -> Option<T> {
         let mut state = self.state();
         loop {
             if state.ended || (who == Who::Helper && state.threads > state.target) {
@@ -74,7 +76,7 @@ impl<T> Jobs<T> {
 
     /// Adds jobs, of which the calling thread does one itself. Returns how many threads are to be started for them; they
     /// count from now on.
-    pub(super) fn push(&self, jobs: impl IntoIterator<Item = T>) -> usize {
+    pub(in crate::tree) fn push(&self, jobs: impl IntoIterator<Item = T>) -> usize {
         let mut state = self.state();
         state.ready.extend(jobs);
         let for_others = state.ready.len().saturating_sub(1);
@@ -85,13 +87,13 @@ impl<T> Jobs<T> {
     }
 
     /// Adds a job that is not to be done before that time.
-    pub(super) fn push_later(&self, time: Instant, job: T) {
+    pub(in crate::tree) fn push_later(&self, time: Instant, job: T) {
         self.state().later.push((time, job));
         self.told.notify_one();
     }
 
     /// Changes how many threads there should be. Returns how many are to be started; they count from now on.
-    pub(super) fn set_target(&self, target: usize) -> usize {
+    pub(in crate::tree) fn set_target(&self, target: usize) -> usize {
         let mut state = self.state();
         state.target = target;
         let jobs = state.ready.len();
@@ -99,17 +101,17 @@ impl<T> Jobs<T> {
     }
 
     /// The system has no more threads for us: those there are do the work.
-    pub(super) fn not_started(&self, threads: usize) {
+    pub(in crate::tree) fn not_started(&self, threads: usize) {
         self.state().threads -= threads;
     }
 
     /// How many jobs can be done now.
-    pub(super) fn ready(&self) -> usize {
+    pub(in crate::tree) fn ready(&self) -> usize {
         self.state().ready.len()
     }
 
     /// The last job is done.
-    pub(super) fn end(&self) {
+    pub(in crate::tree) fn end(&self) {
         self.state().ended = true;
         self.told.notify_all();
     }

@@ -1,0 +1,204 @@
+//! [`Mirror`]: one tree is made equal to another.
+//!
+//! - [`compare`]: both trees are looked through, by many threads, and nothing is touched.
+//! - [`difference`]: what was found.
+//! - [`apply`]: the differences are made good: what is new and changed first, then what is to go.
+//! - [`progress`]: how far it is.
+
+mod apply;
+mod compare;
+mod difference;
+mod progress;
+mod report;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub use difference::{Difference, Differences, What};
+pub use progress::MirrorProgress;
+pub use report::{Mirrored, NotMirrored};
+
+use super::Durability;
+use crate::Errors;
+
+/// How one tree is to be made equal to another, the target: choices, to be followed by [`mirror`](Mirror::mirror), or
+/// by [`compare`](Mirror::compare) to see first what would be done.
+///
+/// - **Quick**: a file counts as the same if its length and the time of its last change are; [`by_content`]
+///   (Mirror::by_content) reads both instead. Threads share the folders; where the file system waits (a network, a FUSE
+///   process), up to 128 look at once.
+/// - **Careful**: all that is new or changed arrives before anything is removed, and nothing is removed if anything
+///   failed. Files that change are replaced: readers see old or new, nothing between. A source that is empty beside a
+///   target that is not, or more removals than [`max_delete`](Mirror::max_delete), is refused before anything is
+///   touched: a disk that is not mounted looks like that.
+/// - **Alone**: a second mirror of the same target is told so, on Linux and macOS, where the file system has locks.
+///   What other programs do in either tree meanwhile may or may not be seen.
+/// - **Never outside**: in the target no symbolic link is followed, and nothing that is mounted there is emptied.
+/// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why.
+/// - **To be gone on with**: a run that was stopped or killed leaves files that are old or new, and perhaps one that is
+///   incomplete and has not the time of its source. The next run goes on from there.
+///
+/// Kept are permissions, times of files, folders and links, hard links and holes. Memory grows with the differences and
+/// the folders, not with the files.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let temp = tempfile::tempdir()?;
+/// # let (photos, backup) = (temp.path().join("photos"), temp.path().join("backup"));
+/// # std::fs::create_dir_all(&photos)?;
+/// # std::fs::create_dir_all(&backup)?;
+/// # std::fs::write(photos.join("1.jpg"), "a picture")?;
+/// # std::fs::write(backup.join("old.jpg"), "gone from the source")?;
+/// use manyfiles::tree::Mirror;
+///
+/// let mirrored = Mirror::new().max_delete(100).mirror(&photos, &backup)?;
+/// assert_eq!((mirrored.written.files, mirrored.removed.files), (1, 1));
+/// assert!(Mirror::new().compare(&photos, &backup)?.is_empty());
+/// # Ok(()) }
+/// ```
+///
+/// [`by_content`]: Mirror::by_content
+#[derive(Clone, Default)]
+pub struct Mirror {
+    by_content: bool,
+    owners: bool,
+    set_id: bool,
+    special_files: bool,
+    one_file_system: bool,
+    max_delete: Option<u64>,
+    exclude: Option<Arc<Exclude>>,
+    threads: Option<usize>,
+    durability: Durability,
+    cancel: Option<Arc<AtomicBool>>,
+    progress: MirrorProgress,
+}
+
+type Exclude = dyn Fn(&Path) -> bool + Send + Sync;
+
+impl Mirror {
+    /// No choices made.
+    pub fn new() -> Mirror {
+        Mirror::default()
+    }
+
+    /// Compares the bytes of files that have the same length, whatever their times say. Default: false.
+    #[must_use]
+    pub fn by_content(mut self, by_content: bool) -> Self {
+        self.by_content = by_content;
+        self
+    }
+
+    /// Users and groups are to be the same, by number. Needs privileges. Default: false.
+    #[must_use]
+    pub fn owners(mut self, owners: bool) -> Self {
+        self.owners = owners;
+        self
+    }
+
+    /// Set-user-id and set-group-id bits are kept. Default: false.
+    #[must_use]
+    pub fn set_id(mut self, set_id: bool) -> Self {
+        self.set_id = set_id;
+        self
+    }
+
+    /// Devices and FIFOs are made. Default: false: they are left out, with whatever has their names in the target.
+    /// Sockets always are.
+    #[must_use]
+    pub fn special_files(mut self, special_files: bool) -> Self {
+        self.special_files = special_files;
+        self
+    }
+
+    /// Leaves out what is mounted in the source. Default: false.
+    #[must_use]
+    pub fn one_file_system(mut self, one: bool) -> Self {
+        self.one_file_system = one;
+        self
+    }
+
+    /// Refuses to begin if more names than this would be removed, those in folders and of folders included. Default: no
+    /// such bound, but a source without anything in it is refused.
+    #[must_use]
+    pub fn max_delete(mut self, names: u64) -> Self {
+        self.max_delete = Some(names);
+        self
+    }
+
+    /// Leaves out the paths for which `exclude` says so, relative to the source: they are neither copied nor removed. A
+    /// folder is asked for before what is in it. Several threads ask at a time. A panic in it leaves the path out, and
+    /// is a failure.
+    #[must_use]
+    pub fn exclude(mut self, exclude: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        self.exclude = Some(Arc::new(exclude));
+        self
+    }
+
+    /// How many threads look and write while the file systems are fast. Default: one per core, at least two. Where
+    /// calls wait, more join; with 1 none does.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// When what is written is durable; as that of [`Options`](super::Options::durability). Default: not asked for.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Stops when this becomes true: what is half-written is removed, what is complete stays, and nothing else is
+    /// begun.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+
+    /// Counts there what is done, for other threads to look at.
+    #[must_use]
+    pub fn progress(mut self, progress: MirrorProgress) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Finds what differs, and touches nothing. A target that is not there is a folder without anything.
+    ///
+    /// # Errors
+    /// If either is no folder, one is in the other, or a folder of the source cannot be read.
+    pub fn compare(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Differences, Errors> {
+        compare::compare(self, source.as_ref(), target.as_ref())
+    }
+
+    /// Makes `target` equal to `source`. Both are folders; the target is made if it is not there.
+    ///
+    /// # Errors
+    /// If anything differs still. Nothing was touched if it was refused, or the source could not be read.
+    pub fn mirror(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Mirrored, NotMirrored> {
+        match self.compare(source, target) {
+            Ok(differences) => differences.apply(),
+            Err(errors) => Err(NotMirrored::before_anything(errors)),
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| cancel.load(std::sync::atomic::Ordering::Relaxed))
+    }
+}
+
+impl fmt::Debug for Mirror {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mirror")
+            .field("by_content", &self.by_content)
+            .field("owners", &self.owners)
+            .field("special_files", &self.special_files)
+            .field("one_file_system", &self.one_file_system)
+            .field("max_delete", &self.max_delete)
+            .field("durability", &self.durability)
+            .finish_non_exhaustive()
+    }
+}

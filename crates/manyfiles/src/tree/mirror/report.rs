@@ -1,0 +1,93 @@
+//! What became of a mirror.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::tree::{Removed, Report};
+use crate::{Error, Errors};
+
+/// What a [`Mirror`](super::Mirror) did.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Mirrored {
+    /// What was written. Its failures are here too.
+    pub written: Report,
+    /// What was removed. Its failures are here too.
+    pub removed: Removed,
+    /// Files and links that were the same already.
+    pub unchanged: u64,
+    /// Names that are only in the target and stay, because something else failed before.
+    pub kept: u64,
+    /// Devices, FIFOs and sockets that were left out.
+    pub left_out: Vec<PathBuf>,
+    /// Whether it was cancelled.
+    pub cancelled: bool,
+}
+
+/// Something differs still: the error of [`Mirror::mirror`](super::Mirror::mirror), with all that it did.
+///
+/// `?` takes it into a function that returns [`Errors`] or [`io::Error`]. The latter has the kind of the first failure.
+#[derive(Debug)]
+pub struct NotMirrored {
+    mirrored: Box<Mirrored>,
+    errors: Errors,
+}
+
+impl Mirrored {
+    pub(super) fn check(self, more: Vec<Error>) -> Result<Mirrored, NotMirrored> {
+        let mut errors = self.written.failures.clone();
+        errors.extend(self.removed.failures.iter().cloned());
+        errors.extend(more);
+        match Errors::check(errors) {
+            Ok(()) => Ok(self),
+            Err(errors) => Err(NotMirrored { mirrored: Box::new(self), errors }),
+        }
+    }
+}
+
+impl NotMirrored {
+    pub(super) fn before_anything(errors: Errors) -> NotMirrored {
+        NotMirrored { mirrored: Box::default(), errors }
+    }
+
+    /// What was done all the same.
+    pub fn mirrored(&self) -> &Mirrored {
+        &self.mirrored
+    }
+
+    /// The same, taken out.
+    pub fn into_mirrored(self) -> Mirrored {
+        *self.mirrored
+    }
+
+    /// Why it is not equal. There is at least one.
+    pub fn errors(&self) -> &Errors {
+        &self.errors
+    }
+}
+
+impl fmt::Display for NotMirrored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.errors)
+    }
+}
+
+impl std::error::Error for NotMirrored {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.errors.iter().next().map(|first| first as _)
+    }
+}
+
+impl From<NotMirrored> for Errors {
+    fn from(not: NotMirrored) -> Errors {
+        not.errors
+    }
+}
+
+impl From<NotMirrored> for io::Error {
+    fn from(not: NotMirrored) -> io::Error {
+        let kind = not.errors.iter().next().map_or(io::ErrorKind::Other, Error::kind);
+        io::Error::new(kind, not)
+    }
+}
