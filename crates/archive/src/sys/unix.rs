@@ -1,5 +1,5 @@
 use std::ffi::OsStr;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -9,6 +9,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, OFlags, SeekFrom, seek};
 use rustix::io::Errno;
+
+use super::Left;
 
 /// Makes a path of an archive's bytes. False if the bytes cannot be taken as they are; on Unix they always can.
 pub(crate) const fn make_representable(_bytes: &mut Vec<u8>) -> bool {
@@ -83,6 +85,58 @@ pub(crate) fn open_source(path: &Path) -> io::Result<File> {
 
 pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Keeps a file that was just made from [`remove_left`], by a lock of a handle of its own. `None`: another run has taken
+/// it for one that was left. `Some(None)`: the file system has no locks.
+pub(crate) fn hold(file: &File, path: &Path) -> io::Result<Option<Option<File>>> {
+    let hold = match open_source(path) {
+        Ok(hold) => hold,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(_) => return Ok(Some(None)),
+    };
+    match hold.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(_)) => Ok(Some(None)),
+        Ok(()) => Ok(is_at(file, path)?.then_some(Some(hold))),
+    }
+}
+
+/// Removes a file that is [held](hold). It is held until it is gone.
+pub(crate) fn remove_held(_hold: &mut Option<File>, path: &Path) {
+    drop(fs::remove_file(path));
+}
+
+/// Removes a file of this user's that nobody [holds](hold).
+pub(crate) fn remove_left(path: &Path) -> io::Result<Left> {
+    let left = match open_source(path) {
+        Ok(left) => left,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Left::Gone),
+        Err(_) => return Ok(Left::NotOurs),
+    };
+    match left.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(Left::Held),
+        Err(TryLockError::Error(cause)) => return Ok(Left::Unknown(cause)),
+    }
+    // Who holds the lock of the file that has the name may remove it. A file that has got the name meanwhile is
+    // another run's.
+    if is_at(&left, path)? {
+        match fs::remove_file(path) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
+            _ => {}
+        }
+    }
+    Ok(Left::Gone)
+}
+
+/// Whether the path leads to this file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok(is_same_file(&file.metadata()?, &there)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(cause),
+    }
 }
 
 /// When anything of the file was last changed. Unlike the time of its content, no program can set it.

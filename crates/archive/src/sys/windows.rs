@@ -1,9 +1,12 @@
 use std::borrow::Cow;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
+
+use super::Left;
 
 /// Makes a path of an archive's bytes. Names on Windows are Unicode. False if the bytes are not; then they are replaced
 /// by text that can be shown.
@@ -62,9 +65,10 @@ pub(crate) fn bytes_of(path: &Path) -> Option<Vec<u8>> {
     Some(path.to_str()?.replace('\\', "/").into_bytes())
 }
 
+const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+
 /// Opens a file to be read, but follows no link.
 pub(crate) fn open_source(path: &Path) -> io::Result<File> {
-    const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
     File::options().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)
 }
 
@@ -72,6 +76,58 @@ pub(crate) fn open_source(path: &Path) -> io::Result<File> {
 /// name is noticed by its length and time.
 pub(crate) fn is_same_file(_one: &Metadata, _other: &Metadata) -> bool {
     true
+}
+
+/// Keeps a file that was just made, and is open still, from [`remove_left`]: any open handle does. This one outlives that
+/// of the writer.
+pub(crate) fn hold(_file: &File, path: &Path) -> io::Result<Option<Option<File>>> {
+    open_source(path).map(|hold| Some(Some(hold)))
+}
+
+/// Removes a file that is [held](hold), and of which no other handle is open. Where it has been let go of, another run may
+/// remove it first, and make one of its own that stays.
+pub(crate) fn remove_held(hold: &mut Option<File>, path: &Path) {
+    hold.take();
+    drop(remove_left(path));
+}
+
+/// Removes a file of which nobody has a handle: it is opened for nobody else to open, and goes when that handle is
+/// closed. So no other file that has its name by then can go.
+pub(crate) fn remove_left(path: &Path) -> io::Result<Left> {
+    const DELETE: u32 = 0x0001_0000;
+    const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    // A scanner has it open for a moment.
+    const WAITS: u32 = 10;
+    let mut options = File::options();
+    options.access_mode(DELETE).share_mode(0).custom_flags(FILE_FLAG_DELETE_ON_CLOSE | FILE_FLAG_OPEN_REPARSE_POINT);
+    for _ in 0..WAITS {
+        match options.open(path) {
+            Ok(left) => {
+                drop(left);
+                return Ok(Left::Gone);
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Left::Gone),
+            Err(cause) if cause.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            // It has the attributes of the archive that it was to replace.
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+                let mut permissions = match fs::symlink_metadata(path) {
+                    Ok(there) if there.permissions().readonly() => there.permissions(),
+                    _ => return Err(cause),
+                };
+                #[allow(
+                    clippy::permissions_set_readonly_false,
+                    reason = "a Windows attribute: it gives nobody rights"
+                )]
+                permissions.set_readonly(false);
+                fs::set_permissions(path, permissions)?;
+            }
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(Left::Held)
 }
 
 /// The standard library does not tell it here.

@@ -1,10 +1,8 @@
 //! [`Destination`]: where the bytes of an archive go, and how it gets its name.
 //!
-//! An archive is written beside its name, as `.NAME.partial`, which is locked while it is written. A run that was
-//! killed leaves that file without a lock. The next run that writes this archive removes it. Two runs that write one
-//! archive at the same time are told.
+//! An archive is written beside its name, as a [`Partial`].
 
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -14,6 +12,7 @@ use manyfiles::close::Closer;
 use manyfiles::sync::{sync_all, sync_folder};
 use manyfiles::{Error, Operation, Result};
 
+use super::partial::Partial;
 use crate::sys;
 
 pub(super) enum Destination {
@@ -34,28 +33,12 @@ pub(super) struct Fifo {
 pub(super) type IsWanted<'a> = &'a dyn Fn() -> bool;
 
 pub(super) struct Beside {
+    /// Is closed before `partial` removes it.
     file: File,
-    /// Holds the lock while the file is written, closed and renamed.
-    lock: Option<File>,
     partial: Partial,
     target: PathBuf,
     replace: bool,
     durable: bool,
-}
-
-/// The name of a file that is not complete. It is removed when this is dropped, unless it has got its name.
-struct Partial {
-    path: PathBuf,
-    is_done: bool,
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.is_done {
-            // What cannot be removed is removed by the next run.
-            drop(fs::remove_file(&self.path));
-        }
-    }
 }
 
 impl Destination {
@@ -98,11 +81,9 @@ impl Destination {
             }
             _ => {}
         }
-        let partial = partial_name(&target);
         // What only few may read is not shown to others while it is written.
-        let (file, lock) = create_partial(&partial, &target, there.ok().as_ref())?;
-        let partial = Partial { path: partial, is_done: false };
-        Ok(Destination::Beside(Beside { file, lock, partial, target, replace, durable }))
+        let (file, partial) = Partial::create(folder_of(&target), &target, there.ok().as_ref())?;
+        Ok(Destination::Beside(Beside { file, partial, target, replace, durable }))
     }
 
     /// What errors call it.
@@ -126,7 +107,7 @@ impl Destination {
     /// The file that is written beside the name.
     pub(super) fn partial(&self) -> Option<&Path> {
         match self {
-            Destination::Beside(beside) => Some(&beside.partial.path),
+            Destination::Beside(beside) => Some(beside.partial.path()),
             Destination::Fifo(_) | Destination::Stream { .. } => None,
         }
     }
@@ -169,7 +150,8 @@ impl Fifo {
 
 impl Beside {
     fn finish(self, check: impl FnOnce(&Path) -> Result<()>) -> Result<Option<Error>> {
-        let Beside { file, lock, mut partial, target, replace, durable } = self;
+        // The last one is dropped first: an error on the way closes the file, and removes it then.
+        let Beside { mut partial, target, replace, durable, file } = self;
         if let Ok(there) = fs::metadata(&target) {
             // Rights are not as important as the archive: where they cannot be set, it has those of a new file.
             drop(file.set_permissions(there.permissions()));
@@ -178,28 +160,26 @@ impl Beside {
             sync_all(&file)
                 .map_err(|error| Error::new(Operation::Sync, &target, io::Error::new(error.kind(), error)))?;
         }
-        let own = file.metadata().map_err(|error| Error::new(Operation::Metadata, &partial.path, error))?;
+        let own = file.metadata().map_err(|error| Error::new(Operation::Metadata, partial.path(), error))?;
         let closer = Closer::new();
         closer.close_at(file, &target);
         if let Err(errors) = closer.wait() {
             return Err(errors.into_iter().next().expect("there is at least one"));
         }
-        check(&partial.path)?;
-        match fs::symlink_metadata(&partial.path) {
+        check(partial.path())?;
+        match fs::symlink_metadata(partial.path()) {
             Ok(there) if sys::is_same_file(&own, &there) => {}
             // It is another's: it stays.
             Ok(_) => {
-                partial.is_done = true;
+                partial.is_another_s();
                 let why = "another program has put a file in the place of the one that was written";
-                return Err(Error::new(Operation::Rename, &partial.path, io::Error::other(why)));
+                return Err(Error::new(Operation::Rename, partial.path(), io::Error::other(why)));
             }
-            Err(error) => return Err(Error::new(Operation::Rename, &partial.path, error)),
+            Err(error) => return Err(Error::new(Operation::Rename, partial.path(), error)),
         }
-        give_name(&partial.path, &target, replace)?;
-        partial.is_done = true;
         // A system that tells an error of writing late may tell it by any handle of the file.
-        if let Some(lock) = lock {
-            closer.close_at(lock, &target);
+        if let Some(hold) = give_name(partial, &target, replace)? {
+            closer.close_at(hold, &target);
         }
         if let Some(error) = closer.wait().err().and_then(|errors| errors.into_iter().next()) {
             let why = format!("the archive has its name, but some of its bytes may be missing: {}", error.io_error());
@@ -231,132 +211,19 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// `.NAME.partial`, or a shorter name where that would be too long.
-fn partial_name(target: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(target.file_name().filter(|name| name.len() < 240).unwrap_or("manyfiles".as_ref()));
-    name.push(".partial");
-    folder_of(target).join(name)
-}
-
-/// Makes the file, and locks it. One that a killed run has left is removed. The lock has a handle of its own, which
-/// only reads: what closing says of the bytes comes by the other one.
-fn create_partial(path: &Path, target: &Path, replaced: Option<&Metadata>) -> Result<(File, Option<File>)> {
-    let error = |error| Error::new(Operation::Create, path, error);
-    for _ in 0..100 {
-        match sys::create_like(replaced).read(true).write(true).create_new(true).open(path) {
-            Ok(file) => {
-                match lock_new(&file, path) {
-                    Ok(Some(lock)) => return Ok((file, lock)),
-                    Ok(None) => {}
-                    Err(cause) => {
-                        // It was made a moment ago. What cannot be removed is removed by the next run.
-                        drop(fs::remove_file(path));
-                        return Err(error(cause));
-                    }
-                }
-            }
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => remove_left(path, target)?,
-            Err(cause) => return Err(error(cause)),
-        }
-    }
-    Err(error(io::Error::other("another program makes this file again and again")))
-}
-
-/// Locks a file that was just made. `None`: another run has taken it for one that was left, in the moment before, and
-/// removes it. Where the file system has no locks there is none: there two runs at once are not told, but neither gives
-/// the other's file its name.
-fn lock_new(file: &File, path: &Path) -> io::Result<Option<Option<File>>> {
-    // On Windows a lock keeps all other handles from writing: there it is that of the file itself, and ends when that
-    // is closed.
-    let (locked, lock) = match cfg!(windows) {
-        true => (file.try_lock(), None),
-        false => match sys::open_source(path) {
-            Ok(lock) => (lock.try_lock(), Some(lock)),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => (Err(TryLockError::Error(cause)), None),
-        },
-    };
-    match locked {
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(_)) => Ok(Some(None)),
-        Ok(()) => Ok(is_at(file, path)?.then_some(lock)),
-    }
-}
-
-/// Whether the path leads to this file.
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    match fs::symlink_metadata(path) {
-        Ok(there) => Ok(sys::is_same_file(&file.metadata()?, &there)),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(cause) => Err(cause),
-    }
-}
-
-/// Removes what a killed run has left, if it is surely that. What is gone meanwhile is none of it.
-fn remove_left(path: &Path, target: &Path) -> Result<()> {
-    let error = |why: String| Error::new(Operation::Create, path, io::Error::new(io::ErrorKind::AlreadyExists, why));
-    let not_ours = || error("something that is not this program's has this name; remove it".into());
-    let there = match fs::symlink_metadata(path) {
-        Ok(there) => there,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(cause) => return Err(Error::new(Operation::Metadata, path, cause)),
-    };
-    // A run that is killed between two steps of `give_name` leaves an archive that has both names.
-    let archive = fs::symlink_metadata(target).ok();
-    if !there.is_file() || !sys::is_own(&there, archive.as_ref()) {
-        return Err(not_ours());
-    }
-    let left = match sys::open_source(path) {
-        Ok(left) => left,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(_) => return Err(not_ours()),
-    };
-    match left.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Err(error("another run is writing this archive just now".into()));
-        }
-        Err(TryLockError::Error(cause)) => {
-            return Err(error(format!(
-                "a run that was killed has left it, or another run is writing it: whether it is locked cannot be told \
-                 ({cause}); remove it if no other run is going on"
-            )));
-        }
-    }
-    // Who holds the lock of the file that has the name may remove it. A file that has got the name meanwhile is
-    // another run's.
-    match is_at(&left, path) {
-        Ok(true) => {}
-        Ok(false) => return Ok(()),
-        Err(cause) => return Err(Error::new(Operation::Metadata, path, cause)),
-    }
-    // Windows removes no file that another handle has locked.
-    if cfg!(windows) {
-        drop(left.unlock());
-    }
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(Error::new(Operation::Remove, path, cause)),
-        _ => Ok(()),
-    }
-}
-
-/// Gives the archive its name. Nothing that has come there meanwhile is replaced unless it may be.
-fn give_name(partial: &Path, target: &Path, replace: bool) -> Result<()> {
+/// Gives the archive its name. Nothing that has come there meanwhile is replaced unless it may be. Returns what held the
+/// file.
+fn give_name(mut partial: Partial, target: &Path, replace: bool) -> Result<Option<File>> {
     let error = |error| Error::new(Operation::Rename, target, error);
     if !replace {
-        match sys::rename_new(partial, target) {
-            Ok(()) => return Ok(()),
+        match sys::rename_new(partial.path(), target) {
+            Ok(()) => return Ok(partial.has_its_name()),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(error(is_there())),
             // A file system, or an operating system, that cannot do it at once.
             Err(_) => {}
         }
-        match fs::hard_link(partial, target) {
-            Ok(()) => {
-                // The archive has its name. What cannot be removed is removed by the next run.
-                drop(fs::remove_file(partial));
-                return Ok(());
-            }
+        match fs::hard_link(partial.path(), target) {
+            Ok(()) => return Ok(partial.remove()),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(error(is_there())),
             // A file system without hard links.
             Err(_) if fs::symlink_metadata(target).is_ok() => {
@@ -365,5 +232,6 @@ fn give_name(partial: &Path, target: &Path, replace: bool) -> Result<()> {
             Err(_) => {}
         }
     }
-    fs::rename(partial, target).map_err(error)
+    fs::rename(partial.path(), target).map_err(error)?;
+    Ok(partial.has_its_name())
 }

@@ -10,6 +10,7 @@ mod destination;
 mod engine;
 mod entry;
 mod options;
+mod partial;
 mod report;
 mod source;
 mod tar;
