@@ -105,8 +105,16 @@ pub(crate) enum Effect {
     /// The position was set: the next write doesn't begin where the last one ended.
     Moved,
     Synced,
+    /// What was written before went to the system, or on its way to the disk: a buffer would have been emptied.
+    WrittenBack,
     /// One handle of `Call::file` was closed.
     Closed,
     /// A folder was to be made, and was there.
     FolderWasThere,
+    /// Work was handed over that no call shows.
+    HandedOver,
+    /// `Call::file` was mapped.
+    Mapped {
+        to_write: bool,
+    },
 }

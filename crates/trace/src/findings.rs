@@ -4,7 +4,7 @@
 //! Savings overlap: a close that is saved because the file stays open cannot be handed over as well.
 
 use crate::human::{bytes, count, counted, time};
-use crate::report::{BUFFER, Finding, Report};
+use crate::report::{A_BATCH, BUFFER, Finding, Report, Sum};
 
 /// What handing a close over costs the thread that does it, at most (the figure behind `Policy::Adaptive`).
 const HAND_OVER: u64 = 10_000;
@@ -13,8 +13,6 @@ const CLOSERS: u64 = 64;
 /// One sync for a batch against one for each file: measured 8 times (written, synced and renamed) to 14 (written and
 /// synced).
 const BATCH: u64 = 8;
-/// Files from which on a batch is worth a sync of the whole file system.
-const A_BATCH: u64 = 16;
 /// Making files with a `TreeWriter` against one thread in a loop: measured 1.5 times (ext4) to 2 (tmpfs) on two cores.
 const TREE: (u64, u64) = (3, 2);
 /// Files from which on a tree is worth its threads.
@@ -106,8 +104,22 @@ fn closes(report: &Report) -> Option<Finding> {
         }
     };
     let finding = Finding::new(part, title, told);
-    let (tracing, tracing_said) = without_tracing(report, calls);
-    let saved = nanos.saturating_sub(tracing).saturating_sub(calls * HAND_OVER);
+    let Sum { calls: several, nanos, .. } = closes.of_several;
+    if several == 0 {
+        return Some(finding.saying(
+            "Each was of a process that made one only, and ended: it had nothing else to do meanwhile, and nothing is to be \
+             gained.",
+        ));
+    }
+    let finding = match calls - several {
+        0 => finding,
+        _ => finding.saying(format!(
+            "{} of them were of processes that closed several: only such ones are reckoned with.",
+            count(several)
+        )),
+    };
+    let (tracing, tracing_said) = without_tracing(report, several);
+    let saved = nanos.saturating_sub(tracing).saturating_sub(several * HAND_OVER);
     if saved == 0 {
         return Some(finding.saying(format!(
             "That is no more than handing them over would cost ({} each): a Closer that sees this closes at once, and \
@@ -115,7 +127,7 @@ fn closes(report: &Report) -> Option<Finding> {
             time(HAND_OVER)
         )));
     }
-    let terms = format!("{}{tracing_said} − {} × {} to hand over", time(nanos), count(calls), time(HAND_OVER));
+    let terms = format!("{}{tracing_said} − {} × {} to hand over", time(nanos), count(several), time(HAND_OVER));
     Some(
         finding
             .saying(format!(
@@ -197,44 +209,65 @@ fn small_writes(report: &Report) -> Option<Finding> {
 
 fn batch(report: &Report) -> Option<Finding> {
     let syncs = &report.syncs;
-    if syncs.files < 2 {
+    if syncs.first.calls < 2 {
         return None;
     }
     let (part, title) = ("SyncBatch", "syncs that a batch merges");
-    let mut told = format!("{} files were synced one by one", count(syncs.files));
-    if report.timed {
-        told += &format!(", which took {}, {} each", time(syncs.first_nanos), mean(syncs.first_nanos, syncs.files));
-    }
-    let finding = Finding::new(part, title, told + ".");
-    if syncs.files < A_BATCH {
+    let finding = Finding::new(part, title, synced_one_by_one(report, &syncs.first));
+    if syncs.batches == 0 {
         return Some(finding.saying(format!(
-            "From some {A_BATCH} files on, one sync for all of them is worth its price; so few are synced faster from \
-             several threads."
+            "No process synced {A_BATCH} or more. From some {A_BATCH} files of one process on, one sync for all of them is worth its \
+             price; so few are synced faster from several threads, and those of several processes by nobody."
         )));
     }
+    let finding = match syncs.first.calls - syncs.in_batches.calls {
+        0 => finding,
+        _ => finding.saying(format!(
+            "{} of them were of {} that synced {A_BATCH} or more: only such ones are reckoned with.",
+            count(syncs.in_batches.calls),
+            counted(syncs.batches, "process", "processes")
+        )),
+    };
     let finding = finding.saying(
         "One sync for all of them took from an eighth down to a fourteenth of that where it was measured (ext4, XFS); \
-         reckoned with \
-         an eighth.",
+         reckoned with an eighth.",
     );
-    let saved = syncs.first_nanos - syncs.first_nanos / BATCH;
-    let first = time(syncs.first_nanos);
-    Some(if report.timed { finding.saving(format!("{first} − {first} / {BATCH}"), saved) } else { finding })
+    let nanos = syncs.in_batches.nanos;
+    let saved = nanos - nanos / BATCH;
+    Some(if report.timed { finding.saving(format!("{0} − {0} / {BATCH}", time(nanos)), saved) } else { finding })
+}
+
+fn synced_one_by_one(report: &Report, sum: &Sum) -> String {
+    let told = format!("{} files were synced one by one", count(sum.calls));
+    match report.timed {
+        true => format!("{told}, which took {}, {} each.", time(sum.nanos), mean(sum.nanos, sum.calls)),
+        false => told + ".",
+    }
 }
 
 fn group(report: &Report) -> Option<Finding> {
     let syncs = &report.syncs;
-    if syncs.again == 0 {
+    let took = |sum: &Sum| match report.timed {
+        true => format!("; they took {}, {} each", time(sum.nanos), mean(sum.nanos, sum.calls)),
+        false => String::new(),
+    };
+    let mut told = Vec::new();
+    if syncs.again.calls > 0 {
+        let calls = counted(syncs.again.calls, "sync", "syncs");
+        told.push(format!("{calls} of a file that had been synced before{}.", took(&syncs.again)));
+    }
+    if syncs.durable_writes.calls > 0 {
+        let calls = counted(syncs.durable_writes.calls, "write", "writes");
+        let sum = took(&syncs.durable_writes);
+        told.push(format!("{calls} to files that were opened with O_SYNC or O_DSYNC: each waits for the disk{sum}."));
+    }
+    if told.is_empty() {
         return None;
     }
-    let mut told = format!("{} of a file that had been synced before", counted(syncs.again, "sync", "syncs"));
-    if report.timed {
-        told += &format!("; they took {}, {} each", time(syncs.again_nanos), mean(syncs.again_nanos, syncs.again));
-    }
-    Some(Finding::new("Appender, SyncPolicy", "syncs of the same file", told + ".").saying(
-        "Records of several threads share syncs in an Appender; a SyncPolicy syncs once in so many bytes or so \
-             much time, \
-             if a crash may take what came since. How much that saves depends on what may be lost.",
+    let finding = Finding::new("Appender, SyncPolicy", "waits for the disk, one for each record", told.join(" "));
+    Some(finding.saying(
+        "Records of several threads share syncs in an Appender; a SyncPolicy syncs once in so many bytes or so much \
+         time, if a crash may take what came since. How much that saves depends on what may be lost.",
     ))
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct OpenFile {
     pub regular: bool,
     /// Opened to be written to.
     pub for_writing: bool,
+    /// Each write waits until its bytes are on the disk.
+    pub durable: bool,
     /// Every write goes to its end.
     pub appends: bool,
     /// It was empty when it was opened.
@@ -54,6 +56,7 @@ impl OpenFile {
             is_channel: false,
             opened: false,
             for_writing: false,
+            durable: false,
             appends: false,
             was_empty: false,
             owner,
@@ -70,6 +73,11 @@ impl OpenFile {
     /// A pipe, a socket or the like.
     pub(crate) fn channel(owner: u32) -> OpenFile {
         OpenFile { is_channel: true, ..OpenFile::new(None, owner) }
+    }
+
+    /// Whether it is a folder, as far as can be told: nothing else is opened to be read alone, and synced.
+    pub(crate) fn seems_a_folder(&self) -> bool {
+        self.opened && !self.for_writing && self.written.get() == 0
     }
 
     pub(crate) fn path(&self) -> Option<&[u8]> {

@@ -38,6 +38,17 @@ pub(crate) fn recognise(head: &[u8]) -> Result<(Format, usize), Error> {
     if csv::header(start).is_some_and(|header| Columns::of(&header).is_some()) {
         return Ok((Format::ProcmonCsv, mark));
     }
+    let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    if [b';', b'\t'].iter().any(|&separator| {
+        let fields: Vec<_> = first.split(|&byte| byte == separator).map(|field| field.trim_ascii()).collect();
+        Columns::of(&fields).is_some()
+    }) {
+        return Err(Error::WrongKind(
+            "these are columns of Process Monitor, but not as it saves them: its fields are in quotes with commas between. A \
+             spreadsheet has perhaps saved this again; save it in Process Monitor once more: File → Save…, \
+             'Comma-Separated Values (CSV)'",
+        ));
+    }
     let count = |spelling: Spelling| {
         text.split(|&byte| byte == b'\n').filter(|line| spelling.recognises(line)).take(1000).count()
     };

@@ -2,6 +2,7 @@
 
 use crate::call::Kind;
 use crate::format::Format;
+use crate::human::counted;
 
 /// What a `FileWriter` gathers before it writes: 256 KiB.
 pub const BUFFER: u64 = 256 << 10;
@@ -101,10 +102,49 @@ pub struct Report {
     pub syncs: Syncs,
     /// Files that were made.
     pub made: Made,
+    /// Work on files that a trace of calls does not show.
+    pub hidden: Hidden,
     /// Attempts to make folders that were there.
     pub folders_were_there: Sum,
     /// What would be saved, with the arithmetic; the largest saving first.
     pub findings: Vec<Finding>,
+}
+
+/// Work on files that is in no call of the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    /// Calls that hand work to io_uring: what files it opens, reads and writes is not in the trace.
+    pub io_uring: u64,
+    /// Files mapped to be written to: bytes go there without a call.
+    pub mapped_to_write: u64,
+    /// Files mapped to be read, programs and libraries left out: reading them takes page faults, and no call.
+    pub mapped_to_read: u64,
+}
+
+impl Hidden {
+    /// What is not seen, in sentences.
+    pub(crate) fn in_words(&self) -> Vec<String> {
+        // One or two mapped files are the habit of many programs, and little work.
+        const A_FEW: u64 = 4;
+        let mut told = Vec::new();
+        if self.io_uring > 0 {
+            let calls = counted(self.io_uring, "call handed", "calls handed");
+            told.push(format!(
+                "Not all is seen: {calls} work to io_uring. What that opens, reads, writes and closes is in no call of the trace."
+            ));
+        }
+        if self.mapped_to_write > 0 {
+            let times = counted(self.mapped_to_write, "time a file was", "times a file was");
+            told.push(format!("Not all is seen: {times} mapped to be written to. Bytes go there without a call."));
+        }
+        if self.mapped_to_read > A_FEW {
+            let times = counted(self.mapped_to_read, "time a file was", "times a file was");
+            told.push(format!(
+                "Not all is seen: {times} mapped to be read. Reading there takes page faults and no call."
+            ));
+        }
+        told
+    }
 }
 
 /// Lines that were not understood.
@@ -267,6 +307,8 @@ pub struct Closes {
     pub written: CloseSum,
     /// The file was made longer: it was empty, or opened to be appended to.
     pub appended: CloseSum,
+    /// Of the last two: those of processes that made two or more, so that one could have gone on during another.
+    pub of_several: Sum,
 }
 
 /// Files on a disk that were opened again.
@@ -315,17 +357,24 @@ pub struct SmallWrites {
     pub calls_with_buffer: u64,
 }
 
+/// Files from which on a batch is worth a sync of the whole file system.
+pub const A_BATCH: u64 = 16;
+
 /// Syncs of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Syncs {
     /// First syncs of a file: that many files were synced.
-    pub files: u64,
-    /// How long these took.
-    pub first_nanos: u64,
+    pub first: Sum,
+    /// Of these: those of processes that synced [`A_BATCH`] files or more each.
+    pub in_batches: Sum,
+    /// How many such processes there were.
+    pub batches: u64,
     /// Further syncs of these files.
-    pub again: u64,
-    /// How long these took.
-    pub again_nanos: u64,
+    pub again: Sum,
+    /// Syncs of what seems to be a folder: opened to be read, and synced.
+    pub folders: Sum,
+    /// Writes to files that were opened with `O_SYNC` or `O_DSYNC`: each waits for the disk.
+    pub durable_writes: Sum,
 }
 
 /// Files on a disk that were made, or emptied, to be written.

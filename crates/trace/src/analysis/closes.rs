@@ -1,11 +1,20 @@
 //! Closes, by what was done to the file before.
 
+use hashbrown::{DefaultHashBuilder, HashMap};
+
 use crate::call::Call;
 use crate::open_file::OpenFile;
-use crate::report::{CloseSum, Closes as Found};
+use crate::report::{CloseSum, Closes as Found, Sum};
+
+/// So many processes are told apart. Those of the rest are taken to close one file each.
+const MOST_PROCESSES: usize = 1 << 14;
 
 #[derive(Default)]
-pub(super) struct Closes(Found);
+pub(super) struct Closes {
+    found: Found,
+    /// Closes after writes, by process.
+    written: HashMap<u32, Sum, DefaultHashBuilder>,
+}
 
 impl Closes {
     /// Closes of pipes and the like, and of handles that may be one, are left out.
@@ -14,15 +23,20 @@ impl Closes {
             return;
         }
         let class = match (file.written.get(), file.grew.get()) {
-            (0, _) => &mut self.0.unwritten,
-            (_, false) => &mut self.0.written,
-            (_, true) => &mut self.0.appended,
+            (0, _) => return add(&mut self.found.unwritten, call),
+            (_, false) => &mut self.found.written,
+            (_, true) => &mut self.found.appended,
         };
         add(class, call);
+        if self.written.len() < MOST_PROCESSES || self.written.contains_key(&file.owner) {
+            self.written.entry(file.owner).or_default().add(call);
+        }
     }
 
-    pub(super) fn finish(self) -> Found {
-        self.0
+    pub(super) fn finish(mut self) -> Found {
+        // A process that closes one file has nothing else to do meanwhile.
+        self.written.values().filter(|closes| closes.calls > 1).for_each(|sum| self.found.of_several.plus(sum));
+        self.found
     }
 }
 

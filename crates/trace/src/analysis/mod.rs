@@ -14,7 +14,7 @@ use crate::call::{Call, Effect, Kind, ThreadId};
 use crate::format::Format;
 use crate::handle::{FileHandles, Handle};
 use crate::open_file::OpenFile;
-use crate::report::{self, Damage, Report, Sum};
+use crate::report::{self, Damage, Hidden, Report, Sum};
 
 use again::Again;
 use closes::Closes;
@@ -58,6 +58,7 @@ pub(crate) struct Analysis {
     syncs: Syncs,
     made: Made,
     folders_were_there: Sum,
+    hidden: Hidden,
 }
 
 impl Analysis {
@@ -84,6 +85,7 @@ impl Analysis {
             syncs: Syncs::default(),
             made: Made::default(),
             folders_were_there: Sum::default(),
+            hidden: Hidden::default(),
         }
     }
 
@@ -193,8 +195,10 @@ impl Analysis {
 
     /// Keeps what the findings are made from.
     fn find(&mut self, call: &Call<'_>, thread: Handle) {
-        if call.effect == Effect::FolderWasThere {
-            self.folders_were_there.add(call);
+        match call.effect {
+            Effect::FolderWasThere => self.folders_were_there.add(call),
+            Effect::HandedOver => self.hidden.io_uring += 1,
+            _ => {}
         }
         let Some(file) = call.file else { return };
         let time = call.duration.unwrap_or(0);
@@ -211,17 +215,20 @@ impl Analysis {
                     thread.files_made += 1;
                 }
             }
-            Effect::Read(_) | Effect::Moved => self.runs.end(file),
+            Effect::Read(_) | Effect::Moved | Effect::WrittenBack => self.runs.end(file),
             Effect::Wrote { bytes, at } => {
                 file.time.set(file.time.get().saturating_add(time));
                 self.runs.wrote(file, bytes, at, time);
+                if file.durable {
+                    self.syncs.wrote(call);
+                }
             }
             Effect::Synced => {
                 self.runs.end(file);
                 let known = self.files.get(file.handles.get().file);
                 let before =
                     file.synced.replace(true) | known.is_some_and(|known| std::mem::replace(&mut known.synced, true));
-                self.syncs.synced(call, before);
+                self.syncs.synced(call, file, before);
             }
             Effect::Closed => {
                 file.time.set(file.time.get().saturating_add(time));
@@ -232,7 +239,9 @@ impl Analysis {
                     self.again.closed(file, known, time);
                 }
             }
-            Effect::FolderWasThere => {}
+            Effect::Mapped { to_write: true } if file.regular => self.hidden.mapped_to_write += 1,
+            Effect::Mapped { to_write: false } if file.regular && !is_library(file) => self.hidden.mapped_to_read += 1,
+            Effect::Mapped { .. } | Effect::HandedOver | Effect::FolderWasThere => {}
         }
     }
 
@@ -292,6 +301,7 @@ impl Analysis {
             small_writes: self.runs.finish(),
             syncs: self.syncs.finish(),
             made: self.made.finish(maker),
+            hidden: self.hidden,
             folders_were_there: self.folders_were_there,
             findings: Vec::new(),
         };
@@ -312,6 +322,16 @@ impl Analysis {
             }
         }
     }
+}
+
+/// Whether it is a part of the program, by its name: the loader maps those.
+fn is_library(file: &OpenFile) -> bool {
+    let path = file.path().unwrap_or_default();
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    [&b".so"[..], b".cache", b".mo", b"locale-archive", b"LC_"]
+        .into_iter()
+        .any(|part| memchr::memmem::find(name, part).is_some())
+        || memchr::memmem::find(path, b"/locale/").is_some()
 }
 
 /// What is before the last separator of either kind; `.` for a bare name.

@@ -17,7 +17,8 @@ impl Runs {
         file.grew.set(file.grew.get() || (bytes > 0 && (file.appends || file.was_empty)));
         let follows = at.is_none_or(|at| at == file.position.get());
         file.position.set(at.unwrap_or(file.position.get()).saturating_add(bytes));
-        let small = file.regular && bytes > 0 && bytes < SMALL;
+        // A buffer would take away what a durable write is for.
+        let small = file.regular && !file.durable && bytes > 0 && bytes < SMALL;
         if !small || !follows {
             self.end(file);
         }

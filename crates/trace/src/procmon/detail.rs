@@ -53,9 +53,18 @@ impl<'a> Detail<'a> {
         [&b"Created"[..], b"Overwritten", b"Superseded"].iter().any(|kind| result.starts_with(kind))
     }
 
-    pub(super) fn is_folder(self) -> bool {
+    fn options(self) -> &'a [u8] {
         let options = self.behind("Options: ").unwrap_or(b"");
-        let options = &options[..memmem::find(options, b", Attributes:").unwrap_or(options.len())];
+        &options[..memmem::find(options, b", Attributes:").unwrap_or(options.len())]
+    }
+
+    /// Each write waits until its bytes are on the disk.
+    pub(super) fn is_durable(self) -> bool {
+        memmem::find(self.options(), b"Write Through").is_some()
+    }
+
+    pub(super) fn is_folder(self) -> bool {
+        let options = self.options();
         options.starts_with(b"Directory") || memmem::find(options, b", Directory").is_some()
     }
 }

@@ -51,7 +51,7 @@ impl System {
         };
         let (kind, shape) = self.classify(operation);
         let result = row.get(Column::Result).unwrap_or(b"SUCCESS");
-        let failed = result != b"SUCCESS";
+        let failed = is_failure(result);
         let path = row.get(Column::Path).filter(|path| !path.is_empty());
         let detail = Detail(row.get(Column::Detail).unwrap_or(b""));
         let (effect, file) = self.effect(pid, path, shape, detail, failed);
@@ -109,6 +109,7 @@ impl System {
                 file.appends = detail.appends();
                 file.was_empty = detail.was_empty();
                 file.regular &= !detail.is_folder();
+                file.durable = detail.is_durable();
                 let file = Rc::new(file);
                 self.put(pid, path, file.clone());
                 (Effect::Opened, Some(file))
@@ -183,6 +184,24 @@ impl System {
     }
 }
 
+/// Whether a result says that a call has not done what it was to do. Some say more than that it has: that there is more
+/// than fits into the caller's memory (`BUFFER OVERFLOW`, with which a program asks how much it needs), or that all has
+/// been read or listed. And a driver that does not take the short way (`FAST IO DISALLOWED`) is asked the long way.
+fn is_failure(result: &[u8]) -> bool {
+    const NONE: [&[u8]; 9] = [
+        b"SUCCESS",
+        b"BUFFER OVERFLOW",
+        b"END OF FILE",
+        b"NO MORE FILES",
+        b"NO MORE ENTRIES",
+        b"REPARSE",
+        b"NOTIFY CLEANUP",
+        b"NOTIFY ENUM DIR",
+        b"FAST IO DISALLOWED",
+    ];
+    !NONE.contains(&result)
+}
+
 /// `Ok(None)` for an event that has none. Without the column, the time it ended may be there instead.
 fn duration(row: &Row<'_>) -> Result<Option<Decimal>, ()> {
     if let Some(text) = row.get(Column::Duration) {
@@ -211,7 +230,9 @@ fn time_of_day(text: &[u8]) -> Option<u64> {
     let digits = text.iter().position(u8::is_ascii_digit)?;
     let (nanos, rest) = number::clock(&text[digits..])?;
     let half = 12 * 3600 * SECOND;
-    Some(match rest.trim_ascii().first() {
+    // Some settings have it before the time.
+    let before = text[..digits].trim_ascii();
+    Some(match rest.trim_ascii().first().or(before.first()) {
         Some(b'P' | b'p') if nanos < half => nanos + half,
         Some(b'A' | b'a') if nanos >= half => nanos - half,
         _ => nanos,
@@ -228,12 +249,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_says_that_all_was_read_is_no_failure() {
+        for (result, failed) in [
+            ("SUCCESS", false),
+            ("END OF FILE", false),
+            ("BUFFER OVERFLOW", false),
+            ("NO MORE FILES", false),
+            ("NAME NOT FOUND", true),
+            ("SHARING VIOLATION", true),
+            ("ACCESS DENIED", true),
+            ("BUFFER TOO SMALL", true),
+        ] {
+            assert_eq!(is_failure(result.as_bytes()), failed, "{result}");
+        }
+    }
+
+    #[test]
     fn times_are_read_as_windows_writes_them() {
         let hours = |n: u64| n * 3600 * SECOND;
         for (text, nanos) in [
             ("12:57:15.0645467 AM", 57 * 60 * SECOND + 15_064_546_700),
             ("12:00:00.0000000 PM", hours(12)),
             ("1:00:00.0000001 PM", hours(13) + 100),
+            ("PM 1:00:00.0000001", hours(13) + 100),
+            ("am 12:00:01", SECOND),
             ("13:30:03.0979793", hours(13) + 30 * 60 * SECOND + 3_097_979_300),
             ("00:00:01.5000000", 1_500_000_000),
         ] {

@@ -31,6 +31,15 @@ pub fn json(report: &Report) -> Value {
     object.insert("run_seconds".into(), report.span.map_or(Value::Null, |span| seconds(span, true)));
     object.insert("calls_without_duration".into(), report.untimed.into());
     object.insert("never_returned".into(), report.never_returned.into());
+    let hidden = &report.hidden;
+    object.insert(
+        "not_seen".into(),
+        json!({
+            "io_uring_calls": hidden.io_uring,
+            "files_mapped_to_write": hidden.mapped_to_write,
+            "files_mapped_to_read": hidden.mapped_to_read,
+        }),
+    );
     object.insert("tracing_seconds_per_call".into(), report.tracing.map_or(Value::Null, |nanos| seconds(nanos, timed)));
     object.insert(
         "kinds".into(),
@@ -119,10 +128,14 @@ pub fn json(report: &Report) -> Value {
     object.insert(
         "syncs".into(),
         json!({
-            "files": syncs.files,
-            "seconds": seconds(syncs.first_nanos, timed),
-            "of_the_same_file": syncs.again,
-            "of_the_same_file_seconds": seconds(syncs.again_nanos, timed),
+            "files": syncs.first.calls,
+            "seconds": seconds(syncs.first.nanos, timed),
+            "of_the_same_file": syncs.again.calls,
+            "of_the_same_file_seconds": seconds(syncs.again.nanos, timed),
+            "of_folders": syncs.folders.calls,
+            "of_folders_seconds": seconds(syncs.folders.nanos, timed),
+            "durable_writes": syncs.durable_writes.calls,
+            "durable_writes_seconds": seconds(syncs.durable_writes.nanos, timed),
         }),
     );
     let made = &report.made;

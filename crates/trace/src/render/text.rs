@@ -52,6 +52,9 @@ fn head(report: &Report) -> String {
         writeln!(out, "{} more had not returned when their thread or the trace ended.", count(report.never_returned))
             .expect("a string");
     }
+    for told in report.hidden.in_words() {
+        writeln!(out, "{told}").expect("a string");
+    }
     if let Some(tracing) = report.tracing.filter(|_| report.timed) {
         writeln!(out, "Tracing itself is some {} of each call: read the ratios, not the times.", time(tracing))
             .expect("a string");

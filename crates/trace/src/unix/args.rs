@@ -25,6 +25,8 @@ pub(super) struct Flags {
     pub exclusive: bool,
     pub folder: bool,
     pub close_on_exec: bool,
+    /// Each write waits until its bytes are on the disk.
+    pub durable: bool,
 }
 
 /// What stands between a call's parentheses.
@@ -117,6 +119,7 @@ impl<'a> Args<'a> {
                 b"EXCL" => flags.exclusive = true,
                 b"DIRECTORY" => flags.folder = true,
                 b"CLOEXEC" => flags.close_on_exec = true,
+                b"SYNC" | b"DSYNC" => flags.durable = true,
                 _ => {}
             }
         }
@@ -140,6 +143,14 @@ impl<'a> Args<'a> {
     /// A number at a place, or with a name.
     pub(super) fn number(&self, place: usize, names: &[&str]) -> Option<u64> {
         number::digits(self.argument(place, names)?).map(|(value, _)| value)
+    }
+
+    /// Whether the argument at a place, or with a name, has a flag.
+    pub(super) fn has_flag(&self, place: usize, name: &str, flag: &str) -> bool {
+        let value = self.argument(place, &[name]).unwrap_or_default();
+        // perf's values go on to the end of all.
+        let value = &value[..memmem::find(value, b", ").unwrap_or(value.len())];
+        memmem::find(value, flag.as_bytes()).is_some()
     }
 
     /// Whether the text occurs anywhere.

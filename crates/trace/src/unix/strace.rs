@@ -165,7 +165,13 @@ fn end(text: &[u8]) -> Option<(Args<'_>, End<'_>)> {
             }
         }
     }
+    // The path that `-y` adds to a descriptor may look like a result, too: `3</tmp/a) = 7>`. In paths strace writes
+    // angle brackets as numbers, so that these are of the descriptor alone: `4</dev/null<char 1:3>>`.
     let mut until = text.len();
+    let closing = text.iter().rev().take_while(|&&byte| byte == b'>').count();
+    for _ in 0..closing {
+        until = memrchr(b'<', &text[..until])?;
+    }
     let (args, result) = loop {
         let equals = memrchr(b'=', &text[..until])?;
         let (before, result) = (&text[..equals], &text[equals + 1..]);

@@ -30,6 +30,8 @@ pub(super) enum Shape {
     /// Bytes from one descriptor to another: which argument is written to.
     Into(usize, &'static str),
     Sync,
+    /// What was written goes to the disk, and no promise is made that all of this file is there.
+    WriteBack,
     Seek,
     /// Sets a length, or reserves room: the next write may still begin where the last one ended.
     Length,
@@ -46,6 +48,10 @@ pub(super) enum Shape {
     Duplicate,
     DuplicateTo,
     Fcntl,
+    /// Hands work to the kernel that is in no call.
+    HandOver,
+    /// Maps a file: protection, kind and descriptor are the third to fifth arguments.
+    Map,
     ChangeFolder,
     ChangeFolderFd,
     Fork,
@@ -92,7 +98,8 @@ fn classify(name: &[u8]) -> Syscall {
         b"sendfile" | b"sendfile64" => (Write, Shape::Into(0, "out_fd")),
         b"ftruncate" | b"ftruncate64" | b"fallocate" => (Write, Shape::Length),
         b"truncate" | b"truncate64" => (Write, Shape::Path),
-        b"fsync" | b"fdatasync" | b"syncfs" | b"sync_file_range" | b"sync_file_range2" => (Sync, Shape::Sync),
+        b"fsync" | b"fdatasync" => (Sync, Shape::Sync),
+        b"sync_file_range" | b"sync_file_range2" | b"syncfs" => (Sync, Shape::WriteBack),
         b"sync" | b"msync" => (Sync, Shape::None),
         b"lseek" | b"_llseek" => (Metadata, Shape::Seek),
         b"fstat" | b"fstat64" | b"fstatfs" | b"fstatfs64" | b"fchmod" | b"fchown" | b"fchown32" | b"fgetxattr"
@@ -116,6 +123,8 @@ fn classify(name: &[u8]) -> Syscall {
         | b"timerfd_create" | b"inotify_init1" | b"memfd_create" | b"pidfd_open" | b"io_uring_setup" => {
             (Other, Shape::Channel)
         }
+        b"io_uring_enter" => (Wait, Shape::HandOver),
+        b"mmap" | b"mmap2" => (Other, Shape::Map),
         b"accept" | b"accept4" => (Wait, Shape::Channel),
         b"dup" => (Other, Shape::Duplicate),
         b"dup2" | b"dup3" => (Other, Shape::DuplicateTo),
@@ -153,7 +162,6 @@ fn classify(name: &[u8]) -> Syscall {
         | b"sigsuspend"
         | b"io_getevents"
         | b"io_pgetevents"
-        | b"io_uring_enter"
         | b"connect"
         | b"recvfrom"
         | b"recvmsg"

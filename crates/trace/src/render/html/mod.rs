@@ -88,6 +88,7 @@ fn notices(report: &Report) -> String {
             path(text.as_bytes())
         ));
     }
+    notices.extend(report.hidden.in_words());
     if let Some(tracing) = report.tracing.filter(|_| report.timed) {
         notices.push(format!("Tracing itself is some {} of each call: read the ratios, not the times.", time(tracing)));
     }

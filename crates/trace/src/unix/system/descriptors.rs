@@ -7,7 +7,8 @@ use super::super::args::{Args, Fd, unescaped};
 use super::super::spelling::Spelling;
 
 use super::done::{Done, Subject};
-use super::{Descriptor, MOST_DESCRIPTORS, Process, System};
+use super::table::{Descriptor, Open};
+use super::{MOST_DESCRIPTORS, Process, System};
 use crate::call::Effect;
 use crate::open_file::OpenFile;
 
@@ -18,20 +19,20 @@ impl System {
     }
 
     /// The open file behind a descriptor: as it was opened, or as the line itself says.
-    pub(super) fn file(&mut self, process: &Rc<Process>, fd: Fd<'_>) -> Option<Rc<OpenFile>> {
+    pub(super) fn file(&mut self, process: &Rc<Process>, fd: Fd<'_>) -> Option<Rc<Open>> {
         let number = fd.number?;
         // perf looks the path up later, when the number may stand for another file already.
         let said = fd.annotation.map(unescaped);
         let said = said.as_deref();
         let trusted = self.spelling == Spelling::Strace;
-        if let Some(descriptor) = process.descriptors.borrow().get(&number) {
-            let same = match (said, descriptor.file.path()) {
+        if let Some(file) = process.table.file(number) {
+            let same = match (said, file.path()) {
                 (Some(said), Some(path)) => said == path,
-                (Some(said), None) => !said.starts_with(b"/") && descriptor.file.is_channel,
+                (Some(said), None) => !said.starts_with(b"/") && file.is_channel,
                 (None, _) => true,
             };
             if same || !trusted {
-                return Some(descriptor.file.clone());
+                return Some(file);
             }
         }
         let path = said.filter(|said| said.starts_with(b"/"));
@@ -39,30 +40,29 @@ impl System {
         let mut file = OpenFile::new(path, process.id);
         file.is_channel = said.is_some() && path.is_none();
         file.regular &= trusted;
-        let file = Rc::new(file);
-        self.put(process, Some(i64::from(number)), file.clone(), false);
-        Some(file)
+        Some(self.put(process, Some(i64::from(number)), file, false))
     }
 
-    pub(super) fn put(&mut self, process: &Process, fd: Option<i64>, file: Rc<OpenFile>, close_on_exec: bool) {
+    /// A file that a call has opened, under the number that it returned.
+    pub(super) fn put(&mut self, process: &Process, fd: Option<i64>, file: OpenFile, close_on_exec: bool) -> Rc<Open> {
+        let file = self.ended.follow(file);
+        self.share(process, fd, &file, close_on_exec);
+        file
+    }
+
+    /// One more descriptor of an open file.
+    pub(super) fn share(&mut self, process: &Process, fd: Option<i64>, file: &Rc<Open>, close_on_exec: bool) {
         let Some(fd) = fd.and_then(|fd| i32::try_from(fd).ok()) else { return };
-        if self.descriptors >= MOST_DESCRIPTORS {
-            self.descriptors = 0;
-            for thread in self.threads.values() {
-                thread.process.descriptors.borrow_mut().clear();
-            }
+        if self.descriptors.get() >= MOST_DESCRIPTORS {
+            self.threads.values().for_each(|thread| thread.process.table.remove_if(|_| true));
         }
-        if process.descriptors.borrow_mut().insert(fd, Descriptor { file, close_on_exec }).is_none() {
-            self.descriptors += 1;
-        }
+        process.table.insert(fd, Descriptor { file: file.clone(), close_on_exec });
     }
 
     /// The open file. Its descriptor is closed.
-    pub(super) fn take(&mut self, process: &Rc<Process>, fd: Fd<'_>) -> Option<Rc<OpenFile>> {
+    pub(super) fn take(&mut self, process: &Rc<Process>, fd: Fd<'_>) -> Option<Rc<Open>> {
         let file = self.file(process, fd);
-        if process.descriptors.borrow_mut().remove(&fd.number?).is_some() {
-            self.descriptors = self.descriptors.saturating_sub(1);
-        }
+        process.table.remove(fd.number?);
         file
     }
 
@@ -75,8 +75,7 @@ impl System {
         let base: Option<Cow<'_, [u8]>> = match args.folder().filter(|_| at) {
             Some(Fd { annotation: Some(name), .. }) if self.spelling == Spelling::Strace => Some(unescaped(name)),
             Some(Fd { number: Some(fd), .. }) => {
-                let descriptors = process.descriptors.borrow();
-                descriptors.get(&fd).and_then(|descriptor| descriptor.file.path().map(|path| path.to_vec().into()))
+                process.table.file(fd).and_then(|file| file.path().map(|path| path.to_vec().into()))
             }
             _ => process.folder.borrow().as_deref().map(|folder| folder.to_vec().into()),
         };

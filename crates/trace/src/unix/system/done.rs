@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
+use super::table::Open;
 use crate::call::Effect;
-use crate::open_file::OpenFile;
 
 /// The effect of a call, and the file or path that it was about.
 pub(super) struct Done {
     pub effect: Effect,
-    pub file: Option<Rc<OpenFile>>,
+    pub file: Option<Rc<Open>>,
     pub path: Subject,
 }
 

@@ -6,6 +6,7 @@ use super::super::args::{Args, Fd, unescaped};
 use super::super::record::End;
 use super::super::syscall::Shape;
 use super::done::{Done, Subject};
+use super::table::Open;
 use super::{Process, System};
 use crate::call::Effect;
 use crate::open_file::OpenFile;
@@ -19,7 +20,7 @@ impl System {
         shape: Shape,
         args: Args<'_>,
         end: End<'_>,
-        closing: Option<Rc<OpenFile>>,
+        closing: Option<Rc<Open>>,
     ) -> Done {
         let (value, failed) = (end.value(), end.failed());
         let bytes = value.filter(|_| !failed).map_or(0, |value| value.max(0) as u64);
@@ -41,8 +42,8 @@ impl System {
                 file.appends = flags.appends;
                 file.was_empty = create || flags.truncates || (flags.creates && flags.exclusive);
                 file.regular &= !flags.folder;
-                let file = Rc::new(file);
-                self.put(process, value, file.clone(), flags.close_on_exec);
+                file.durable = flags.durable;
+                let file = self.put(process, value, file, flags.close_on_exec);
                 Done { effect: Effect::Opened, file: Some(file), path: Subject::None }
             }
             Shape::Close => {
@@ -53,7 +54,7 @@ impl System {
                 if let (false, Some(first), Some(last)) = (failed, args.number(0, &["fd"]), args.number(1, &["max_fd"]))
                     && !args.mention("CLOEXEC")
                 {
-                    process.descriptors.borrow_mut().retain(|&fd, _| !(first..=last).contains(&(fd as u64)));
+                    process.table.remove_if(|fd| (first..=last).contains(&(fd as u64)));
                 }
                 Done::NOTHING
             }
@@ -63,6 +64,7 @@ impl System {
             Shape::Into(place, name) => self.on(process, args.fd_at(place, &[name]), Effect::Wrote { bytes, at: None }),
             Shape::Sync => self.on(process, args.fd(), if failed { Effect::None } else { Effect::Synced }),
             Shape::Seek => self.on(process, args.fd(), Effect::Moved),
+            Shape::WriteBack => self.on(process, args.fd(), Effect::WrittenBack),
             Shape::Fd | Shape::Length => self.on(process, args.fd(), Effect::None),
             Shape::Path | Shape::MakeFolder => {
                 let path = self.assemble_path(process, args, false);
@@ -80,19 +82,15 @@ impl System {
             }
             Shape::Channel => {
                 if !failed {
-                    self.put(process, value, Rc::new(OpenFile::channel(process.id)), args.mention("CLOEXEC"));
+                    self.put(process, value, OpenFile::channel(process.id), args.mention("CLOEXEC"));
                 }
                 Done::NOTHING
             }
             Shape::Channels => {
                 if !failed {
                     for fd in args.pair().into_iter().flatten() {
-                        self.put(
-                            process,
-                            Some(i64::from(fd)),
-                            Rc::new(OpenFile::channel(process.id)),
-                            args.mention("CLOEXEC"),
-                        );
+                        let channel = OpenFile::channel(process.id);
+                        self.put(process, Some(i64::from(fd)), channel, args.mention("CLOEXEC"));
                     }
                 }
                 Done::NOTHING
@@ -100,7 +98,7 @@ impl System {
             Shape::Duplicate | Shape::DuplicateTo => {
                 let done = self.on(process, args.fd(), Effect::None);
                 if let (false, Some(file)) = (failed, &done.file) {
-                    self.put(process, value, file.clone(), args.mention("CLOEXEC"));
+                    self.share(process, value, file, args.mention("CLOEXEC"));
                 }
                 done
             }
@@ -108,15 +106,24 @@ impl System {
                 let done = self.on(process, args.fd(), Effect::None);
                 if let (false, Some(file)) = (failed, &done.file) {
                     if args.mention("DUPFD") {
-                        self.put(process, value, file.clone(), args.mention("DUPFD_CLOEXEC"));
+                        self.share(process, value, file, args.mention("DUPFD_CLOEXEC"));
                     } else if args.mention("SETFD")
                         && let Some(Fd { number: Some(fd), .. }) = args.fd()
-                        && let Some(descriptor) = process.descriptors.borrow_mut().get_mut(&fd)
                     {
-                        descriptor.close_on_exec = args.mention("FD_CLOEXEC");
+                        process.table.set_close_on_exec(fd, args.mention("FD_CLOEXEC"));
                     }
                 }
                 done
+            }
+            Shape::HandOver => Done { effect: Effect::HandedOver, file: None, path: Subject::None },
+            Shape::Map => {
+                let is_program = args.has_flag(2, "prot", "EXEC");
+                // What is written to a private mapping goes nowhere.
+                let to_write = args.has_flag(2, "prot", "WRITE") && !args.has_flag(3, "flags", "PRIVATE");
+                match args.fd_at(4, &["fd"]).filter(|_| !failed && !is_program) {
+                    Some(fd) => self.on(process, Some(fd), Effect::Mapped { to_write }),
+                    None => Done::NOTHING,
+                }
             }
             Shape::ChangeFolder => {
                 let path = self.assemble_path(process, args, false);
@@ -127,7 +134,7 @@ impl System {
             }
             Shape::ChangeFolderFd => {
                 let done = self.on(process, args.fd(), Effect::None);
-                if let (false, Some(folder)) = (failed, done.file.as_deref().and_then(OpenFile::path)) {
+                if let (false, Some(folder)) = (failed, done.file.as_deref().and_then(|open| open.path())) {
                     *process.folder.borrow_mut() = Some(folder.into());
                 }
                 done

@@ -4,9 +4,10 @@ mod clock;
 mod descriptors;
 mod done;
 mod effect;
+mod table;
 mod threads;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
@@ -19,10 +20,10 @@ use super::syscall::{Shape, Syscall, Syscalls};
 use crate::analysis::Analysis;
 use crate::call::{Call, Kind, ThreadId};
 use crate::number::Decimal;
-use crate::open_file::OpenFile;
 
 use clock::Clock;
 use done::{Done, Subject};
+use table::{Ended, Open, Table};
 
 type Map<K, V> = HashMap<K, V, DefaultHashBuilder>;
 
@@ -48,7 +49,10 @@ pub(super) struct System {
     split: Option<(u32, Box<[u8]>)>,
     clock: Clock,
     processes: u32,
-    descriptors: usize,
+    /// How many descriptors there are, of all processes together.
+    descriptors: Rc<Cell<usize>>,
+    /// Files of which the last descriptor is gone.
+    ended: Ended,
     /// Buffers that are used again: the arguments of a call, joined from two halves; and a path, put together from
     /// parts.
     joined: Vec<u8>,
@@ -65,14 +69,8 @@ struct Thread {
 /// The state of threads that share their descriptors.
 struct Process {
     id: u32,
-    descriptors: RefCell<Map<i32, Descriptor>>,
+    table: Table,
     folder: RefCell<Option<Rc<[u8]>>>,
-}
-
-#[derive(Clone)]
-struct Descriptor {
-    file: Rc<OpenFile>,
-    close_on_exec: bool,
 }
 
 /// A call that has not returned.
@@ -81,7 +79,7 @@ struct Pending {
     args: Box<[u8]>,
     start: Option<u64>,
     /// The file that is being closed: its descriptor's number may be taken again before the call returns.
-    closing: Option<Rc<OpenFile>>,
+    closing: Option<Rc<Open>>,
 }
 
 impl System {
@@ -95,7 +93,8 @@ impl System {
             split: None,
             clock: Clock::default(),
             processes: 0,
-            descriptors: 0,
+            descriptors: Rc::default(),
+            ended: Ended::default(),
             joined: Vec::new(),
             path: Vec::new(),
             summary: false,
@@ -104,6 +103,17 @@ impl System {
 
     /// Takes a line. Says whether it was understood.
     pub(super) fn line(&mut self, line: &[u8], analysis: &mut Analysis) -> bool {
+        let understood = self.read(line, analysis);
+        self.end_files(analysis);
+        understood
+    }
+
+    /// Files of which the last descriptor is gone. What was to be said of those with a close is said already.
+    fn end_files(&mut self, analysis: &mut Analysis) {
+        self.ended.each(|file| analysis.left_open(file));
+    }
+
+    fn read(&mut self, line: &[u8], analysis: &mut Analysis) -> bool {
         if self.summary {
             return true;
         }
@@ -155,6 +165,7 @@ impl System {
         for pid in pids {
             self.forget(pid, analysis);
         }
+        self.end_files(analysis);
     }
 
     fn begin(&mut self, pid: u32, program: &[u8], name: &[u8], args: Args<'_>, start: Option<u64>) {
@@ -212,7 +223,7 @@ impl System {
         args: Args<'_>,
         end: End<'_>,
         start: Option<u64>,
-        closing: Option<Rc<OpenFile>>,
+        closing: Option<Rc<Open>>,
         analysis: &mut Analysis,
     ) {
         let thread = self.thread(pid, program);
@@ -225,7 +236,7 @@ impl System {
         // The call that starts a new program counts as the new program's first call.
         let program = if syscall.shape == Shape::Exec { self.thread(pid, b"").program.clone() } else { before };
         let path = match path {
-            Subject::None => file.as_deref().and_then(OpenFile::path),
+            Subject::None => file.as_deref().and_then(|open| open.path()),
             Subject::Assembled => Some(&self.path[..]),
         };
         // Reading from a pipe is waiting for the program that writes to it.
@@ -240,7 +251,7 @@ impl System {
             duration: end.duration.map(|time| time.nanos),
             failed: end.failed(),
             path,
-            file: file.as_deref(),
+            file: file.as_deref().map(|open| &**open),
             effect,
         });
         match syscall.shape {

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use super::super::args::Args;
 use super::super::record::End;
 use super::super::syscall::Shape;
-use super::{Descriptor, MOST_THREADS, Map, Process, System, Thread, UNNAMED};
+use super::table::Table;
+use super::{MOST_THREADS, Process, System, Thread, UNNAMED};
 use crate::analysis::Analysis;
 use crate::call::ThreadId;
 
@@ -15,10 +16,9 @@ impl System {
     pub(super) fn execute(&mut self, pid: u32) {
         let name = self.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().into();
         let old = self.process(pid);
-        let mut descriptors = old.descriptors.borrow().clone();
-        descriptors.retain(|_, descriptor| !descriptor.close_on_exec);
+        let table = old.table.inherited(|descriptor| descriptor.close_on_exec);
         let folder = old.folder.borrow().clone();
-        let process = self.new_process(descriptors, folder);
+        let process = self.new_process(table, folder);
         let thread = self.thread(pid, b"");
         (thread.process, thread.program) = (process, name);
     }
@@ -37,22 +37,27 @@ impl System {
     pub(super) fn adopt(&mut self, child: u32, parent: u32, shares_descriptors: bool) {
         let (process, program) = match self.threads.get(&parent) {
             Some(thread) => (thread.process.clone(), thread.program.clone()),
-            None => (self.new_process(Map::default(), None), (*b"").into()),
+            None => (self.unknown_process(), (*b"").into()),
         };
         let process = match shares_descriptors {
             true => process,
             false => {
-                let (descriptors, folder) = (process.descriptors.borrow().clone(), process.folder.borrow().clone());
-                self.new_process(descriptors, folder)
+                let (table, folder) = (process.table.inherited(|_| false), process.folder.borrow().clone());
+                self.new_process(table, folder)
             }
         };
         self.insert(child, Thread { process, program, pending: None });
     }
 
-    pub(super) fn new_process(&mut self, descriptors: Map<i32, Descriptor>, folder: Option<Rc<[u8]>>) -> Rc<Process> {
+    fn new_process(&mut self, table: Table, folder: Option<Rc<[u8]>>) -> Rc<Process> {
         self.processes = self.processes.wrapping_add(1);
-        self.descriptors += descriptors.len();
-        Rc::new(Process { id: self.processes, descriptors: RefCell::new(descriptors), folder: RefCell::new(folder) })
+        Rc::new(Process { id: self.processes, table, folder: RefCell::new(folder) })
+    }
+
+    /// One that was there before the trace.
+    fn unknown_process(&mut self) -> Rc<Process> {
+        let table = Table::new(&self.descriptors);
+        self.new_process(table, None)
     }
 
     /// Which thread a line is about, which is known afterwards. `resumes`: it was in a call before.
@@ -87,7 +92,7 @@ impl System {
                 self.adopt(pid, parent, shares);
             }
             None => {
-                let process = self.new_process(Map::default(), None);
+                let process = self.unknown_process();
                 self.insert(pid, Thread { process, program: (*b"").into(), pending: None });
             }
         }
@@ -99,33 +104,22 @@ impl System {
             self.threads.clear();
             self.forking.clear();
             self.announced.clear();
-            self.descriptors = 0;
         }
         self.threads.insert(pid, thread);
     }
 
-    /// The thread ended, and with it its unfinished call.
+    /// The thread ended, and with it its unfinished call, and its descriptors, if no other thread has them.
     pub(super) fn forget(&mut self, pid: u32, analysis: &mut Analysis) {
         self.forking.retain(|&other| other != pid);
         let Some(thread) = self.threads.remove(&pid) else { return };
         if thread.pending.is_some_and(|pending| pending.syscall.shape != Shape::Exit) {
             analysis.never_returned();
         }
-        if let Ok(process) = Rc::try_unwrap(thread.process).map_err(drop) {
-            let descriptors = process.descriptors.into_inner();
-            self.descriptors = self.descriptors.saturating_sub(descriptors.len());
-            for descriptor in descriptors.into_values() {
-                // A file that is still open at the end has no close, but its writes count.
-                if let Some(file) = Rc::into_inner(descriptor.file) {
-                    analysis.left_open(&file);
-                }
-            }
-        }
     }
 
     pub(super) fn thread(&mut self, pid: u32, program: &[u8]) -> &mut Thread {
         if !self.threads.contains_key(&pid) {
-            let process = self.new_process(Map::default(), None);
+            let process = self.unknown_process();
             self.insert(pid, Thread { process, program: (*b"").into(), pending: None });
         }
         let thread = self.threads.get_mut(&pid).expect("it is there now");
