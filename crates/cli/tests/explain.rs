@@ -69,6 +69,26 @@ fn a_trace_that_is_not_all_understood_is_explained_as_far_as_it_is_and_that_is_s
 }
 
 #[test]
+fn a_compressed_trace_is_read_as_it_is_from_a_file_and_from_standard_input() {
+    let temp = with_trace();
+    let plain = manyfiles(temp.path(), &["explain", "trace", "-vv"]).code(0).out;
+    for (program, ending) in [("gzip", "gz"), ("zstd", "zst"), ("xz", "xz"), ("bzip2", "bz2")] {
+        if std::process::Command::new(program).arg("--version").output().is_err() {
+            println!("skipped: a compressed trace: no {program}");
+            continue;
+        }
+        let packed =
+            std::process::Command::new(program).args(["-c", "trace"]).current_dir(temp.path()).output().unwrap().stdout;
+        // The name says nothing.
+        write(temp.path().join("packed"), &packed);
+        assert_eq!(manyfiles(temp.path(), &["explain", "packed", "-vv"]).code(0).out, plain, "{ending}");
+        assert_eq!(manyfiles_reading(temp.path(), &["explain", "-", "-vv"], &packed).code(0).out, plain, "{ending}");
+        write(temp.path().join("cut"), &packed[..packed.len() / 2]);
+        manyfiles(temp.path(), &["explain", "cut"]).code(2).says("cut: cannot read it");
+    }
+}
+
+#[test]
 fn without_durations_it_is_said_how_to_get_them() {
     let temp = with_trace();
     let csv = fixture("procmon-without-duration.csv");

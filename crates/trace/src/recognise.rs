@@ -71,7 +71,7 @@ pub(crate) fn recognise(head: &[u8]) -> Result<(Format, usize), Error> {
 }
 
 const COMPRESSED: &str =
-    "this is compressed; unpack it on the way: zcat FILE | manyfiles explain - (or zstdcat, xzcat, bzcat)";
+    "this is compressed; it has to be decoded first (`manyfiles explain` does that by itself, once)";
 
 /// What people might take for a trace, and what to do.
 const OTHERS: [(&[u8], &str); 10] = [

@@ -307,7 +307,8 @@ pub struct Closes {
     pub written: CloseSum,
     /// The file was made longer: it was empty, or opened to be appended to.
     pub appended: CloseSum,
-    /// Of the last two: those of processes that made two or more, so that one could have gone on during another.
+    /// Of the last two: those of processes that made two or more, so that one could have gone on during another; and of
+    /// the only process that made any.
     pub of_several: Sum,
 }
 

@@ -255,7 +255,7 @@ fn what_is_no_trace_is_said_to_be_what_it_is() {
         (b"\xef\xbb\xbf\r\n \n", "empty"),
         (b"PML_\0\0\0\0", "save it as CSV"),
         (b"PERFILE2\0\0", "perf trace -i"),
-        (b"\x1f\x8b\x08\0", "zcat"),
+        (b"\x1f\x8b\x08\0", "compressed"),
         (b"\xff\xfeT\0i\0", "UTF-16"),
         (b"\x7fELF\x02\x01", "explain -- COMMAND"),
         (b"a\0b\0c", "binary"),

@@ -10,7 +10,7 @@ use super::Progress;
 /// Tell from a trace where a program's file time goes, and what would save it.
 ///
 /// A trace is recognised by its content: an export of Process Monitor (CSV or XML), the output of strace (strace -f -T
-/// -ttt -y -o FILE COMMAND), or of perf trace. Told are calls and time by operation, file, folder and thread; closes
+/// -ttt -y -o FILE COMMAND), or of perf trace, as it is or compressed with gzip, zstd, xz or bzip2. Told are calls and time by operation, file, folder and thread; closes
 /// after a write; files opened again and again; small writes that a buffer would merge; syncs that a batch would merge;
 /// and what each would save, with the arithmetic.
 ///
@@ -41,7 +41,7 @@ pub(crate) struct Explain {
     ///
     /// Its keys: command, status (complete, incomplete, unreadable), exit_code, trace, html, format, trace_bytes,
     /// lines, damaged (lines; first: line, text), has_durations, total, on_files, run_seconds, calls_without_duration,
-    /// never_returned, tracing_seconds_per_call, kinds, operations, threads, files, without_name, folders, closes,
+    /// never_returned, not_seen (io_uring_calls, files_mapped_to_write, files_mapped_to_read), tracing_seconds_per_call, kinds, operations, threads, files, without_name, folders, closes,
     /// opened_again, small_writes, syncs, files_made, folders_were_there, findings (title, part, saves_seconds,
     /// saves_calls where the time can't be told, arithmetic, told), timeline. Sums have calls, failed, seconds and
     /// bytes; seconds are null if the trace has no durations. If nothing could be begun: status not_begun, and errors.
@@ -68,7 +68,7 @@ Examples:
   manyfiles explain -- hg clone repo copy           trace a command, and explain it
   strace -f -T -ttt -y -o make.strace make; manyfiles explain make.strace
   manyfiles explain Logfile.CSV --html where.html   from Process Monitor, with its Duration column
-  zcat big.strace.gz | manyfiles explain - --json"
+  manyfiles explain big.strace.gz --json"
     };
 }
 

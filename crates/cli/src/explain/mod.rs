@@ -2,6 +2,7 @@
 //!
 //! `manyfiles_trace` reads the trace. This module finds or makes the trace, and prints the report.
 
+mod compressed;
 mod page;
 mod reading;
 mod source;
@@ -63,9 +64,9 @@ fn begin(args: &args::Explain) -> Result<ExitCode, CannotBegin> {
 }
 
 /// Reads the trace to its end; `None` if that was stopped.
-fn read(args: &args::Explain, mut source: Source, stop: &Stop) -> Result<Option<Report>, CannotBegin> {
+fn read(args: &args::Explain, source: Source, stop: &Stop) -> Result<Option<Report>, CannotBegin> {
     let name = source.name.clone();
-    match reading::read(&mut source, args.progress) {
+    match reading::read(source, args.progress) {
         Ok(report) => Ok(Some(report)),
         Err(_) if stop.is_set() => Ok(None),
         Err(Error::Empty) if args.trace.is_none() => {

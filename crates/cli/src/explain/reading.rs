@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use manyfiles_trace::{Error, Progress, Report};
 
+use super::compressed::decoded;
 use super::source::Source;
 use crate::args;
 use crate::human::{about, bytes, per_second};
 use crate::terminal::{Display, Screen, time_left};
 
 /// Reads the trace to its end, and shows meanwhile how far that is.
-pub(super) fn read(source: &mut Source, progress: args::Progress) -> Result<Report, Error> {
+pub(super) fn read(source: Source, progress: args::Progress) -> Result<Report, Error> {
     let reading = Progress::default();
-    let size = source.size.filter(|&size| size > 0);
+    let (mut read, compressed) = decoded(source.read)?;
+    // Of what is compressed nobody knows how much it will be.
+    let size = source.size.filter(|&size| size > 0 && !compressed);
     let (stop, stopped) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn({
@@ -28,7 +31,7 @@ pub(super) fn read(source: &mut Source, progress: args::Progress) -> Result<Repo
                 screen.clear();
             }
         });
-        let report = manyfiles_trace::explain(&mut source.read, &reading);
+        let report = manyfiles_trace::explain(&mut read, &reading);
         drop(stop);
         report
     })

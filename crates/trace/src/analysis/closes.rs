@@ -34,8 +34,9 @@ impl Closes {
     }
 
     pub(super) fn finish(mut self) -> Found {
-        // A process that closes one file has nothing else to do meanwhile.
-        self.written.values().filter(|closes| closes.calls > 1).for_each(|sum| self.found.of_several.plus(sum));
+        // One of many processes that closes one file has nothing else to do meanwhile.
+        let is_alone = self.written.len() == 1;
+        self.written.values().filter(|closes| closes.calls > 1 || is_alone).for_each(|sum| self.found.of_several.plus(sum));
         self.found
     }
 }
