@@ -89,6 +89,48 @@ fn a_compressed_trace_is_read_as_it_is_from_a_file_and_from_standard_input() {
 }
 
 #[test]
+fn two_traces_are_compared_by_operation() {
+    let temp = with_trace();
+    // The file is kept open now.
+    write(temp.path().join("after"), TRACE.replace("close(3) = 0 <0.002000>", "fdatasync(3) = 0 <0.000500>"));
+    let ran = manyfiles(temp.path(), &["explain", "after", "--compare", "trace"]).code(0);
+    let lines: Vec<String> =
+        ran.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for line in [
+        "close 1 0 0.002000 0.000000 0.0 %",
+        "fdatasync 0 1 0.000000 0.000500 –",
+        "openat 1 1 0.000020 0.000020 100.0 %",
+        "all 3 3 0.002025 0.000525 25.9 %",
+        "The run took 2.20 ms before, 700 µs after.",
+    ] {
+        assert!(lines.iter().any(|it| it == line), "{line}: {}", ran.out);
+    }
+    assert!(lines[2].starts_with("close"), "what differs most comes first: {}", ran.out);
+    let json = manyfiles(temp.path(), &["explain", "after", "--compare", "trace", "--json"]).code(0).json();
+    assert_eq!(
+        (json["compared_with"].as_str(), json["all"]["before"]["seconds"].as_f64()),
+        (Some("trace"), Some(0.002025))
+    );
+    assert_eq!(json["operations"][0]["name"], "close");
+    manyfiles(temp.path(), &["explain", "after", "--compare", "missing"]).code(2).says("missing: cannot read it");
+    manyfiles(temp.path(), &["explain", "after", "--compare", "trace", "--html", "x"]).code(2).says("cannot be used");
+}
+
+#[test]
+fn stacks_are_folded_for_flame_graphs() {
+    let temp = with_trace();
+    manyfiles(temp.path(), &["explain", "trace", "--folded", "stacks"]).code(0).says("the stacks: stacks; draw them");
+    assert_eq!(read(temp.path().join("stacks")), "open;tmp;a 20\nwrite;tmp;a 5\nclose;tmp;a 2000\n");
+    manyfiles(temp.path(), &["explain", "trace", "--folded", "trace"]).code(2).says("this is the trace");
+    // More files than the tables have.
+    let many: String = (0..500).map(|n| format!("7 close({n}</d/{n};x>) = 0 <0.000010>\n")).collect();
+    write(temp.path().join("many"), many);
+    manyfiles(temp.path(), &["explain", "many", "-q", "--folded", "stacks"]).code(0);
+    let stacks = read(temp.path().join("stacks"));
+    assert_eq!((stacks.lines().count(), stacks.contains("close;d;499:x 10\n")), (500, true), "{stacks}");
+}
+
+#[test]
 fn without_durations_it_is_said_how_to_get_them() {
     let temp = with_trace();
     let csv = fixture("procmon-without-duration.csv");
@@ -147,7 +189,9 @@ fn a_page_that_cannot_be_written_is_found_out_before_the_trace_is_read() {
 fn a_page_replaces_an_older_and_longer_one() {
     let temp = with_trace();
     write(temp.path().join("page.html"), "x".repeat(1 << 20));
-    manyfiles(temp.path(), &["explain", "trace", "--html", "page.html"]).code(0).says("the page is page.html");
+    manyfiles(temp.path(), &["explain", "trace", "--html", "page.html"])
+        .code(0)
+        .says("the page: page.html; open it in a browser");
     let page = read(temp.path().join("page.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
     manyfiles(temp.path(), &["explain", "trace", "-q", "--html", "/dev/full"]).code(1).says("No space left");

@@ -66,6 +66,18 @@ pub use report::{Finding, Report};
 /// The trace is empty, is something else, or cannot be read. Damaged lines and missing durations are no error: see
 /// [`Report::is_complete`].
 pub fn explain(source: &mut dyn Read, progress: &Progress) -> Result<Report, Error> {
+    explain_rows(source, progress, ROWS)
+}
+
+/// As many rows the tables of a report have at most.
+const ROWS: usize = 100;
+
+/// As [`explain`], with at most `rows` in each table of files, folders and threads ([`report::Top`]): for what shows every
+/// file, such as [`render::folded`]. Files that are counted one by one are bounded anyway.
+///
+/// # Errors
+/// As [`explain`].
+pub fn explain_rows(source: &mut dyn Read, progress: &Progress, rows: usize) -> Result<Report, Error> {
     let mut buffer = Buffer::new(source, progress);
     buffer.fill_to(recognise::HEAD)?;
     if buffer.rest().is_empty() {
@@ -80,5 +92,5 @@ pub fn explain(source: &mut dyn Read, progress: &Progress) -> Result<Report, Err
         Format::ProcmonCsv => procmon::read_csv(&mut buffer, &mut analysis)?,
         Format::ProcmonXml => procmon::read_xml(&mut buffer, &mut analysis)?,
     }
-    Ok(analysis.finish(format, progress.bytes()))
+    Ok(analysis.finish(format, progress.bytes(), rows))
 }

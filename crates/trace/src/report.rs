@@ -218,7 +218,7 @@ impl Latencies {
 /// The heaviest of many, and the rest in one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Top<R> {
-    /// At most 100 rows, the heaviest first.
+    /// The heaviest first: at most 100, or as many as were asked for.
     pub rows: Vec<R>,
     /// The sum of all that have no row.
     pub others: Sum,

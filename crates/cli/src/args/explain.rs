@@ -37,6 +37,16 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
 
+    /// Write the time as folded stacks, for flame graphs: kind of call, folders, file, and microseconds
+    ///
+    /// Programs that draw flame graphs read it: inferno-flamegraph, flamegraph.pl, speedscope.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["html", "json", "compare"])]
+    pub folded: Option<PathBuf>,
+
+    /// Tell how TRACE differs from this one, of the same work before a change: calls and time by operation
+    #[arg(long, value_name = "BEFORE", value_hint = ValueHint::FilePath, conflicts_with = "html")]
+    pub compare: Option<PathBuf>,
+
     /// Print the report as one JSON object on standard output, instead of the tables
     ///
     /// Its keys: command, status (complete, incomplete, unreadable), exit_code, trace, html, format, trace_bytes,
@@ -44,7 +54,8 @@ pub(crate) struct Explain {
     /// never_returned, not_seen (io_uring_calls, files_mapped_to_write, files_mapped_to_read), tracing_seconds_per_call, kinds, operations, threads, files, without_name, folders, closes,
     /// opened_again, small_writes, syncs, files_made, folders_were_there, findings (title, part, saves_seconds,
     /// saves_calls where the time can't be told, arithmetic, told), timeline. Sums have calls, failed, seconds and
-    /// bytes; seconds are null if the trace has no durations. If nothing could be begun: status not_begun, and errors.
+    /// bytes; seconds are null if the trace has no durations. With --compare: command, status, exit_code, trace,
+    /// compared_with, before and after (run_seconds), operations, on_files, all (before, after). If nothing could be begun: status not_begun, and errors.
     #[arg(long, help_heading = "What is told")]
     pub json: bool,
 
@@ -68,7 +79,9 @@ Examples:
   manyfiles explain -- hg clone repo copy           trace a command, and explain it
   strace -f -T -ttt -y -o make.strace make; manyfiles explain make.strace
   manyfiles explain Logfile.CSV --html where.html   from Process Monitor, with its Duration column
-  manyfiles explain big.strace.gz --json"
+  manyfiles explain big.strace.gz --json
+  manyfiles explain --compare before.strace after.strace
+  manyfiles explain make.strace --folded make.folded; inferno-flamegraph make.folded > make.svg"
     };
 }
 

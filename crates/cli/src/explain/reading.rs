@@ -13,7 +13,7 @@ use crate::human::{about, bytes, per_second};
 use crate::terminal::{Display, Screen, time_left};
 
 /// Reads the trace to its end, and shows meanwhile how far that is.
-pub(super) fn read(source: Source, progress: args::Progress) -> Result<Report, Error> {
+pub(super) fn read(source: Source, progress: args::Progress, rows: usize) -> Result<Report, Error> {
     let reading = Progress::default();
     let (mut read, compressed) = decoded(source.read)?;
     // Of what is compressed nobody knows how much it will be.
@@ -31,7 +31,7 @@ pub(super) fn read(source: Source, progress: args::Progress) -> Result<Report, E
                 screen.clear();
             }
         });
-        let report = manyfiles_trace::explain(&mut read, &reading);
+        let report = manyfiles_trace::explain_rows(&mut read, &reading, rows);
         drop(stop);
         report
     })

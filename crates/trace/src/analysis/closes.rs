@@ -36,7 +36,10 @@ impl Closes {
     pub(super) fn finish(mut self) -> Found {
         // One of many processes that closes one file has nothing else to do meanwhile.
         let is_alone = self.written.len() == 1;
-        self.written.values().filter(|closes| closes.calls > 1 || is_alone).for_each(|sum| self.found.of_several.plus(sum));
+        self.written
+            .values()
+            .filter(|closes| closes.calls > 1 || is_alone)
+            .for_each(|sum| self.found.of_several.plus(sum));
         self.found
     }
 }

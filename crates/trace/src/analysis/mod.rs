@@ -32,9 +32,6 @@ const MOST_FILES: usize = 1 << 17;
 const MOST_FOLDERS: usize = 1 << 15;
 const MOST_THREADS: usize = 1 << 14;
 
-/// Rows of a report's tables.
-const ROWS: usize = 100;
-
 /// What is known so far.
 pub(crate) struct Analysis {
     lines: u64,
@@ -245,8 +242,8 @@ impl Analysis {
         }
     }
 
-    /// All that was found.
-    pub(crate) fn finish(mut self, format: Format, bytes: u64) -> Report {
+    /// All that was found, in tables of at most `rows`.
+    pub(crate) fn finish(mut self, format: Format, bytes: u64, rows: usize) -> Report {
         if let Some(thread) = self.unnamed_thread {
             self.name_the_unnamed(thread);
         }
@@ -258,21 +255,21 @@ impl Analysis {
         let again = self.again.finish(&self.files);
         let maker = self.threads.values().map(|thread| thread.files_made).max().unwrap_or(0);
         let threads_seen = self.threads.len() as u64;
-        let threads = self.threads.finish(ROWS, &self.total, |key, thread| report::Thread {
+        let threads = self.threads.finish(rows, &self.total, |key, thread| report::Thread {
             process: key[..4].try_into().map_or(0, u32::from_be_bytes),
             thread: key[4..].try_into().map_or(0, u32::from_be_bytes),
             program: String::from_utf8_lossy(&thread.program).into_owned(),
             sum: thread.sum,
             file_nanos: thread.file_time,
         });
-        let files = self.files.finish(ROWS, &named, |path, file| report::File {
+        let files = self.files.finish(rows, &named, |path, file| report::File {
             path: path.into(),
             sum: file.sum,
             nanos_by_kind: file.by_kind,
             opens: file.opens,
         });
         let folders =
-            self.folders.finish(ROWS, &named, |path, folder| report::Folder { path: path.into(), sum: folder.sum });
+            self.folders.finish(rows, &named, |path, folder| report::Folder { path: path.into(), sum: folder.sum });
         let mut report = Report {
             format,
             bytes,

@@ -1,11 +1,15 @@
 //! A report for people and for programs.
 
+mod compared;
+mod folded;
 mod html;
 mod json;
 mod svg;
 mod table;
 mod text;
 
+pub use compared::{compared, compared_json};
+pub use folded::folded;
 pub use html::html;
 pub use json::json;
 pub use table::{Align, Table};
