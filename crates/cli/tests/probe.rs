@@ -10,7 +10,7 @@ use common::manyfiles;
 fn the_table_names_the_file_system_and_each_call() {
     let temp = tempfile::tempdir().unwrap();
     let ran = manyfiles(temp.path(), &["probe", "--seconds", "0.5", "--svg", "out.svg"]).code(0);
-    for text in ["overwritten in place", "new file, 64 threads", "cut to length", " is on "] {
+    for text in ["overwritten in place", "new files, TreeWriter", "cut to length", " is on "] {
         assert!(ran.out.contains(text), "{ran:?}");
     }
     assert_eq!(common::names(temp.path()), ["out.svg"]);
@@ -77,7 +77,7 @@ mod on_unix {
     fn too_small_a_disk_is_told_what_is_needed_in_the_same_units() {
         skip_unless!(Need::Root);
         let disk = Disk::tmpfs().megabytes(5).mount().unwrap();
-        manyfiles(disk.path(), &["probe", "."]).code(2).says("measuring needs 10.5 MB");
+        manyfiles(disk.path(), &["probe", "."]).code(2).says("measuring needs 12.6 MB");
     }
 
     #[test]

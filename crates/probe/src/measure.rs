@@ -10,16 +10,14 @@ use std::time::{Duration, Instant};
 
 use manyfiles::close::{Closer, Policy};
 use manyfiles::sync::SyncBatch;
-use manyfiles::{Error, Operation, Result};
+use manyfiles::tree::{Content, TreeWriter};
+use manyfiles::{Error, Errors, Operation, Result};
 
 use manyfiles_measure::{Failure, Samples};
 
 use crate::observer::Observer;
 use crate::series::Series;
 use crate::step::Step;
-
-/// As many as `Closer` uses at most.
-const MANY: usize = 64;
 
 /// Syncs wait for the disk, which serves this many at once about as fast as more (docs/measurements.md, "Durable").
 const MANY_SYNCS: usize = 16;
@@ -34,7 +32,10 @@ const MOST: usize = 4000;
 const LEAST: usize = 64;
 
 /// How many steps leave files of their own behind.
-const STEPS_THAT_MAKE_FILES: u64 = 5;
+const STEPS_THAT_MAKE_FILES: u64 = 6;
+
+/// Into so many folders a tree is written: the kernel makes the files of one folder one after the other.
+const TREE_FOLDERS: usize = 64;
 
 /// An eighth of what is free holds all that is written.
 const SHARE: u64 = 8;
@@ -44,17 +45,18 @@ pub const LEAST_SPACE: u64 = LEAST as u64 * CONTENT.len() as u64 * STEPS_THAT_MA
 
 /// The steps, with their threads, and their share of the time in hundredths. The files of the first are the later ones'
 /// too.
-const STEPS: [(Step, usize, u32); 10] = [
-    (Step::New, 1, 20),
+const STEPS: [(Step, usize, u32); 11] = [
+    (Step::New, 1, 15),
     (Step::Truncated, 1, 10),
     (Step::InPlace, 1, 10),
-    (Step::Appended, 1, 10),
+    (Step::Appended, 1, 5),
     (Step::Renamed, 1, 5),
     (Step::Removed, 1, 5),
     (Step::Synced, 1, 15),
     (Step::Synced, MANY_SYNCS, 5),
     (Step::Batch, 1, 10),
-    (Step::New, MANY, 10),
+    (Step::HandedOver, 1, 10),
+    (Step::Tree, 1, 10),
 ];
 
 /// How many files a step may make.
@@ -92,19 +94,32 @@ pub(crate) fn all(
         observer.begins(step, threads, f64::from(done) / 100.0);
         done += share;
         let folders = match step {
-            Step::New | Step::Synced | Step::Batch if number > 0 => {
+            step if number > 0 && step.makes_files() => {
                 (0..threads).map(|thread| folder(format!("{number}-{thread}"))).collect::<Result<Vec<_>>>()?
             }
             _ => first.to_vec(),
         };
         // A step that works on existing files can do no more of them than there are.
         let most = match step {
-            Step::New | Step::Synced | Step::Batch => most,
+            step if step.makes_files() => most,
             Step::Removed => all.last().map_or(0, |renamed| renamed.files as usize),
             _ => all.first().map_or(0, |new| new.files as usize),
         };
+        // A tree takes files faster than they are written, so that nothing else bounds what it has to end.
+        let most = match all.first() {
+            Some(new) if step == Step::Tree => {
+                let fit = (time * share / 100).div_duration_f64(new.per_file()) * TREE_FOLDERS as f64 / 2.0;
+                most.min(fit as usize)
+            }
+            _ => most,
+        };
         let work = Work { step, most, until: Instant::now() + time * share / 100, observer };
-        all.push(if step == Step::Batch { work.batch(&folders[0])? } else { work.run(&folders)? });
+        all.push(match step {
+            Step::Batch => work.batch(&folders[0])?,
+            Step::HandedOver => work.handed_over(&folders[0])?,
+            Step::Tree => work.tree(&folders[0])?,
+            _ => work.run(&folders)?,
+        });
         if observer.stopped() {
             return Err(Failure::Stopped);
         }
@@ -162,11 +177,7 @@ impl Work<'_> {
         if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        if let Err(errors) = closer.wait()
-            && let Some(error) = errors.into_iter().next()
-        {
-            return Err(error);
-        }
+        first(closer.wait())?;
         let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
         let files = times.first().map_or(0, Vec::len) as u64;
         let operations =
@@ -174,22 +185,48 @@ impl Work<'_> {
         Ok(Series { step: self.step, threads, files, elapsed, operations })
     }
 
-    /// A batch has no times of single files: it is as long as its sync.
+    /// Syncs once for all.
     fn batch(&self, folder: &Path) -> Result<Series> {
-        // Half of the time is for the sync.
+        let make = |batch: &SyncBatch, number| batch.write(path(folder, number), CONTENT);
+        self.whole(SyncBatch::new(), make, |batch| first(batch.finish().map_err(|failed| failed.errors().clone())))
+    }
+
+    /// Closes where the closer thinks best.
+    fn handed_over(&self, folder: &Path) -> Result<Series> {
+        let make = |closer: &Closer, number| {
+            let path = path(folder, number);
+            let file = File::create_new(&path).map_err(|error| Error::new(Operation::Open, &path, error))?;
+            (&file).write_all(CONTENT).map_err(|error| Error::new(Operation::Write, &path, error))?;
+            closer.close_at(file, &path);
+            Ok(())
+        };
+        self.whole(Closer::new(), make, |closer| first(closer.wait()))
+    }
+
+    /// Into many folders, as a tree has them.
+    fn tree(&self, folder: &Path) -> Result<Series> {
+        let make = |tree: &TreeWriter, number| {
+            tree.file(format!("{:02}/{number:06}", number % TREE_FOLDERS), Content::from_static(CONTENT))
+        };
+        self.whole(TreeWriter::open(folder)?, make, |tree| first(tree.finish().map_err(Errors::from)))
+    }
+
+    /// What has no times of single files: it takes until its end.
+    fn whole<T>(
+        &self,
+        whole: T,
+        make: impl Fn(&T, usize) -> Result<()>,
+        finish: impl FnOnce(T) -> Result<()>,
+    ) -> Result<Series> {
+        // Half of the time is for the end.
         let begun = Instant::now();
         let half = self.until.saturating_duration_since(begun) / 2;
-        let batch = SyncBatch::new();
         let mut files = 0;
         while files < self.most.max(1) && (files == 0 || (begun.elapsed() < half && !self.observer.stopped())) {
-            batch.write(path(folder, files), CONTENT)?;
+            make(&whole, files)?;
             files += 1;
         }
-        if let Err(errors) = batch.finish()
-            && let Some(error) = errors.errors().iter().next()
-        {
-            return Err(error.clone());
-        }
+        finish(whole)?;
         Ok(Series {
             step: self.step,
             threads: 1,
@@ -197,6 +234,14 @@ impl Work<'_> {
             elapsed: begun.elapsed(),
             operations: Vec::new(),
         })
+    }
+}
+
+/// The first of the errors.
+fn first<T>(done: std::result::Result<T, Errors>) -> Result<()> {
+    match done.map_err(|errors| errors.into_iter().next()) {
+        Err(Some(error)) => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -226,7 +271,9 @@ impl Step {
         let opened = match self {
             Step::Renamed => return timed(Operation::Rename, fs::rename(path, renamed(folder, number))),
             Step::Removed => return timed(Operation::Remove, fs::remove_file(renamed(folder, number))),
-            Step::New | Step::Synced | Step::Batch => options(|options| options.write(true).create_new(true)),
+            Step::New | Step::Synced | Step::Batch | Step::HandedOver | Step::Tree => {
+                options(|options| options.write(true).create_new(true))
+            }
             Step::Truncated => options(|options| options.write(true).truncate(true)),
             Step::InPlace => options(|options| options.write(true)),
             Step::Appended => options(|options| options.append(true)),

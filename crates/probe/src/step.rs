@@ -20,6 +20,11 @@ pub enum Step {
     Batch,
     /// Removed.
     Removed,
+    /// Created and written by one thread, and closed by a [`Closer`](manyfiles::close::Closer) as it comes, which is
+    /// what [`FastClose`](manyfiles::close::FastClose) has as well; until all are closed.
+    HandedOver,
+    /// Written by a [`TreeWriter`](manyfiles::tree::TreeWriter) into many folders, until it has finished.
+    Tree,
 }
 
 impl Step {
@@ -34,7 +39,14 @@ impl Step {
             Step::Synced => "new file, synced",
             Step::Batch => "new files, synced as a batch",
             Step::Removed => "removed",
+            Step::HandedOver => "new files, FastClose",
+            Step::Tree => "new files, TreeWriter",
         }
+    }
+
+    /// Whether it leaves files of its own.
+    pub(crate) fn makes_files(self) -> bool {
+        matches!(self, Step::New | Step::Synced | Step::Batch | Step::HandedOver | Step::Tree)
     }
 
     /// Its calls, in their order.
@@ -44,7 +56,7 @@ impl Step {
             Step::InPlace => &["open", "write", "cut to length", "close"],
             Step::Renamed => &["rename"],
             Step::Synced => &["open", "write", "sync", "close"],
-            Step::Batch => &[],
+            Step::Batch | Step::HandedOver | Step::Tree => &[],
             Step::Removed => &["remove"],
         }
     }

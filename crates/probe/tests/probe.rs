@@ -38,7 +38,7 @@ fn is_empty(dir: &Path) -> bool {
 fn every_step_is_measured_and_nothing_is_left_behind() {
     let temp = tempfile::tempdir().unwrap();
     let findings = look(temp.path());
-    assert_eq!(findings.series.len(), 10);
+    assert_eq!(findings.series.len(), 11);
     for series in &findings.series {
         assert!(series.files > 0, "{series:?}");
         for (name, samples) in &series.operations {
@@ -48,7 +48,7 @@ fn every_step_is_measured_and_nothing_is_left_behind() {
     assert!(is_empty(temp.path()));
     let json = findings.to_json();
     assert_eq!(json["series"][0]["operations"][2]["operation"], "close");
-    assert_eq!(json["series"].as_array().unwrap().len(), 10);
+    assert_eq!(json["series"].as_array().unwrap().len(), 11);
     assert!(findings.to_text().contains("new file, synced, 16 threads"));
     let svg = findings.to_svg();
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("overwritten in place"));
