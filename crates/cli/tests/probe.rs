@@ -23,7 +23,7 @@ fn json_has_every_series_and_nothing_else_is_printed() {
     let ran = manyfiles(temp.path(), &["probe", "--seconds", "0.5", "--json"]).code(0);
     let json = ran.json();
     assert_eq!(json["command"], "probe");
-    assert_eq!(json["series"].as_array().unwrap().len(), 10);
+    assert_eq!(json["series"].as_array().unwrap().len(), 11);
     assert!(json["series"][0]["operations"][0]["median"].as_f64().unwrap() > 0.0);
     assert_eq!(ran.err, "");
 }
