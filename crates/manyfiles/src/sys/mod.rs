@@ -4,6 +4,8 @@
 //! It knows nothing of the rest of the crate but how an error is explained.
 
 mod identity;
+#[cfg(any(unix, windows))]
+mod keep;
 mod location;
 mod metadata;
 #[cfg(any(unix, windows))]
@@ -13,6 +15,8 @@ mod refusal;
 pub use identity::EntryKind;
 pub use identity::Identity;
 pub(crate) use identity::{Entering, Stat};
+#[cfg(any(unix, windows))]
+pub use keep::Keep;
 pub(crate) use location::{AtPath, Location};
 pub(crate) use metadata::Xattrs;
 pub use metadata::{Metadata, Node};
