@@ -36,6 +36,8 @@ impl Things {
     pub(crate) const FLAGS: Things = Things(1 << 3);
     pub(crate) const SPACE: Things = Things(1 << 4);
     pub(crate) const ACCESS_TIMES: Things = Things(1 << 5);
+    /// What a call tells that is made for nothing else.
+    pub(crate) const ATTRIBUTES: Things = Things::XATTRS.with(Things::ACLS).with(Things::FLAGS);
     const ALL: Things = Things(0b11_1111);
 
     pub(crate) const fn with(self, more: Things) -> Things {
@@ -115,12 +117,38 @@ impl Keep {
         Keep::thing(name).is_none_or(|thing| self.required.has(thing) || !self.wanted.has(thing))
     }
 
+    /// Gives an owner by `give`, or the group alone where this user may not and need not: false. Who asked for owners by
+    /// name is told the error.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn give_owner(
+        &self,
+        (user, group): (u32, u32),
+        give: impl Fn(Option<u32>, u32) -> std::io::Result<()>,
+    ) -> std::io::Result<bool> {
+        match give(Some(user), group) {
+            Err(error) if self.may_lose(Things::OWNERS) && super::cannot_be_kept(&error) => {
+                give(None, group).unwrap_or(()); // It is lost with the user.
+                Ok(false)
+            }
+            given => given.map(|()| true),
+        }
+    }
+
     pub(crate) fn wants(&self, any: Things) -> bool {
         self.wanted.has(any)
     }
 
     pub(crate) fn demands(&self, any: Things) -> bool {
         self.required.has(any)
+    }
+
+    pub(crate) fn wanted(&self) -> Things {
+        self.wanted
+    }
+
+    /// Whether this is kept as far as it can be.
+    pub(crate) fn may_lose(&self, thing: Things) -> bool {
+        self.wanted.has(thing) && !self.required.has(thing)
     }
 
     pub(crate) fn is_nothing(&self) -> bool {

@@ -52,6 +52,6 @@ pub use options::{Answer, Durability, OnConflict, Options};
 pub use outcome::{Entry, EntryStat, Outcome};
 pub use path::check;
 pub use removal::{NotRemoved, Removal, RemovalProgress, Removed, remove};
-pub use report::{Incomplete, Progress, Report, Times};
+pub use report::{Incomplete, NotKept, Progress, Report, Times};
 pub use stream::TreeFile;
 pub use writer::TreeWriter;
