@@ -138,6 +138,7 @@ impl Keep {
         self.wanted.has(any)
     }
 
+    #[cfg_attr(windows, allow(dead_code, reason = "nothing is read there that may fail"))]
     pub(crate) fn demands(&self, any: Things) -> bool {
         self.required.has(any)
     }

@@ -91,6 +91,7 @@ impl Xattrs {
         self.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
+    #[cfg_attr(not(unix), allow(dead_code, reason = "no files have any elsewhere"))]
     pub(crate) fn get(&self, name: &[u8]) -> Option<&[u8]> {
         let all = self.0.as_ref()?;
         all.binary_search_by(|(has, _)| (**has).cmp(name)).ok().map(|at| &*all[at].1)
