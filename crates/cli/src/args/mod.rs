@@ -158,6 +158,10 @@ pub(crate) struct Copy {
     #[arg(long, requires = "mirror", help_heading = "Mirror")]
     pub by_content: bool,
 
+    /// Copy files that have another path in SRC by now, in place of renaming them: then neither is read to be compared
+    #[arg(long, requires = "mirror", help_heading = "Mirror")]
+    pub copy_moved: bool,
+
     /// Leave out what is mounted in SRC
     #[arg(long, requires = "mirror", help_heading = "Mirror")]
     pub one_file_system: bool,

@@ -94,6 +94,7 @@ fn choices(args: &args::Copy, filter: Filter) -> Mirror {
     let durability = if options.fsync { Durability::AtFinish } else { Durability::None };
     let mut mirror = Mirror::new()
         .by_content(args.by_content)
+        .find_moved(!args.copy_moved)
         .one_file_system(args.one_file_system)
         .owners(options.same_owner)
         .set_id(options.set_id)
@@ -128,6 +129,7 @@ fn letter(what: &What) -> char {
         What::Content => '>',
         What::Metadata => 'p',
         What::Link(_) => 'l',
+        What::Moved(_) => 'm',
         What::Kind => '!',
         What::Extra => '-',
         _ => '?',
@@ -143,21 +145,26 @@ fn shown(difference: &Difference) -> String {
     let end = if difference.kind == EntryKind::Folder { "/" } else { "" };
     match &difference.what {
         What::Link(first) => format!("{path} -> {}", first.display()),
+        What::Moved(old) => format!("{} -> {path}", old.display()),
         _ => format!("{path}{end}"),
     }
 }
 
 /// Says what would be done.
 fn list(found: &Differences, args: &args::Copy) -> ExitCode {
-    if args.options.json {
-        return print_json(&plan(found), 0);
-    }
+    let code = if found.failures().is_empty() { 0 } else { INCOMPLETE };
     let screen = Arc::new(Screen::default());
+    let mut failures = Failures::new(args.options.verbose >= 1);
+    failures.name(&screen, found.failures().iter());
+    screen.say_all(failures.counted());
+    if args.options.json {
+        return print_json(&plan(found), code);
+    }
     let mut lines = Lines::new(screen.clone());
     for difference in found.iter() {
         lines.print(format!("{} {}\n", letter(&difference.what), one_line(&shown(difference))));
     }
-    let code = lines.end(0);
+    let code = lines.end(code);
     if !args.options.quiet {
         let (differ, same) = (found.iter().count() as u64, found.unchanged());
         screen.say(format_args!(
@@ -176,6 +183,7 @@ fn plan(found: &Differences) -> Value {
         What::Content => "content",
         What::Metadata => "metadata",
         What::Link(_) => "link",
+        What::Moved(_) => "moved",
         What::Kind => "kind",
         What::Extra => "extra",
         _ => "other",
@@ -192,6 +200,9 @@ fn plan(found: &Differences) -> Value {
         object.insert("what".into(), what(difference).into());
         object.insert("kind".into(), kind(difference).into());
         object.insert("bytes".into(), difference.len.into());
+        if let What::Moved(old) = &difference.what {
+            json_path(&mut object, "from", old);
+        }
         Value::from(object)
     });
     json!({
@@ -200,6 +211,7 @@ fn plan(found: &Differences) -> Value {
         "differences": differences.collect::<Vec<_>>(),
         "removals": found.removals(),
         "unchanged": found.unchanged(),
+        "failures": found.failures().iter().map(json_failure).collect::<Vec<_>>(),
     })
 }
 
@@ -224,7 +236,7 @@ impl Outcome {
     }
 
     fn is_untouched(&self) -> bool {
-        self.written() + self.removed() == 0
+        self.written() + self.removed() + self.mirrored.moved == 0
     }
 
     fn written(&self) -> u64 {
@@ -251,9 +263,10 @@ impl Outcome {
     fn summary(&self, target: &Path) -> Vec<String> {
         let (mirrored, to) = (&self.mirrored, target.display());
         let did = format!(
-            "{} written ({}), {} removed, {} were the same",
+            "{} written ({}), {}{} removed, {} were the same",
             entries(self.written()),
             bytes(mirrored.written.bytes),
+            if mirrored.moved > 0 { format!("{} moved, ", count(mirrored.moved)) } else { String::new() },
             count(self.removed()),
             count(mirrored.unchanged),
         );
@@ -302,6 +315,7 @@ impl Outcome {
             ("hard_links", written.hard_links),
             ("nodes", written.nodes),
             ("bytes", written.bytes),
+            ("moved", self.mirrored.moved),
             ("unchanged", self.mirrored.unchanged),
             ("removed", removed.files + removed.folders),
             ("not_removed", self.mirrored.kept),

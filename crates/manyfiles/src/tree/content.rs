@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::window::Window;
-use crate::sys::Identity;
+use crate::sys::{self, Dir, Handle, Identity};
 
 /// The bytes of a file that are known when it is handed over. Streams go through [`create`](super::TreeWriter::create).
 ///
@@ -72,6 +72,8 @@ pub(super) fn cut_short() -> io::Error {
 /// The file that another one is to be a copy of.
 pub(super) struct Source {
     path: PathBuf,
+    /// The folder below which it is opened, and its path there.
+    below: Option<(Arc<Dir>, Box<Path>)>,
     /// Why a relative path could not be made absolute.
     lost: Option<Box<io::Error>>,
 }
@@ -80,11 +82,11 @@ impl Source {
     /// A relative path leads from the folder that is the current one now.
     fn new(path: PathBuf) -> Source {
         if path.is_absolute() {
-            return Source { path, lost: None };
+            return Source { path, below: None, lost: None };
         }
         match std::path::absolute(&path) {
-            Ok(path) => Source { path, lost: None },
-            Err(error) => Source { path, lost: Some(Box::new(error)) },
+            Ok(path) => Source { path, below: None, lost: None },
+            Err(error) => Source { path, below: None, lost: Some(Box::new(error)) },
         }
     }
 
@@ -93,7 +95,15 @@ impl Source {
         &self.path
     }
 
-    pub(super) fn absolute(&self) -> io::Result<&Path> {
+    /// Opens it to be read. A symbolic link is an error.
+    pub(super) fn open(&self) -> io::Result<Handle> {
+        match &self.below {
+            Some((root, path)) => root.open_source_below(path),
+            None => sys::open_source(self.absolute()?),
+        }
+    }
+
+    fn absolute(&self) -> io::Result<&Path> {
         match &self.lost {
             None => Ok(&self.path),
             Some(error) => {
@@ -160,6 +170,11 @@ impl Content {
     /// cause names the source; and so is a copy that would replace its own source, under whatever name.
     pub fn copy_of(source: impl Into<PathBuf>) -> Content {
         Content(Kind::CopyOf(Source::new(source.into())))
+    }
+
+    /// A copy of the file that has this path below `root`: no link is followed on the way. `shown` is for messages.
+    pub(super) fn copy_below(root: Arc<Dir>, path: &Path, shown: PathBuf) -> Content {
+        Content(Kind::CopyOf(Source { path: shown, below: Some((root, path.into())), lost: None }))
     }
 
     /// The bytes of a value that owns them, without a copy: of a reference-counted buffer, of a mapping, of a type of

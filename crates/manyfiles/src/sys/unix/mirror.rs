@@ -3,9 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::retry_on_intr as again;
+use rustix::io::{Errno, retry_on_intr as again};
 
 use super::{Dir, Handle};
 use crate::sys::{EntryKind, Node, Stat};
@@ -63,6 +64,54 @@ impl Dir {
         let stat = self.stat(name).ok()?;
         let needs = stat.kind == EntryKind::Folder && stat.mode & 0o300 != 0o300 && !super::is_privileged();
         (needs && self.set_folder_permissions(name, stat.mode | 0o700).is_ok()).then_some(stat.mode)
+    }
+
+    /// Opens a file below this folder to be copied from. No link is followed, at the end or on the way.
+    pub(crate) fn open_source_below(&self, path: &Path) -> io::Result<Handle> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::ResolveFlags;
+            let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+            match again(|| rustix::fs::openat2(self, path, how, Mode::empty(), beneath)) {
+                Ok(file) => return Ok(file),
+                // A rename on the way, or a lease; no such call; a path longer than one call takes.
+                Err(Errno::AGAIN | Errno::NOSYS | Errno::PERM | Errno::NAMETOOLONG) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        match (path.parent(), path.file_name()) {
+            (Some(above), Some(name)) if above.as_os_str().is_empty() => self.open_to_read(name),
+            (Some(above), Some(name)) => self.folder(above)?.open_to_read(name),
+            _ => Err(Errno::ISDIR.into()),
+        }
+    }
+
+    /// Whether the file system is of a kind that keeps times in steps of 10 ms to 2 s, and may keep the time of a last
+    /// change otherwise.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn keeps_coarse_times(&self) -> bool {
+        use super::magic::{self, EXFAT, FAT, HFS, HFS_PLUS};
+        magic::of(&self.0).is_some_and(|kind| [EXFAT, FAT, HFS, HFS_PLUS].contains(&kind))
+    }
+
+    /// Whether the file system keeps permissions at all.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn keeps_permissions(&self) -> bool {
+        use super::magic::{self, EXFAT, FAT, HFS};
+        !magic::of(&self.0).is_some_and(|kind| [EXFAT, FAT, HFS].contains(&kind))
+    }
+
+    /// Not asked.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn keeps_permissions(&self) -> bool {
+        true
+    }
+
+    /// The times themselves tell.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn keeps_coarse_times(&self) -> bool {
+        false
     }
 
     /// Opens the regular file `name` to read it; `None` if it is none.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr as again};
 
 use super::Dir;
 
@@ -69,18 +69,42 @@ impl Dir {
 
     /// Renames within this folder; `AlreadyExists` if anything has the new name.
     pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        match self.rename_without_replacing(from, self, to)? {
+            true => Ok(()),
+            false => {
+                self.hard_link(self, from, to)?;
+                self.remove(from)
+            }
+        }
+    }
+
+    /// Renames into another folder; `AlreadyExists` if anything has the new name.
+    pub(crate) fn move_to(&self, from: &OsStr, folder: &Dir, to: &OsStr) -> io::Result<()> {
+        if self.rename_without_replacing(from, folder, to)? {
+            return Ok(());
+        }
+        // Nothing there tells two at the same moment apart.
+        match folder.stat(to) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(again(|| rustix::fs::renameat(self.as_fd(), from, folder.as_fd(), to))?)
+            }
+            Err(error) => Err(error),
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
+    /// False: the file system or the kernel has no such call.
+    fn rename_without_replacing(&self, from: &OsStr, folder: &Dir, to: &OsStr) -> io::Result<bool> {
         #[cfg(any(target_os = "linux", target_vendor = "apple"))]
         {
             use rustix::fs::{RenameFlags, renameat_with};
-            use rustix::io::Errno;
-            match renameat_with(self.as_fd(), from, self.as_fd(), to, RenameFlags::NOREPLACE) {
-                // A file system or a kernel without it.
+            match renameat_with(self.as_fd(), from, folder.as_fd(), to, RenameFlags::NOREPLACE) {
                 Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-                other => return Ok(other?),
+                other => return Ok(other.map(|()| true)?),
             }
         }
-        self.hard_link(self, from, to)?;
-        self.remove(from)
+        let _none = (from, folder, to);
+        Ok(false)
     }
 
     /// Exchanges what two names in this folder stand for, at one moment. `Ok(false)`, and nothing happens, where the

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::path::Path;
 
 use super::location::final_path;
 use super::{Dir, Handle};
@@ -26,6 +27,26 @@ impl Dir {
     /// Folders are.
     pub(crate) fn allow_changes(&self, _name: &OsStr) -> Option<u32> {
         None
+    }
+
+    /// Opens a file below this folder to be copied from. A link at the end is an error.
+    pub(crate) fn open_source_below(&self, path: &Path) -> io::Result<Handle> {
+        super::open_source(&final_path(&self.0)?.join(path))
+    }
+
+    /// Not asked.
+    pub(crate) fn keeps_permissions(&self) -> bool {
+        true
+    }
+
+    /// The times themselves tell.
+    pub(crate) fn keeps_coarse_times(&self) -> bool {
+        false
+    }
+
+    /// Renames into another folder; `AlreadyExists` if anything has the new name.
+    pub(crate) fn move_to(&self, from: &OsStr, folder: &Dir, to: &OsStr) -> io::Result<()> {
+        super::rename_new(&final_path(&self.0)?.join(from), &final_path(&folder.0)?.join(to))
     }
 
     /// Opens the file `name` to read it.

@@ -124,8 +124,7 @@ impl Lane {
     }
 
     fn open_source(&mut self, source: &crate::tree::content::Source) -> io::Result<(Handle, Stat)> {
-        let path = source.absolute()?;
-        let file = self.retry_without_kept(|_| sys::open_source(path))?;
+        let file = self.retry_without_kept(|_| source.open())?;
         let stat = sys::stat(&file)?;
         match stat.kind {
             EntryKind::File => Ok((file, stat)),

@@ -112,7 +112,7 @@ impl Shared {
     }
 
     /// The root's handle. After the end there is none.
-    pub(super) fn root_dir(&self) -> Option<Arc<Dir>> {
+    pub(in crate::tree) fn root_dir(&self) -> Option<Arc<Dir>> {
         lock(&self.root_dir).clone()
     }
 

@@ -1,40 +1,46 @@
-//! The differences are made good: new and changed entries first; then, if nothing failed, what is to go is removed, and
-//! what had to wait for that is written; folders get their times last.
+//! The differences are made good: what moved gets its path, then come new and changed entries; then, if nothing failed,
+//! what is to go is removed, and what had to wait for that is written; folders get their times last.
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What};
+use super::crew::{NAMES, for_each};
+use super::write::{Job, Met, Writing, hand_over};
+use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What, rename, settle};
 use crate::error::Cancelled;
-use crate::sys::{self, Dir, EntryKind, Identity};
-use crate::tree::engine::folded;
+use crate::sys::{self, Dir, EntryKind};
 use crate::tree::removal::{self, Removal};
-use crate::tree::{Canceller, Content, Metadata, OnConflict, Report, TreeWriter};
+use crate::tree::{Canceller, OnConflict, Report, TreeWriter};
 use crate::{Error, Errors, Operation, Result};
 
-pub(super) fn apply(found: Differences) -> Result<Mirrored, NotMirrored> {
+pub(super) fn apply(mut found: Differences) -> Result<Mirrored, NotMirrored> {
     if let Some(refusal) = refusal(&found) {
         return Err(NotMirrored::before_anything(Errors::check(vec![refusal]).unwrap_err()));
     }
     let mut mirrored = Mirrored { unchanged: found.unchanged, left_out: found.left_out.clone(), ..Mirrored::default() };
-    let mut failures = Vec::new();
+    mirrored.written.failures = std::mem::take(&mut found.failures);
+    if found.all.is_empty() {
+        return mirrored.check(Vec::new());
+    }
+    let extra = found.removals;
     let mut applying = match Applying::begin(found) {
         Ok(applying) => applying,
         Err(error) => return Err(NotMirrored::before_anything(Errors::check(vec![error]).unwrap_err())),
     };
+    mirrored.moved = applying.writing.renamed.len() as u64;
+    mirrored.written.failures.append(&mut applying.settled.failures);
+    let mut failures = Vec::new();
     applying.write(&mut mirrored.written);
     applying.tell_what_became_one(&mut mirrored.written);
-    let extra = applying.removals();
     if applying.how.is_cancelled() {
         mirrored.cancelled = true;
         let why = io::Error::other(Cancelled);
@@ -48,7 +54,7 @@ pub(super) fn apply(found: Differences) -> Result<Mirrored, NotMirrored> {
         mirrored.kept = extra - (mirrored.removed.files + mirrored.removed.folders).min(extra);
     }
     applying.finish_folders(&mut mirrored.written);
-    mirrored.left_out.append(&mut applying.left_out);
+    mirrored.left_out.append(&mut applying.writing.met().left_out);
     mirrored.check(failures)
 }
 
@@ -71,70 +77,49 @@ fn refusal(found: &Differences) -> Option<Error> {
 
 struct Applying {
     how: Mirror,
-    source: PathBuf,
-    absolute: PathBuf,
     target: PathBuf,
-    from: Arc<Dir>,
-    /// The folder that was needed last.
-    last: RefCell<Option<(PathBuf, Arc<Dir>)>>,
+    to: Arc<Dir>,
     all: Vec<Difference>,
-    /// A path of each file that has several, of which those that come later become links.
-    links: HashMap<Identity, PathBuf>,
-    removals: u64,
+    settled: settle::Settled,
+    writing: Arc<Writing>,
     /// The lock of the target, where its file system has locks.
     _alone: Option<File>,
-    /// Names that become links, each with the name that is written before.
-    to_link: Vec<(PathBuf, PathBuf)>,
-    /// Devices, FIFOs and sockets that were met in new folders and are left out.
-    left_out: Vec<PathBuf>,
-    /// Where the target's file system may hold several names as one: a path for each that is written, and pairs that
-    /// may have become one.
-    written: Option<HashMap<OsString, PathBuf>>,
-    pairs: Vec<(PathBuf, PathBuf)>,
     /// Folders that were there and in which something changes.
     touched: BTreeSet<PathBuf>,
 }
 
 impl Applying {
+    /// Holds the target, and does what needs no copying.
     fn begin(found: Differences) -> Result<Applying> {
-        let Differences { how, source, target, all, links, removals, .. } = found;
-        let absolute =
-            std::path::absolute(&source).map_err(|cause| Error::new(Operation::Open, source.as_path(), cause))?;
-        let from = Dir::open_root(&source).map_err(|cause| Error::new(Operation::Open, source.as_path(), cause))?;
-        let alone = match all.is_empty() {
-            true => None,
-            false => hold(&target).map_err(|cause| Error::new(Operation::Open, target.as_path(), cause))?,
+        let Differences { how, from, source, target, target_is, all, links, .. } = found;
+        let from_is = from.identity().map_err(|cause| Error::new(Operation::Metadata, source.as_path(), cause))?;
+        let held = || -> io::Result<_> {
+            let (to, alone) = hold(&target)?;
+            let is = to.identity()?;
+            if target_is.is_some_and(|it| it != is) {
+                let why = "another folder has its name since it was compared; nothing was touched";
+                return Err(io::Error::other(why));
+            }
+            Ok((Arc::new(to), alone, is))
         };
-        let folds = Dir::open_root(&target).is_ok_and(|root| root.folds());
-        let mut touched = BTreeSet::new();
-        for difference in &all {
-            let is_own = difference.kind == EntryKind::Folder && difference.what == What::Metadata;
-            touched.insert(match is_own {
-                true => difference.path.clone(),
-                false => difference.path.parent().unwrap_or(Path::new("")).to_owned(),
-            });
-        }
-        Ok(Applying {
-            how,
+        let (to, alone, target_is) = held().map_err(|cause| Error::new(Operation::Open, target.as_path(), cause))?;
+        let touched = touched(&all);
+        make_writable(&touched, &to, &how);
+        let renamed = rename::rename(&all, &from, &to, &how);
+        let settled = settle::settle(&all, &renamed, &from, (&to, &target), &how);
+        let met =
+            Met { links: links.into_iter().collect(), written: to.folds().then(Default::default), ..Met::default() };
+        let writing = Arc::new(Writing {
+            how: how.clone(),
             source,
-            absolute,
-            target,
-            from: Arc::new(from),
-            last: RefCell::default(),
-            all,
-            links: links.into_iter().collect(),
-            removals,
-            _alone: alone,
-            to_link: Vec::new(),
-            left_out: Vec::new(),
-            written: folds.then(HashMap::new),
-            pairs: Vec::new(),
-            touched,
-        })
-    }
-
-    fn removals(&self) -> u64 {
-        self.removals
+            from,
+            from_is,
+            target_is,
+            keeps_permissions: to.keeps_permissions(),
+            renamed,
+            met: Mutex::new(met),
+        });
+        Ok(Applying { how, target, to, all, settled, writing, _alone: alone, touched })
     }
 
     fn open(&self, on_conflict: OnConflict) -> Result<TreeWriter> {
@@ -143,317 +128,145 @@ impl Applying {
         if let Some(threads) = self.how.threads {
             options = options.threads(threads);
         }
-        options.open(&self.target)
+        let tree = options.open(&self.target)?;
+        let is = tree.shared.root_dir().and_then(|root| root.identity().ok());
+        if is != Some(self.writing.target_is) {
+            let why = io::Error::other("another folder has its name by now: nothing is written there");
+            return Err(Error::new(Operation::Open, self.target.as_path(), why));
+        }
+        Ok(tree)
     }
 
     /// What is new, and what has changed.
-    fn write(&mut self, report: &mut Report) {
-        let all = std::mem::take(&mut self.all);
-        self.with_tree(OnConflict::Replace, report, |this, tree| {
-            this.make_writable();
-            for difference in &all {
-                if this.how.is_cancelled() {
-                    break;
-                }
-                match difference.what {
-                    What::New => this.hand_over(tree, &difference.path),
-                    What::Content => drop(this.entry(tree, &difference.path)),
-                    What::Link(ref first) => this.to_link.push((difference.path.clone(), first.clone())),
-                    What::Metadata if difference.kind != EntryKind::File && difference.kind != EntryKind::Folder => {
-                        this.entry(tree, &difference.path);
-                    }
-                    _ => {}
-                }
+    fn write(&self, report: &mut Report) {
+        let is_file_s = |it: &Difference| matches!(it.kind, EntryKind::File | EntryKind::Folder);
+        let (mut whole, mut alone) = (Vec::new(), Vec::new());
+        for difference in &self.all {
+            let path = difference.path.clone();
+            match &difference.what {
+                What::New => whole.push(path),
+                What::Content => alone.push(path),
+                // In a folder that is new, it comes with that; if not, it comes once more, which is the same.
+                What::Moved(_) if !self.writing.renamed.contains(&path) => alone.push(path),
+                What::Moved(_) if self.settled.to_renew.contains(&path) => alone.push(path),
+                What::Link(first) => self.writing.met().to_link.push((path, first.clone())),
+                What::Metadata if !is_file_s(difference) || self.settled.to_renew.contains(&path) => alone.push(path),
+                _ => {}
             }
-        });
-        let is_file = |it: &&Difference| it.what == What::Metadata && it.kind == EntryKind::File;
-        if all.iter().any(|it| is_file(&it)) && !self.how.is_cancelled() {
-            // What has the bytes stays, and gets the permissions.
-            self.with_tree(OnConflict::SkipIdentical, report, |this, tree| {
-                for difference in all.iter().filter(is_file) {
-                    this.entry(tree, &difference.path);
-                }
-            });
         }
-        self.all = all;
+        let to_do = jobs(whole, Job::Whole).into_iter().chain(jobs(alone, Job::Alone)).collect();
+        self.with_tree(OnConflict::Replace, report, to_do);
     }
 
-    fn with_tree(
-        &mut self,
-        on_conflict: OnConflict,
-        report: &mut Report,
-        hand_over: impl FnOnce(&mut Applying, &TreeWriter),
-    ) {
+    fn with_tree(&self, on_conflict: OnConflict, report: &mut Report, jobs: Vec<Job>) {
+        if jobs.is_empty() && self.writing.met().to_link.is_empty() {
+            return;
+        }
         let tree = match self.open(on_conflict) {
             Ok(tree) => tree,
             Err(error) => return report.failures.push(error),
         };
         self.how.progress.begin_writing(tree.observer());
         let _watch = self.how.cancel.as_ref().map(|cancel| Watch::begin(cancel.clone(), tree.canceller()));
-        hand_over(self, &tree);
-        for (path, first) in std::mem::take(&mut self.to_link) {
-            if !self.how.is_cancelled() {
-                self.link(&tree, &path, first);
-            }
-        }
+        let tree = hand_over(&self.writing, tree, jobs);
         let done = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
         self.how.progress.end_writing(&done);
         add(report, done);
     }
 
-    /// Folders that were there get the rights that changes in them need; their own permissions come back at the end.
-    fn make_writable(&self) {
-        let Ok(root) = Dir::open_root(&self.target) else { return };
-        for path in &self.touched {
-            match (path.parent(), path.file_name()) {
-                (Some(above), Some(name)) if above.as_os_str().is_empty() => drop(root.allow_changes(name)),
-                (Some(above), Some(name)) => drop(root.folder(above).map(|dir| dir.allow_changes(name))),
-                _ => drop(root.allow_changes(OsStr::new("."))),
-            }
-        }
-    }
-
-    /// An entry of the source, with all that is in it.
-    fn hand_over(&mut self, tree: &TreeWriter, path: &Path) {
-        let mut paths = vec![path.to_owned()];
-        while let Some(path) = paths.pop() {
-            if self.how.is_cancelled() {
-                return;
-            }
-            if !self.entry(tree, &path) {
-                continue;
-            }
-            match self.names_in(&path) {
-                Ok(names) => paths.extend(names),
-                Err(cause) => tree.fail(Error::new(Operation::List, self.source.join(&path), cause)),
-            }
-        }
-    }
-
-    fn names_in(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
-        let how = crate::sys::Entering { take_rights: false, across_mounts: true };
-        let (dir, name) = self.folder_of(path)?;
-        let mut listing = dir.enter(&name, how)?;
-        let mut names = Vec::new();
-        while let Some(entry) = listing.next() {
-            let below = path.join(entry?.name());
-            if !self.how.exclude.as_ref().is_some_and(|exclude| exclude(&below)) {
-                names.push(below);
-            }
-        }
-        Ok(names)
-    }
-
-    /// The folder that the path is in, and the last name. Paths come sorted, so the last folder is remembered.
-    fn folder_of(&self, path: &Path) -> io::Result<(Arc<Dir>, OsString)> {
-        let (above, name) = match (path.parent(), path.file_name()) {
-            (Some(above), Some(name)) => (above, name.to_owned()),
-            _ => return Ok((self.from.clone(), ".".into())),
-        };
-        if above.as_os_str().is_empty() {
-            return Ok((self.from.clone(), name));
-        }
-        let mut last = self.last.borrow_mut();
-        match &*last {
-            Some((path, dir)) if path == above => Ok((dir.clone(), name)),
-            _ => {
-                let dir = Arc::new(self.from.folder(above)?);
-                *last = Some((above.to_owned(), dir.clone()));
-                Ok((dir, name))
-            }
-        }
-    }
-
-    /// One entry of the source. True: it is a folder to be looked into.
-    fn entry(&mut self, tree: &TreeWriter, path: &Path) -> bool {
-        let (dir, name) = match self.folder_of(path) {
-            Ok(found) => found,
-            Err(cause) => {
-                tree.fail(Error::new(Operation::Open, self.source.join(path), cause));
-                return false;
-            }
-        };
-        let stat = match dir.stat(&name) {
-            Ok(stat) => stat,
-            Err(cause) => {
-                tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause));
-                return false;
-            }
-        };
-        let metadata = self.metadata(&dir, &name, &stat);
-        if stat.links > 1 && stat.kind != EntryKind::Folder {
-            match self.links.get(&stat.identity) {
-                Some(first) if first != path => {
-                    self.to_link.push((path.to_owned(), first.clone()));
-                    return false;
-                }
-                Some(_) => {}
-                None => drop(self.links.insert(stat.identity, path.to_owned())),
-            }
-        }
-        self.note_name(path);
-        let done = match stat.kind {
-            EntryKind::Folder if self.how.one_file_system && !self.is_on_the_volume(&stat.identity) => Ok(()),
-            EntryKind::Folder => {
-                let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-                drop(tree.folder(shown, metadata));
-                return true;
-            }
-            EntryKind::File => tree.file_with(path, Content::copy_of(self.absolute.join(path)), metadata),
-            EntryKind::Symlink => match dir.read_link(&name) {
-                Ok(says) => tree.symlink(path, says, metadata),
-                Err(cause) => {
-                    tree.fail(Error::new(Operation::Read, self.source.join(path), cause));
-                    Ok(())
-                }
-            },
-            EntryKind::Other => match dir.node(&name) {
-                Ok(Some(node)) if self.how.special_files => tree.node(path, node, metadata),
-                Ok(_) => {
-                    self.left_out.push(path.to_owned());
-                    Ok(())
-                }
-                Err(cause) => {
-                    tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause));
-                    Ok(())
-                }
-            },
-        };
-        drop(done); // An error of these calls is in the report.
-        false
-    }
-
-    /// Notes what is written, and what may have the same name.
-    fn note_name(&mut self, path: &Path) {
-        let Some(written) = &mut self.written else { return };
-        if let Some(other) = written.insert(folded(path.as_os_str()), path.to_owned())
-            && other != path
-        {
-            self.pairs.push((other, path.to_owned()));
-        }
-    }
-
-    /// A failure for each pair of names of which only one arrived.
-    fn tell_what_became_one(&mut self, report: &mut Report) {
-        let pairs = std::mem::take(&mut self.pairs);
-        let Ok(root) = Dir::open_root(&self.target) else { return };
-        let identity = |path: &Path| {
-            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
-            let dir = above.map_or_else(|| root.try_clone(), |above| root.folder(above));
-            Some(dir.ok()?.stat(path.file_name()?).ok()?.identity)
-        };
-        for (one, other) in pairs {
-            if identity(&one).is_some_and(|is| Some(is) == identity(&other)) {
-                let why = format!(
-                    "the target's file system holds it and {} as one name: only one of them arrived",
-                    one.display()
-                );
-                let why = io::Error::new(io::ErrorKind::AlreadyExists, why);
-                report.failures.push(Error::new(Operation::Create, self.target.join(other), why));
-            }
-        }
-    }
-
-    fn is_on_the_volume(&self, identity: &Identity) -> bool {
-        self.from.identity().is_ok_and(|own| own.volume == identity.volume)
-    }
-
-    fn link(&self, tree: &TreeWriter, path: &Path, first: PathBuf) {
-        let found = self.folder_of(path).and_then(|(dir, name)| {
-            let stat = dir.stat(&name)?;
-            Ok((self.metadata(&dir, &name, &stat), stat))
-        });
-        match found {
-            Ok((metadata, stat)) if stat.kind == EntryKind::File => {
-                let content = Content::copy_of(self.absolute.join(path));
-                drop(tree.hard_link_or(path, first, content, metadata));
-            }
-            Ok(_) => drop(tree.hard_link(path, first)),
-            Err(cause) => tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause)),
-        }
-    }
-
-    fn metadata(&self, dir: &Dir, name: &OsStr, stat: &crate::sys::Stat) -> Metadata {
-        let bits = if self.how.set_id { 0o7777 } else { 0o1777 };
-        let mut metadata = Metadata::default().modified(stat.modified);
-        if stat.kind != EntryKind::Symlink {
-            metadata = metadata.mode(dir.own_mode(name, stat) & bits);
-        }
-        if self.how.owners { metadata.owner(stat.owner.0, stat.owner.1) } else { metadata }
+    fn tell_what_became_one(&self, report: &mut Report) {
+        self.writing.tell_what_became_one(&self.to, &self.target, report);
     }
 
     /// Removes what is only in the target, and what is in the way.
-    fn remove(&mut self, mirrored: &mut Mirrored) {
-        let root = match Dir::open_root(&self.target) {
-            Ok(root) => root,
-            Err(cause) => {
-                let error = Error::new(Operation::Open, self.target.as_path(), cause);
-                return mirrored.written.failures.push(error);
-            }
-        };
-        for difference in &self.all {
-            if !matches!(difference.what, What::Extra | What::Kind) || self.how.is_cancelled() {
-                continue;
-            }
-            let mut removal = Removal::new().progress(self.how.progress.of_removal());
-            if let Some(threads) = self.how.threads {
-                removal = removal.threads(threads);
-            }
-            if let Some(cancel) = &self.how.cancel {
-                removal = removal.cancel(cancel.clone());
-            }
-            if let Some(exclude) = self.how.exclude.clone() {
-                let folder = difference.path.clone();
-                removal = removal.keep(move |path| exclude(&folder.join(path)));
-            }
-            let removed = removal::remove_below(&removal, &root, &self.target, &difference.path);
-            mirrored.removed.files += removed.files;
-            mirrored.removed.folders += removed.folders;
-            mirrored.removed.kept += removed.kept;
-            mirrored.removed.cancelled |= removed.cancelled;
-            mirrored.removed.failures.extend(removed.failures);
+    fn remove(&self, mirrored: &mut Mirrored) {
+        let paths = self.all.iter().filter_map(|difference| match &difference.what {
+            What::Extra => Some((difference.path.clone(), difference.kind == EntryKind::Folder)),
+            What::Kind => Some((difference.path.clone(), self.is_folder(&difference.path))),
+            // It was copied, and not renamed.
+            What::Moved(old) if !self.writing.renamed.contains(&difference.path) => Some((old.clone(), false)),
+            _ => None,
+        });
+        let mut removal = Removal::new().force(true).progress(self.how.progress.of_removal());
+        if let Some(threads) = self.how.threads {
+            removal = removal.threads(threads);
         }
+        if let Some(cancel) = &self.how.cancel {
+            removal = removal.cancel(cancel.clone());
+        }
+        if let Some(exclude) = self.how.exclude.clone() {
+            removal = removal.keep(move |path| exclude(path));
+        }
+        let removed = removal::remove_below(&removal, &self.to, &self.target, paths.collect());
+        mirrored.removed = removed;
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        let found = super::compare::above(&self.to, path).and_then(|(dir, name)| dir.stat(&name));
+        found.is_ok_and(|stat| stat.kind == EntryKind::Folder)
     }
 
     /// What had something of another kind in its way.
-    fn write_what_waited(&mut self, report: &mut Report) {
-        let waited: Vec<_> = self.all.iter().filter(|it| it.what == What::Kind).map(|it| it.path.clone()).collect();
-        if waited.is_empty() {
-            return;
-        }
-        self.with_tree(OnConflict::Error, report, |this, tree| {
-            waited.iter().for_each(|path| this.hand_over(tree, path));
-        });
+    fn write_what_waited(&self, report: &mut Report) {
+        let waited = self.all.iter().filter(|it| it.what == What::Kind).map(|it| it.path.clone()).collect();
+        self.with_tree(OnConflict::Error, report, jobs(waited, Job::Whole));
     }
 
     /// Folders that were there get the source's permissions and times: whatever changed in them is done.
-    fn finish_folders(&mut self, report: &mut Report) {
-        let touched = std::mem::take(&mut self.touched);
+    fn finish_folders(&self, report: &mut Report) {
         let mut own = Report::default();
-        self.with_tree(OnConflict::Error, &mut own, |this, tree| {
-            for path in &touched {
-                let is_there = this.folder_of(path).and_then(|(dir, name)| dir.stat(&name));
-                if is_there.is_ok_and(|stat| stat.kind == EntryKind::Folder) {
-                    this.entry(tree, path);
-                }
-            }
-        });
+        let folders = self.touched.iter().cloned().collect();
+        self.with_tree(OnConflict::Error, &mut own, jobs(folders, Job::Finish));
         // They were there, and are not written.
         own.folders = 0;
         add(report, own);
     }
 }
 
+/// A few paths to a job, the first to be done first.
+fn jobs(paths: Vec<PathBuf>, job: impl Fn(Vec<PathBuf>) -> Job) -> Vec<Job> {
+    paths.chunks(4 * NAMES).rev().map(|paths| job(paths.to_vec())).collect()
+}
+
+/// Folders that were there and in which something changes.
+fn touched(all: &[Difference]) -> BTreeSet<PathBuf> {
+    let mut touched = BTreeSet::new();
+    let above = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
+    for difference in all {
+        let is_own = difference.kind == EntryKind::Folder && difference.what == What::Metadata;
+        touched.insert(if is_own { difference.path.clone() } else { above(&difference.path) });
+        if let What::Moved(old) = &difference.what {
+            touched.insert(above(old));
+        }
+    }
+    touched
+}
+
+/// Folders that were there get the rights that changes in them need; their own permissions come back at the end.
+fn make_writable(touched: &BTreeSet<PathBuf>, to: &Arc<Dir>, how: &Mirror) {
+    if sys::is_privileged() {
+        return;
+    }
+    let root = to.clone();
+    for_each(touched.iter().cloned().collect(), how, to, move |path: PathBuf, _| {
+        if let Ok((dir, name)) = super::compare::above(&root, &path) {
+            dir.allow_changes(&name);
+        }
+    });
+}
+
 /// Makes the target, and takes its lock. Two runs at once would each remove what the other writes.
-fn hold(target: &Path) -> io::Result<Option<File>> {
+fn hold(target: &Path) -> io::Result<(Dir, Option<File>)> {
     fs::create_dir_all(target)?;
-    Dir::open_root(target)?.hold(OsStr::new(".")).map_err(|error| match error.kind() {
+    let root = Dir::open_root(target)?;
+    let alone = root.hold(OsStr::new(".")).map_err(|error| match error.kind() {
         io::ErrorKind::ResourceBusy => {
             let why = "another mirror is at work there; nothing was touched: wait until it is done";
             io::Error::new(io::ErrorKind::ResourceBusy, why)
         }
         _ => error,
-    })
+    })?;
+    Ok((root, alone))
 }
 
 /// Cancels a tree when the program says so, also while it finishes.

@@ -1,10 +1,12 @@
 //! What differs between two trees.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::report::{Mirrored, NotMirrored};
 use super::{Mirror, apply};
-use crate::sys::{EntryKind, Identity};
+use crate::Error;
+use crate::sys::{Dir, EntryKind, Identity};
 
 /// Something that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,9 @@ pub enum What {
     Metadata,
     /// It is to be a second name for the file that has this path.
     Link(PathBuf),
+    /// It is in the target under this path, which the source has not: it is renamed. It may be in a folder that is new,
+    /// or come from one that is only in the target.
+    Moved(PathBuf),
     /// Something of another kind has its name in the target.
     Kind,
     /// It is only in the target. A folder stands for all that is in it.
@@ -42,8 +47,11 @@ pub enum What {
 #[derive(Debug)]
 pub struct Differences {
     pub(super) how: Mirror,
+    pub(super) from: Arc<Dir>,
     pub(super) source: PathBuf,
     pub(super) target: PathBuf,
+    /// `None`: it was not there.
+    pub(super) target_is: Option<Identity>,
     pub(super) all: Vec<Difference>,
     /// Files of the source that have further names, with a path that each has in the target.
     pub(super) links: Vec<(Identity, PathBuf)>,
@@ -51,12 +59,19 @@ pub struct Differences {
     pub(super) left_out: Vec<PathBuf>,
     pub(super) removals: u64,
     pub(super) source_is_empty: bool,
+    pub(super) failures: Vec<Error>,
 }
 
 impl Differences {
     /// Whether the trees are equal.
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.all.is_empty() && self.failures.is_empty()
+    }
+
+    /// What could not be compared, such as a folder of the source that may not be read. Whatever it holds in the target
+    /// stays as it is.
+    pub fn failures(&self) -> &[Error] {
+        &self.failures
     }
 
     /// Each of them, in the order of the paths.
@@ -69,7 +84,8 @@ impl Differences {
         self.unchanged
     }
 
-    /// How many names [`apply`](Differences::apply) would remove, those of folders and in them included.
+    /// How many names [`apply`](Differences::apply) would remove, those of folders and in them included. Files that moved are not among
+    /// them.
     pub fn removals(&self) -> u64 {
         self.removals
     }

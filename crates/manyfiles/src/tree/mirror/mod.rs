@@ -1,15 +1,26 @@
 //! [`Mirror`]: one tree is made equal to another.
 //!
-//! - [`compare`]: both trees are looked through, by many threads, and nothing is touched.
-//! - [`difference`]: what was found.
-//! - [`apply`]: the differences are made good: what is new and changed first, then what is to go.
+//! - [`compare`]: both trees are looked through, by many threads, and nothing is touched; [`name`] compares one name,
+//!   [`same`] times and bytes; [`found`] collects what differs; [`moved`] finds files that have another path now.
+//! - [`difference`]: what was found, as the program sees it.
+//! - [`apply`]: the differences are made good: what is new and changed first, then what is to go. [`rename`] gives moved
+//!   files their paths, [`settle`] gives files that stay their metadata, [`write`] hands over the rest.
+//! - [`crew`]: the threads of each of these steps.
 //! - [`progress`]: how far it is.
 
 mod apply;
 mod compare;
+mod crew;
 mod difference;
+mod found;
+mod moved;
+mod name;
 mod progress;
+mod rename;
 mod report;
+mod same;
+mod settle;
+mod write;
 
 use std::fmt;
 use std::path::Path;
@@ -60,9 +71,10 @@ use crate::Errors;
 /// ```
 ///
 /// [`by_content`]: Mirror::by_content
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Mirror {
     by_content: bool,
+    finds_moved: bool,
     owners: bool,
     set_id: bool,
     special_files: bool,
@@ -77,6 +89,25 @@ pub struct Mirror {
 
 type Exclude = dyn Fn(&Path) -> bool + Send + Sync;
 
+impl Default for Mirror {
+    fn default() -> Mirror {
+        Mirror {
+            by_content: false,
+            finds_moved: true,
+            owners: false,
+            set_id: false,
+            special_files: false,
+            one_file_system: false,
+            max_delete: None,
+            exclude: None,
+            threads: None,
+            durability: Durability::None,
+            cancel: None,
+            progress: MirrorProgress::default(),
+        }
+    }
+}
+
 impl Mirror {
     /// No choices made.
     pub fn new() -> Mirror {
@@ -87,6 +118,15 @@ impl Mirror {
     #[must_use]
     pub fn by_content(mut self, by_content: bool) -> Self {
         self.by_content = by_content;
+        self
+    }
+
+    /// Finds files that have another path in the source by now: of a length and a time that no other has which is new or
+    /// only in the target. If the bytes are the same, it is renamed in the target, and neither copied nor removed.
+    /// Default: true; false saves the reading of both files.
+    #[must_use]
+    pub fn find_moved(mut self, find: bool) -> Self {
+        self.finds_moved = find;
         self
     }
 
@@ -183,6 +223,11 @@ impl Mirror {
             Ok(differences) => differences.apply(),
             Err(errors) => Err(NotMirrored::before_anything(errors)),
         }
+    }
+
+    /// The permission bits that are kept.
+    fn mode_bits(&self) -> u32 {
+        if self.set_id { 0o7777 } else { 0o1777 }
     }
 
     fn is_cancelled(&self) -> bool {

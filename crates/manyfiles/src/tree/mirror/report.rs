@@ -15,6 +15,8 @@ pub struct Mirrored {
     pub written: Report,
     /// What was removed. Its failures are here too.
     pub removed: Removed,
+    /// Files that were in the target under another path, and were renamed.
+    pub moved: u64,
     /// Files and links that were the same already.
     pub unchanged: u64,
     /// Names that are only in the target and stay, because something else failed before.

@@ -31,6 +31,8 @@ pub(super) struct Folder {
     /// `None`: the folder in which the removal begins, which stays as it is.
     above: Option<Arc<Folder>>,
     pub(super) name: OsString,
+    /// Whether it stays, and something may be mounted there.
+    is_on_the_way: bool,
     handle: Mutex<Handle>,
     /// Jobs that are not done yet, one of them to look through it.
     jobs: AtomicUsize,
@@ -81,9 +83,19 @@ impl Folder {
         Folder::new(Some(above), name)
     }
 
+    /// One that is only passed through to others in it, and stays. It has no job yet.
+    pub(super) fn on_the_way(above: Arc<Folder>, name: OsString) -> Folder {
+        let mut folder = Folder::new(Some(above), name);
+        folder.is_on_the_way = true;
+        folder.jobs = AtomicUsize::new(0);
+        folder.set_stays();
+        folder
+    }
+
     fn new(above: Option<Arc<Folder>>, name: OsString) -> Folder {
         Folder {
             above,
+            is_on_the_way: false,
             name,
             handle: Mutex::default(),
             jobs: AtomicUsize::new(1),
@@ -236,11 +248,12 @@ impl Folder {
             if let Some(dir) = at.handle().dir.clone() {
                 break dir;
             }
-            closed.push(&at.name);
+            closed.push(at);
             at = at.above.as_ref().expect("the first folder is open");
         };
-        for name in closed.into_iter().rev() {
-            dir = Arc::new(dir.enter(name, how)?.dir()?);
+        for folder in closed.into_iter().rev() {
+            let how = Entering { across_mounts: how.across_mounts || folder.is_on_the_way, ..how };
+            dir = Arc::new(dir.enter(&folder.name, how)?.dir()?);
         }
         Ok(dir)
     }

@@ -236,19 +236,15 @@ pub(super) fn remove_folder(parent: &Dir, above: &Path, name: &OsStr) -> Result<
     }
 }
 
-/// Removes what is at `path` below the folder `root`, whose own path is `shown`. No link is followed on the way.
-pub(super) fn remove_below(how: &Removal, root: &Dir, shown: &Path, path: &Path) -> Removed {
-    let failed = |cause| {
-        let failures = vec![Error::new(Operation::Remove, shown.join(path), cause)];
-        Removed { failures, ..Removed::default() }
-    };
-    let above = path.parent().unwrap_or(Path::new(""));
-    let Some(name) = path.file_name() else { return failed(io::ErrorKind::InvalidInput.into()) };
-    let folder = if above.as_os_str().is_empty() { root.try_clone() } else { root.folder(above) };
-    match folder.and_then(|folder| Ok((folder.stat(name)?.kind, folder))) {
-        Ok((kind, folder)) => work::remove(how, &shown.join(above), Place { folder, name: name.to_owned(), kind }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Removed::default(),
-        Err(cause) => failed(cause),
+/// Removes what is at each of `paths` below the folder `root`, whose own path is `shown`. No link is followed on the way.
+/// What the callbacks are told is relative to `root`. True: it is a folder.
+pub(super) fn remove_below(how: &Removal, root: &Dir, shown: &Path, paths: Vec<(PathBuf, bool)>) -> Removed {
+    match root.try_clone() {
+        Ok(root) => work::remove_all(how, shown, root, paths),
+        Err(cause) => {
+            let failures = vec![Error::new(Operation::Remove, shown, cause)];
+            Removed { failures, ..Removed::default() }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`Work`]: one removal, and the threads that do it.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +13,7 @@ use super::folder::{Folder, Handles};
 use super::sweep::Thread;
 use super::{Place, Removal, Removed};
 use crate::Error;
-use crate::sys::{self, Entering, EntryKind};
+use crate::sys::{self, Dir, Entering, EntryKind};
 use crate::tree::jobs::{Jobs, Who};
 use crate::tree::pace::{MOST_THREADS, SLOW, threads_for};
 
@@ -58,12 +59,70 @@ const MOST_JOBS: usize = 4096;
 /// Removes what is at `place`; the caller knows its folder by the path `above`.
 pub(super) fn remove(how: &Removal, above: &Path, place: Place) -> Removed {
     let Place { folder, name, kind } = place;
+    let what = if kind == EntryKind::Folder { What::Folder(name.clone()) } else { What::Names(vec![name.clone()]) };
     let free = sys::free_handles(&folder);
+    let first = Job { folder: Arc::new(Folder::first(folder)), what };
+    do_all(how, above, name, free, vec![first])
+}
+
+/// Removes what is at `paths` below `root`; the caller knows that by the path `above`. True: it is a folder.
+pub(super) fn remove_all(how: &Removal, above: &Path, root: Dir, paths: Vec<(PathBuf, bool)>) -> Removed {
+    let free = sys::free_handles(&root);
+    let mut on_the_way = OnTheWay { root: Arc::new(Folder::first(root)), folders: HashMap::new() };
+    let (mut jobs, mut files) = (Vec::new(), BTreeMap::<PathBuf, Vec<OsString>>::new());
+    let mut add = |above: &Path, what| {
+        let folder = on_the_way.folder(above);
+        folder.add_jobs(1);
+        jobs.push(Job { folder, what });
+    };
+    for (path, is_folder) in paths {
+        match (path.parent(), path.file_name()) {
+            (Some(above), Some(name)) if is_folder => add(above, What::Folder(name.to_owned())),
+            (Some(above), Some(name)) => files.entry(above.to_owned()).or_default().push(name.to_owned()),
+            _ => {} // The root itself stays.
+        }
+    }
+    files.into_iter().for_each(|(above, names)| add(&above, What::Names(names)));
+    // It is counted with a job of its own, which there is not.
+    on_the_way.root.end_job();
+    do_all(how, above, OsString::new(), free, jobs)
+}
+
+/// Folders on the way to what is removed. They stay.
+struct OnTheWay {
+    root: Arc<Folder>,
+    folders: HashMap<PathBuf, Arc<Folder>>,
+}
+
+impl OnTheWay {
+    fn folder(&mut self, path: &Path) -> Arc<Folder> {
+        let mut missing = Vec::new();
+        let mut at = path;
+        let mut folder = loop {
+            match (self.folders.get(at), at.parent(), at.file_name()) {
+                (Some(folder), ..) => break folder.clone(),
+                (None, Some(above), Some(name)) => {
+                    missing.push((at, name));
+                    at = above;
+                }
+                _ => break self.root.clone(),
+            }
+        };
+        for (path, name) in missing.into_iter().rev() {
+            folder.add_jobs(1);
+            folder = Arc::new(Folder::on_the_way(folder, name.to_owned()));
+            self.folders.insert(path.to_owned(), folder.clone());
+        }
+        folder
+    }
+}
+
+fn do_all(how: &Removal, above: &Path, name: OsString, free: usize, mut jobs: Vec<Job>) -> Removed {
+    let Some(first) = jobs.pop() else { return Removed::default() };
     let cores = how.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, |it| it.get().max(2)));
     // A thread has at most two of its own open, and folders that wait another eighth.
     let most_threads = (free / 16).clamp(1, MOST_THREADS.max(cores));
     let cores = cores.min(most_threads);
-    let what = if kind == EntryKind::Folder { What::Folder(name.clone()) } else { What::Names(vec![name.clone()]) };
     let work = Arc::new(Work {
         how: how.clone(),
         entering: Entering { take_rights: how.force, across_mounts: how.across_mounts },
@@ -75,12 +134,13 @@ pub(super) fn remove(how: &Removal, above: &Path, place: Place) -> Removed {
         handles: Handles::new((free / 8).clamp(4, 512)),
         failures: Mutex::default(),
         cancelled: AtomicBool::new(false),
-        jobs: Jobs::new(Job { folder: Arc::new(Folder::first(folder)), what }, cores),
+        jobs: Jobs::new(first, cores),
         threads: Mutex::default(),
         cores,
         most_threads,
         target: AtomicUsize::new(cores),
     });
+    work.push(jobs);
     work.do_jobs(Who::Caller);
     let threads = std::mem::take(&mut *work.threads.lock().unwrap_or_else(PoisonError::into_inner));
     for thread in threads {

@@ -1,0 +1,273 @@
+//! What is only in the target is counted, and files in it are found that have another path in the source by now.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::compare::{Root, names};
+use super::crew::{Crew, Hand, NAMES, Task, for_each, work};
+use super::found::Found;
+use super::same::{is_same_content, is_same_time, kept_as, nanoseconds};
+use super::{Difference, Mirror, What};
+use crate::sys::{Dir, EntryKind, Stat};
+use crate::{Error, Operation};
+
+/// Whether a file can be told from all others by its length and time. One with several names is no single file.
+pub(super) fn may_be(stat: &Stat) -> bool {
+    stat.kind == EntryKind::File && stat.len > 0 && stat.links == 1
+}
+
+/// Counts what is to be removed, and notes which files have moved: those that nothing else in either tree can be taken
+/// for, and which have the same bytes.
+pub(super) fn survey(how: &Mirror, source: &Root, target: &Root, found: &mut Found) {
+    let (extra, new) = found.extra_and_new();
+    if extra.is_empty() || how.is_cancelled() {
+        return;
+    }
+    let wants_files = how.finds_moved && (!new.is_empty() || !found.new_files.is_empty());
+    let looked = look(how, target, extra, wants_files, false);
+    found.failures.extend(looked.failures);
+    found.removals = looked.names;
+    if !wants_files || looked.files.is_empty() || how.is_cancelled() {
+        return;
+    }
+    let mut new_files = std::mem::take(&mut found.new_files);
+    // What cannot be read there is told when it is written.
+    new_files.extend(look(how, source, new, true, true).files);
+    let coarse = target.dir.keeps_coarse_times();
+    let pairs = pairs(looked.files, new_files, coarse);
+    let same = Arc::new(Mutex::new(Vec::new()));
+    let (ours, theirs, choices, equal) = (source.dir.clone(), target.dir.clone(), how.clone(), same.clone());
+    for_each(pairs, how, &target.dir, move |pair: Pair, hand| {
+        if is_same(&ours, &theirs, &pair, &choices, hand).unwrap_or(false) {
+            lock(&equal).push(pair); // Else it is copied, and that tells what is wrong.
+        }
+    });
+    found.note_moved(std::mem::take(&mut *lock(&same)));
+}
+
+/// A file of the target and what it has become in the source.
+struct Pair {
+    from: PathBuf,
+    to: PathBuf,
+    len: u64,
+}
+
+fn is_same(source: &Arc<Dir>, target: &Arc<Dir>, pair: &Pair, how: &Mirror, hand: &mut Hand) -> io::Result<bool> {
+    let (ours, name) = super::compare::above(source, &pair.to)?;
+    let (theirs, other_name) = super::compare::above(target, &pair.from)?;
+    is_same_content((&ours, &name), (&theirs, &other_name), how, &mut hand.buffer).map_err(|(_, cause)| cause)
+}
+
+/// Each file that is only in the target with the one new file that it can be.
+fn pairs(extra: Vec<(PathBuf, Stat)>, new: Vec<(PathBuf, Stat)>, coarse: bool) -> Vec<Pair> {
+    let mut by_time: HashMap<(u64, i128), Option<(PathBuf, Stat)>> = HashMap::new();
+    for (path, stat) in extra {
+        let key = (stat.len, nanoseconds(stat.modified));
+        by_time.entry(key).and_modify(|other| *other = None).or_insert(Some((path, stat)));
+    }
+    // `None`: several new files may be it.
+    let mut wanted: HashMap<(u64, i128), Option<PathBuf>> = HashMap::new();
+    for (path, stat) in new {
+        let key = kept_as(stat.modified).map(|time| (stat.len, time)).find(|key| by_time.contains_key(key));
+        if let Some(key) = key {
+            let is_it = by_time[&key].as_ref().is_some_and(|(_, there)| is_same_time(stat.modified, there, coarse));
+            if is_it {
+                wanted.entry(key).and_modify(|other| *other = None).or_insert(Some(path));
+            }
+        }
+    }
+    let mut pairs: Vec<_> = wanted
+        .into_iter()
+        .filter_map(|(key, to)| Some(Pair { from: by_time.remove(&key)??.0, to: to?, len: key.0 }))
+        .collect();
+    pairs.sort_by(|one, other| one.from.cmp(&other.from));
+    pairs
+}
+
+impl Found {
+    /// Paths that are only in the target or in the way there, and whether files among them may have moved; and folders
+    /// that are new.
+    fn extra_and_new(&self) -> (Vec<(PathBuf, Option<EntryKind>, bool)>, Vec<(PathBuf, Option<EntryKind>, bool)>) {
+        let (mut extra, mut new) = (Vec::new(), Vec::new());
+        for difference in &self.all {
+            let Difference { path, kind, .. } = difference;
+            match difference.what {
+                What::Extra => extra.push((path.clone(), Some(*kind), true)),
+                // The kind of what is there is not the one that is known.
+                What::Kind => extra.push((path.clone(), None, false)),
+                What::New if *kind == EntryKind::Folder => new.push((path.clone(), Some(*kind), true)),
+                _ => {}
+            }
+        }
+        (extra, new)
+    }
+
+    fn note_moved(&mut self, pairs: Vec<Pair>) {
+        self.removals = self.removals.saturating_sub(pairs.len() as u64);
+        let mut to: HashMap<_, _> = pairs.iter().map(|pair| (pair.to.clone(), pair.from.clone())).collect();
+        let from: std::collections::HashSet<_> = pairs.iter().map(|pair| &pair.from).collect();
+        self.all.retain(|difference| difference.what != What::Extra || !from.contains(&difference.path));
+        for difference in &mut self.all {
+            if difference.what == What::New
+                && let Some(from) = to.remove(&difference.path)
+            {
+                difference.what = What::Moved(from);
+            }
+        }
+        let inside = pairs.into_iter().filter_map(|pair| {
+            let from = to.remove(&pair.to)?;
+            Some(Difference { path: pair.to, kind: EntryKind::File, what: What::Moved(from), len: pair.len })
+        });
+        self.moved_into_new = inside.collect();
+    }
+}
+
+/// One look through what is in one tree alone.
+struct Look {
+    how: Mirror,
+    dir: Arc<Dir>,
+    root: PathBuf,
+    volume: u64,
+    wants_files: bool,
+    /// Else only what is not left out of the source.
+    is_source: bool,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    names: u64,
+    files: Vec<(PathBuf, Stat)>,
+    failures: Vec<Error>,
+}
+
+enum Job {
+    /// Paths, each with its kind and whether files may have moved.
+    Paths(Vec<(PathBuf, Option<EntryKind>, bool)>),
+    /// Names in a folder.
+    Names(Arc<Dir>, PathBuf, Vec<(OsString, Option<EntryKind>)>, bool),
+}
+
+fn look(
+    how: &Mirror,
+    root: &Root,
+    paths: Vec<(PathBuf, Option<EntryKind>, bool)>,
+    wants_files: bool,
+    is_source: bool,
+) -> Seen {
+    let look = Look {
+        how: how.clone(),
+        dir: root.dir.clone(),
+        root: root.path.clone(),
+        volume: root.identity.volume,
+        wants_files,
+        is_source,
+        seen: Mutex::default(),
+    };
+    let jobs = paths.chunks(NAMES).map(|paths| Job::Paths(paths.to_vec())).collect();
+    let look = work(look, jobs, how, &root.dir);
+    look.seen.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Task for Look {
+    type Job = Job;
+
+    fn run(&self, job: Job, crew: &Arc<Crew<Look>>, hand: &mut Hand) {
+        hand.begin();
+        match job {
+            Job::Paths(paths) => {
+                let mut last: Option<(PathBuf, Arc<Dir>)> = None;
+                for (path, kind, may_move) in paths {
+                    let above = match &last {
+                        Some((above, dir)) if path.parent() == Some(above) => Ok(Arc::clone(dir)),
+                        _ => super::compare::above(&self.dir, &path).map(|(dir, _)| dir),
+                    };
+                    match above {
+                        Ok(dir) => {
+                            last = path.parent().map(|above| (above.to_owned(), dir.clone()));
+                            self.one(&dir, &path, kind, may_move, crew);
+                        }
+                        Err(cause) => self.fail(Operation::Open, &path, cause),
+                    }
+                    crew.note(hand);
+                }
+            }
+            Job::Names(dir, folder, names, may_move) => {
+                for (name, kind) in names {
+                    if self.is_cancelled() {
+                        return;
+                    }
+                    self.one(&dir, &folder.join(name), kind, may_move, crew);
+                    crew.note(hand);
+                }
+            }
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.how.is_cancelled()
+    }
+}
+
+impl Look {
+    /// Notes what is at `path`, whose folder is open.
+    fn one(&self, dir: &Dir, path: &Path, kind: Option<EntryKind>, may_move: bool, crew: &Arc<Crew<Look>>) {
+        let Some(name) = path.file_name() else { return };
+        let needs_stat = match kind {
+            None => true,
+            Some(EntryKind::File) => self.wants_files && may_move,
+            Some(EntryKind::Folder) => self.is_source && self.how.one_file_system,
+            Some(_) => false,
+        };
+        let stat = match needs_stat.then(|| dir.stat(name)).transpose() {
+            Ok(stat) => stat,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(cause) => return self.fail(Operation::Metadata, path, cause),
+        };
+        let kind = stat.map(|stat| stat.kind).or(kind);
+        if self.is_source && self.how.one_file_system && stat.is_some_and(|stat| stat.identity.volume != self.volume) {
+            return;
+        }
+        {
+            let mut seen = self.seen();
+            seen.names += 1;
+            if let Some(stat) = stat.filter(|stat| self.wants_files && may_move && may_be(stat)) {
+                seen.files.push((path.to_owned(), stat));
+            }
+        }
+        if kind == Some(EntryKind::Folder) {
+            self.folder(path, may_move, crew);
+        }
+    }
+
+    fn folder(&self, path: &Path, may_move: bool, crew: &Arc<Crew<Look>>) {
+        let root = Root { dir: self.dir.clone(), path: self.root.clone(), identity: crate::sys::Identity::new(0, 0) };
+        let (dir, names) = match root.list(path).and_then(names) {
+            Ok(listed) => listed,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(cause) => return self.fail(Operation::List, path, cause),
+        };
+        let dir = Arc::new(dir);
+        // A panic is told where the path is written or removed.
+        let names: Vec<_> =
+            names.into_iter().filter(|(name, _)| !self.how.excludes(&path.join(name)).unwrap_or(true)).collect();
+        let jobs =
+            names.chunks(4 * NAMES).map(|names| Job::Names(dir.clone(), path.to_owned(), names.to_vec(), may_move));
+        crew.push(jobs.collect());
+    }
+
+    fn fail(&self, operation: Operation, path: &Path, cause: io::Error) {
+        self.seen().failures.push(Error::new(operation, self.root.join(path), cause));
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        lock(&self.seen)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,124 @@
+//! One name is compared.
+
+use std::ffi::OsStr;
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::What;
+use super::compare::{Comparison, Job, Pair, Root};
+use super::crew::Hand;
+use super::found::Name;
+use super::same::{is_same_content, is_same_time};
+use crate::Operation;
+use crate::sys::{Dir, EntryKind, Stat};
+
+impl Comparison {
+    /// Compares one name. An error says what could not be done, and in which tree.
+    pub(super) fn name(
+        &self,
+        pair: &Pair,
+        name: &OsStr,
+        is_there: bool,
+        folders: &mut Vec<Job>,
+        hand: &mut Hand,
+    ) -> Result<(), (Operation, &Root, io::Error)> {
+        let of_source = |operation| move |cause| (operation, &self.source, cause);
+        let of_target = |operation| move |cause| (operation, &self.target, cause);
+        let stat = match pair.source.stat(name) {
+            // It is gone meanwhile. What is in the target stays until the next time.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            stat => stat.map_err(of_source(Operation::Metadata))?,
+        };
+        let path = pair.path.join(name);
+        if self.how.one_file_system && stat.identity.volume != self.source.identity.volume {
+            return Ok(());
+        }
+        if stat.identity == self.target.identity {
+            return Err(of_source(Operation::Open)(is_the_other("target")));
+        }
+        if stat.kind == EntryKind::Other
+            && !(self.how.special_files && pair.source.node(name).map_err(of_source(Operation::Metadata))?.is_some())
+        {
+            self.found().left_out.push(path);
+            return Ok(());
+        }
+        let there = match is_there.then(|| pair.target.stat(name)).transpose() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            there => there.map_err(of_target(Operation::Metadata))?,
+        };
+        if stat.links > 1 && stat.kind != EntryKind::Folder {
+            let there = there.map(|there| there.identity);
+            let name = Name { path: path.clone(), there, len: stat.len };
+            self.found().links.entry(stat.identity).or_default().push(name);
+        }
+        let Some(there) = there else {
+            self.differs(path, &stat, What::New);
+            return Ok(());
+        };
+        if there.identity == self.source.identity {
+            return Err(of_target(Operation::Open)(is_the_other("source")));
+        }
+        if there.links > 1 && there.kind == EntryKind::File && stat.kind == EntryKind::File {
+            let name = (path.clone(), stat.identity, stat.len);
+            self.found().shared.entry(there.identity).or_default().push(name);
+        }
+        if there.kind != stat.kind {
+            self.differs(path, &stat, What::Kind);
+            return Ok(());
+        }
+        if stat.kind == EntryKind::Folder {
+            folders.push(Job::Folder(path));
+            return Ok(());
+        }
+        let other_time = (!self.is_same_time(&stat, &there)).then_some(What::Metadata);
+        let differs = match stat.kind {
+            EntryKind::File if stat.len != there.len => Some(What::Content),
+            EntryKind::File if self.how.by_content => {
+                let same = is_same_content((&pair.source, name), (&pair.target, name), &self.how, &mut hand.buffer);
+                let same = same.map_err(|(of_ours, cause)| {
+                    (Operation::Read, if of_ours { &self.source } else { &self.target }, cause)
+                })?;
+                (!same).then_some(What::Content).or(other_time)
+            }
+            EntryKind::File | EntryKind::Folder => other_time.map(|_| What::Content),
+            EntryKind::Symlink => {
+                let says = pair.source.read_link(name).map_err(of_source(Operation::Read))?;
+                let same = says == pair.target.read_link(name).map_err(of_target(Operation::Read))?;
+                (!same).then_some(What::Content).or(other_time)
+            }
+            EntryKind::Other => {
+                let node = |dir: &Dir| dir.node(name);
+                let same = node(&pair.source).map_err(of_source(Operation::Metadata))?
+                    == node(&pair.target).map_err(of_target(Operation::Metadata))?;
+                (!same).then_some(What::Content).or(other_time)
+            }
+        };
+        let differs =
+            differs.or_else(|| self.metadata_differs(&pair.source, name, (&stat, &there)).then_some(What::Metadata));
+        match differs {
+            Some(what) => self.differs(path, &stat, what),
+            None => drop(self.unchanged.fetch_add(1, Relaxed)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_same_time(&self, source: &Stat, there: &Stat) -> bool {
+        is_same_time(source.modified, there, self.keeps_coarse_times)
+    }
+
+    /// Permissions and owner.
+    pub(super) fn metadata_differs(&self, source: &Dir, name: &OsStr, (stat, there): (&Stat, &Stat)) -> bool {
+        if self.how.owners && stat.owner != there.owner {
+            return true;
+        }
+        let bits = self.how.mode_bits();
+        self.keeps_permissions
+            && stat.kind != EntryKind::Symlink
+            && source.own_mode(name, stat) & bits != there.mode & bits
+    }
+}
+
+/// A tree that is met in the other one, by a mount.
+pub(super) fn is_the_other(which: &str) -> io::Error {
+    io::Error::other(format!("it is the {which} itself, mounted there: exclude it, or unmount it"))
+}
