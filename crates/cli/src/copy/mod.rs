@@ -157,7 +157,7 @@ impl Job for Copy {
 impl Work for Copy {
     fn write(&self, session: &Session) -> Read {
         let namer = session.namer();
-        let mut hand_over = HandOver::new(session, &self.args.options);
+        let mut hand_over = HandOver::new(session, &self.args);
         let stopped = self.each(&mut |found| {
             match found {
                 Ok(found) => {

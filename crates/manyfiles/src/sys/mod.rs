@@ -9,6 +9,7 @@ mod metadata;
 #[cfg(any(unix, windows))]
 mod name;
 mod refusal;
+mod unable;
 
 pub use identity::EntryKind;
 pub use identity::Identity;
@@ -19,6 +20,7 @@ pub use metadata::{Metadata, Node};
 #[cfg(any(unix, windows))]
 pub(crate) use name::{ShortName, split_at_last_separator};
 pub use refusal::Refusal;
+pub(crate) use unable::Unable;
 
 #[cfg(unix)]
 mod unix;
@@ -45,10 +47,11 @@ pub(crate) use system::{
     is_read_only, is_running, is_separator, is_stand_in, is_unreadable, leave_processor, leaves_room, location,
     location_without_path, make_room_for_handles, may_be_for_an_open_file, may_hold_lock, may_not_change_entries,
     may_not_open, may_not_remove, may_not_set_permissions, name_is_taken, names_at, names_of, next_data,
-    open_for_one_writer, open_source, own_process, own_user, path_from_bytes, path_of, preallocate, processor, read,
-    read_at, refusal_of_name, regular_file, rename_new, seek, set_group, set_len, set_modified, set_owner,
-    set_permissions, set_xattrs, spawn_quiet, start_writeback, stat, sync_all, sync_data, sync_file_system,
-    sync_folder, sync_handle, system_path, umask, unlock, unwritten, while_in_use, write, write_at,
+    open_for_one_writer, open_source, open_to_sync, own_process, own_user, path_from_bytes, path_of, preallocate,
+    processor, read, read_at, refusal_of_name, regular_file, rename_new, same_permissions, seek, set_group, set_len,
+    set_modified, set_owner, set_permissions, set_xattrs, spawn_quiet, start_writeback, stat, stat_source, sync_all,
+    sync_data, sync_file_system, sync_folder, sync_handle, system_path, umask, unable_to_link, unlock, unwritten,
+    while_in_use, write, write_at,
 };
 
 #[cfg(not(any(unix, windows)))]
