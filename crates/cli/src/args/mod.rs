@@ -19,7 +19,7 @@ mod test;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use amount::{Count, Size};
@@ -166,6 +166,22 @@ pub(crate) struct Copy {
     #[arg(long, requires = "mirror", help_heading = "Mirror")]
     pub one_file_system: bool,
 
+    /// Share with the sources what the file system can, instead of copying
+    ///
+    /// What cannot be shared is copied; the summary says how many files were cloned and shared. Whoever writes into a
+    /// file that is shared ('auto' where the file system cannot clone, 'hard') changes the source as well: for files
+    /// that are only ever replaced, such as those of a package store. A file that is to differ from its source in
+    /// permissions or owner gets its own content.
+    #[arg(
+        long,
+        value_name = "HOW",
+        require_equals = true,
+        num_args = 0..=1,
+        default_missing_value = "auto",
+        conflicts_with = "mirror"
+    )]
+    pub link: Option<Link>,
+
     #[command(flatten)]
     pub options: Options,
 
@@ -179,6 +195,17 @@ pub(crate) struct Copy {
     /// Stop when the files are larger than this together; K, M, G, T stand for powers of 1024, KB, MB, GB, TB of 1000
     #[arg(long, value_name = "SIZE", default_value_t = Size::NONE, help_heading = "Limits")]
     pub max_bytes: Size,
+}
+
+/// What copies share with their sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Link {
+    /// Clone where the file system can (btrfs, XFS), else give the same file another name
+    Auto,
+    /// Clone, also what is small; a change of one does not show in the other
+    Reflink,
+    /// Give the same file another name
+    Hard,
 }
 
 /// Measure the cost of writing many files in a folder, and say what is slow there and what helps.
@@ -278,6 +305,7 @@ Examples:
   manyfiles copy project project.old         project.old becomes the copy
   manyfiles copy a.txt b.txt notes           two files into the folder notes
   manyfiles copy src/. mirror --on-conflict skip-identical --exclude target
+  manyfiles copy --link store/pkg-1.2 vendor clones, or other names of the same files
   manyfiles copy --mirror photos /mnt/photos /mnt/photos becomes equal; --dry-run"
     };
 }

@@ -71,8 +71,9 @@ pub(crate) struct Options {
     /// Print the report as one JSON object on standard output
     ///
     /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or
-    /// sources (each with path, error, warning, and damage: how many places --salvage went on behind), files, folders,
-    /// symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to), failures (path, operation, error,
+    /// sources (each with path, error, warning, and damage: how many places --salvage went on behind), files, cloned and
+    /// shared (those of files that share blocks with their source, or are it under another name), folders, symlinks,
+    /// hard_links, nodes, bytes, skipped, not_written, renamed (from, to), failures (path, operation, error,
     /// os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had others),
     /// with_attributes (how many had attributes that are not kept), not_kept (how many lost what could not be kept:
     /// entries, and of these xattrs, acls, owners, flags, space), unmatched (each --include that matched nothing),

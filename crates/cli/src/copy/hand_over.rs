@@ -8,7 +8,7 @@ use manyfiles::tree::{self, Content, Keep, Metadata, Refusal};
 use manyfiles::{Error, Operation};
 
 use super::hard_links::{self, HardLinks};
-use crate::args::{self, Keeping, Options};
+use crate::args::{self, Keeping, Link, Options};
 use crate::session::Session;
 use crate::sys;
 use crate::walk::Found;
@@ -19,6 +19,7 @@ pub(super) struct HandOver<'a> {
     options: &'a Options,
     keeping: &'a Keeping,
     keep: Keep,
+    link: Option<Link>,
     links: HardLinks,
     acls: sys::Acls,
     /// The user and group of this process's files, if it could also make files of other owners.
@@ -36,6 +37,7 @@ impl<'a> HandOver<'a> {
             options: &args.options,
             keeping: &args.keeping,
             keep,
+            link: args.link,
             links: HardLinks::default(),
             acls: sys::Acls::default(),
             own_ids: sys::is_privileged().then(sys::own_ids),
@@ -60,10 +62,20 @@ impl<'a> HandOver<'a> {
         let Some(first) = first else { return self.whole(found) };
         let tree = self.session.tree();
         let handed_over = match found.metadata.is_file() {
-            true => tree.hard_link_or(&found.path, first, Content::copy_of(&found.absolute), self.own_metadata(found)),
+            true => tree.hard_link_or(&found.path, first, self.content(found), self.own_metadata(found)),
             false => tree.hard_link(&found.path, first),
         };
         drop(handed_over); // an error of these calls is in the report
+    }
+
+    fn content(&self, found: &Found) -> Content {
+        let source = &found.absolute;
+        match self.link {
+            None => Content::copy_of(source),
+            Some(Link::Reflink) => Content::clone_of(source),
+            Some(Link::Auto) => Content::link_to(source),
+            Some(Link::Hard) => Content::hard_link_to(source),
+        }
     }
 
     fn is_wanted(&self, found: &Found) -> bool {
@@ -96,7 +108,7 @@ impl<'a> HandOver<'a> {
         let handed_over = match self.node(found) {
             Some(node) => tree.node(&found.path, node, metadata),
             None if kind.is_dir() => tree.folder(&found.path, metadata),
-            None if kind.is_file() => tree.file_with(&found.path, Content::copy_of(&found.absolute), metadata),
+            None if kind.is_file() => tree.file_with(&found.path, self.content(found), metadata),
             None if kind.is_symlink() => {
                 match sys::reach(&found.source).and_then(|reached| fs::read_link(reached.path())) {
                     Ok(target) => tree.symlink(&found.path, target, metadata),

@@ -21,6 +21,8 @@ pub(super) fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     object.insert(outcome.words.sources.into(), sources(&outcome.read.sources));
     for (key, count) in [
         ("files", report.files),
+        ("cloned", report.cloned),
+        ("shared", report.shared),
         ("folders", report.folders),
         ("symlinks", report.symlinks),
         ("hard_links", report.hard_links),

@@ -7,6 +7,8 @@ use manyfiles::tree::NotKept;
 
 use super::hints;
 use super::outcome::Outcome;
+use manyfiles::tree::Report;
+
 use crate::args::Options;
 use crate::human::{bytes, count, counted, duration, entries, per_second};
 use crate::sys::{SIGHUP, SIGPIPE, SIGTERM};
@@ -32,6 +34,7 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
             counted(damage, "place is", "places are")
         ));
     }
+    lines.extend(sharing(report, options));
     if report.skipped > 0 {
         let theirs = if report.skipped == 1 { "its name was taken, or it" } else { "their names were taken, or they" };
         let was = if report.skipped == 1 { "was" } else { "were" };
@@ -70,6 +73,21 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
         lines.push(how_the_time_was_spent(outcome));
     }
     lines
+}
+
+/// `12 files: 10 cloned, 1 shared with the source (…), 1 with content of its own`
+fn sharing(report: &Report, options: &Options) -> Option<String> {
+    let copied = report.files.saturating_sub(report.cloned + report.shared);
+    let asked = report.shared > 0 || options.verbose > 0 && report.cloned > 0;
+    asked.then(|| {
+        format!(
+            "{}: {} cloned, {} shared with the source (a write into one changes both), {} with content of its own",
+            counted(report.files, "file", "files"),
+            count(report.cloned),
+            count(report.shared),
+            count(copied),
+        )
+    })
 }
 
 /// `3 entries have extended attributes or access control lists in the source, which were not kept; --xattrs keeps

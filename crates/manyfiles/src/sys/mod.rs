@@ -10,6 +10,7 @@ mod metadata;
 #[cfg(any(unix, windows))]
 mod name;
 mod refusal;
+mod unable;
 
 pub use identity::EntryKind;
 pub use identity::Identity;
@@ -24,6 +25,7 @@ pub use metadata::{Metadata, Node};
 #[cfg(any(unix, windows))]
 pub(crate) use name::{ShortName, split_at_last_separator};
 pub use refusal::Refusal;
+pub(crate) use unable::Unable;
 
 #[cfg(unix)]
 mod unix;
@@ -51,11 +53,11 @@ pub(crate) use system::{
     is_unreadable, leave_processor, leaves_room, location, location_without_path, make_room_for_handles,
     may_be_for_an_open_file, may_hold_lock, may_not_change_entries, may_not_open, may_not_remove,
     may_not_set_permissions, mode_without_list, name_is_taken, names_at, names_of, next_data, open_for_one_writer,
-    open_source, own_process, own_user, path_from_bytes, path_of, preallocate, processor, read, read_at,
-    refusal_of_name, regular_file, rename_new, reserve_like, seek, set_flags, set_group, set_len, set_owner,
-    set_permissions, set_times, set_xattrs, spawn_quiet, start_writeback, stat, sync_all, sync_data, sync_file_system,
-    sync_folder, sync_handle, system_path, take_away_other_xattrs, umask, unlock, unwritten, while_in_use, write,
-    write_at,
+    open_source, open_to_sync, own_process, own_user, path_from_bytes, path_of, preallocate, processor, read, read_at,
+    refusal_of_name, regular_file, rename_new, reserve_like, same_permissions, seek, set_flags, set_group, set_len,
+    set_owner, set_permissions, set_times, set_xattrs, spawn_quiet, start_writeback, stat, stat_source, sync_all,
+    sync_data, sync_file_system, sync_folder, sync_handle, system_path, take_away_other_xattrs, umask, unable_to_link,
+    unlock, unwritten, while_in_use, write, write_at,
 };
 
 #[cfg(not(any(unix, windows)))]

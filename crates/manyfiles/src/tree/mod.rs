@@ -49,7 +49,7 @@ pub use digest::Digest;
 pub use mapped::MappedFile;
 pub use mirror::{Difference, Differences, Mirror, MirrorProgress, Mirrored, NotMirrored, What};
 pub use options::{Answer, Durability, OnConflict, Options};
-pub use outcome::{Entry, EntryStat, Outcome};
+pub use outcome::{Entry, EntryStat, Outcome, Shares};
 pub use path::check;
 pub use removal::{NotRemoved, Removal, RemovalProgress, Removed, remove};
 pub use report::{Incomplete, NotKept, Progress, Report, Times};

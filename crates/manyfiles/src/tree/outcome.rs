@@ -32,6 +32,8 @@ pub enum Outcome<'a> {
         stat: Option<EntryStat>,
         /// The digest of its content, of a file and if [`Options::digest`](super::Options::digest) asks for one.
         digest: Option<&'a [u8]>,
+        /// What it shares with the file that it was made of.
+        shares: Shares,
     },
     /// The entry was left out because its name is taken, or its content is there already.
     Skipped,
@@ -39,6 +41,20 @@ pub enum Outcome<'a> {
     Failed(&'a Error),
     /// The entry was not begun, or was removed again, because the writing was cancelled.
     Cancelled,
+}
+
+/// What a new file shares with the one that it was made of ([`Content::copy_of`](super::Content::copy_of),
+/// [`Content::link_to`](super::Content::link_to)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shares {
+    /// Its bytes are its own.
+    #[default]
+    Nothing,
+    /// It is a clone: both have the same blocks until one of them changes, which the other doesn't show.
+    Blocks,
+    /// It is the same file under another name.
+    All,
 }
 
 /// What the system said of an entry when it was complete, before it was closed: what an index that finds changes by

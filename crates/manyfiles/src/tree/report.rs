@@ -14,6 +14,11 @@ use crate::{Error, Errors, Operation};
 pub struct Report {
     /// Files written, in full and closed without an error.
     pub files: u64,
+    /// Those of `files` that share blocks with the file that they were made of.
+    pub cloned: u64,
+    /// Those of `files` that are the file that they were made of, under another name
+    /// ([`Content::link_to`](super::Content::link_to)).
+    pub shared: u64,
     /// Folders made or found for entries that asked for them. Those made on the way to a file are not counted.
     pub folders: u64,
     /// Symbolic links made.

@@ -1,7 +1,7 @@
 //! `TreeWriter`.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use manyfiles::tree::{Content, Digest, Durability, MappedFile, Metadata, OnConflict, Options, Outcome, TreeWriter};
@@ -34,7 +34,10 @@ pub fn rows() -> Vec<Row> {
             streams(TreeWriter::options().on_conflict(OnConflict::Replace), folder, tale);
         }),
         ours(TREE, "TreeWriter::copy_from", new_files, copy_from),
-        ours(TREE, "Content::copy_of", copies, copy_of),
+        ours(TREE, "Content::copy_of", copies, |folder, tale| made_of(Content::copy_of, folder, tale)),
+        ours(TREE, "Content::clone_of", copies, |folder, tale| made_of(Content::clone_of, folder, tale)),
+        ours(TREE, "Content::link_to", copies, |folder, tale| made_of(Content::link_to, folder, tale)),
+        ours(TREE, "Content::hard_link_to", copies, |folder, tale| made_of(Content::hard_link_to, folder, tale)),
         ours(TREE, "MappedFile::slice, digest", mapped_copies, mapped),
         ours(TREE, "TreeWriter::symlink, hard_link, folder", linked, links),
         ours(TREE, "TreeWriter, publish", published, publish),
@@ -156,12 +159,12 @@ fn copy_from(folder: &Path, tale: &mut Tale) {
     end(tree, tale);
 }
 
-fn copy_of(folder: &Path, tale: &mut Tale) {
+fn made_of(make: fn(PathBuf) -> Content, folder: &Path, tale: &mut Tale) {
     let Some(tree) = open(TreeWriter::options(), &folder.join("dst"), tale) else {
         return;
     };
-    tale.ours(tree.file("a/one", Content::copy_of(folder.join("src/one"))));
-    tale.ours(tree.file("a/two", Content::copy_of(folder.join("src/two"))));
+    tale.ours(tree.file("a/one", make(folder.join("src/one"))));
+    tale.ours(tree.file("a/two", make(folder.join("src/two"))));
     end(tree, tale);
 }
 

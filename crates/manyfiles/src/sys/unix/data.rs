@@ -10,6 +10,7 @@ use rustix::io::retry_on_intr as again;
 use super::Handle;
 #[cfg(target_os = "linux")]
 use super::is_out_of_space;
+use crate::sys::Unable;
 
 /// One `write`. The bytes may belong to a mapping whose file is cut short meanwhile: then this is an error (`EFAULT`)
 /// and not a signal, because the kernel does the reading. An interrupted call is made again.
@@ -42,21 +43,25 @@ pub(crate) fn set_len(file: &Handle, len: u64) -> io::Result<()> {
     Ok(again(|| rustix::fs::ftruncate(file, len))?)
 }
 
-/// Makes `to` share the blocks of `from`. `Ok(false)` where the file system cannot, or these two files cannot; what
-/// else is wrong with one of them shows when it is read and written.
+/// Makes `to` share the blocks of `from`, if it can; what else is wrong with one of them shows when it is read and
+/// written.
 #[cfg(target_os = "linux")]
-pub(crate) fn clone_file(from: &Handle, to: &Handle) -> io::Result<bool> {
+pub(crate) fn clone_file(from: &Handle, to: &Handle) -> io::Result<Result<(), Unable>> {
     match again(|| rustix::fs::ioctl_ficlone(to, from)).map_err(io::Error::from) {
-        Ok(()) => Ok(true),
+        Ok(()) => Ok(Ok(())),
         Err(error) if is_out_of_space(&error) => Err(error),
-        Err(_) => Ok(false),
+        Err(error) => Ok(Err(match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS | libc::EXDEV) => Unable::All,
+            // A swap file, or one of btrfs that is not checksummed beside one that is.
+            _ => Unable::These,
+        })),
     }
 }
 
 /// Sharing blocks with a file that is open already needs Linux; elsewhere bytes are copied.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn clone_file(_from: &Handle, _to: &Handle) -> io::Result<bool> {
-    Ok(false)
+pub(crate) fn clone_file(_from: &Handle, _to: &Handle) -> io::Result<Result<(), Unable>> {
+    Ok(Err(Unable::All))
 }
 
 /// Copies up to `len` bytes inside the kernel, from one position to the other. `Ok(None)` where it cannot: between file

@@ -52,6 +52,11 @@ pub(crate) fn stat(file: &Handle) -> io::Result<Stat> {
     Ok(Stat::from(again(|| rustix::fs::fstat(file))?))
 }
 
+/// Of what is at `path`. A link is not followed.
+pub(crate) fn stat_source(path: &Path) -> io::Result<Stat> {
+    Ok(Stat::from(again(|| rustix::fs::lstat(path))?))
+}
+
 /// Which file it is.
 pub(crate) fn identity_of(file: &std::fs::File) -> io::Result<crate::sys::Identity> {
     Ok(Stat::from(again(|| rustix::fs::fstat(file))?).identity)

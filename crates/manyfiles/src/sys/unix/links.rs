@@ -10,7 +10,7 @@ use rustix::io::{Errno, retry_on_intr as again};
 
 use super::{Dir, bits};
 use crate::error::explained;
-use crate::sys::{Keep, Metadata, Node, Things};
+use crate::sys::{Keep, Metadata, Node, Things, Unable};
 
 impl Dir {
     pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
@@ -29,6 +29,12 @@ impl Dir {
     /// Gives the file `existing` in `from` the name `name` in this folder too.
     pub(crate) fn hard_link(&self, from: &Dir, existing: &OsStr, name: &OsStr) -> io::Result<()> {
         Ok(again(|| rustix::fs::linkat(&from.0, existing, &self.0, name, AtFlags::empty()))?)
+    }
+
+    /// Gives the file at `existing`, wherever that is, the name `name` in this folder too. A link at `existing` itself is
+    /// not followed.
+    pub(crate) fn link_from(&self, existing: &Path, name: &OsStr) -> io::Result<()> {
+        Ok(again(|| rustix::fs::linkat(rustix::fs::CWD, existing, &self.0, name, AtFlags::empty()))?)
     }
 
     #[cfg(not(target_vendor = "apple"))]
@@ -165,5 +171,16 @@ fn kind_of(node: Node) -> (rustix::fs::FileType, rustix::fs::Dev) {
         Node::Fifo => (FileType::Fifo, 0),
         Node::CharDevice(major, minor) => (FileType::CharacterDevice, makedev(major, minor)),
         Node::BlockDevice(major, minor) => (FileType::BlockDevice, makedev(major, minor)),
+    }
+}
+
+/// Whether `error` says that the file cannot have another name there, so that it has to be copied.
+pub(crate) fn unable_to_link(error: &io::Error) -> Option<Unable> {
+    match error.raw_os_error()? {
+        libc::EXDEV | libc::EOPNOTSUPP | libc::ENOSYS => Some(Unable::All),
+        // As many names as a file may have; another user's, which is protected, or immutable. File systems without hard
+        // links say EPERM as well.
+        libc::EMLINK | libc::EPERM | libc::EACCES => Some(Unable::These),
+        _ => None,
     }
 }

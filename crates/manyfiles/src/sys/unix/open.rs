@@ -30,6 +30,11 @@ pub(crate) fn open_source(path: &Path) -> io::Result<Handle> {
     Ok(open_unless_it_blocks(|flags| rustix::fs::open(path, how | flags, Mode::empty()), || rustix::fs::lstat(path))?)
 }
 
+/// Opens a file to be synced, which takes no right to write.
+pub(crate) fn open_to_sync(path: &Path) -> io::Result<Handle> {
+    open_source(path)
+}
+
 /// Creates a file to be written at its end, or cuts it to nothing if it is there.
 pub(crate) fn create_to_append(path: &Path, create_new: bool) -> io::Result<File> {
     let mut options = File::options();

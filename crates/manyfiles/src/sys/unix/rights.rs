@@ -13,6 +13,11 @@ use rustix::io::retry_on_intr as again;
 
 use super::{Dir, Handle};
 
+/// Whether both modes come to the same here.
+pub(crate) fn same_permissions(one: u32, other: u32) -> bool {
+    one & 0o7777 == other & 0o7777
+}
+
 /// Owner, group, permission bits, and the access control list where there is one.
 #[derive(Debug)]
 pub(crate) struct Access {

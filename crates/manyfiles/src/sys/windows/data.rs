@@ -13,6 +13,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::information::{Information, get, set};
 use super::{Handle, control, is};
+use crate::sys::Unable;
 
 /// One write.
 pub(crate) fn write(file: &Handle, bytes: *const [u8]) -> io::Result<usize> {
@@ -84,8 +85,8 @@ pub(crate) fn set_len(file: &Handle, new: u64) -> io::Result<()> {
 }
 
 /// Sharing blocks needs ReFS, and is left to the system's own copy.
-pub(crate) fn clone_file(_from: &Handle, _to: &Handle) -> io::Result<bool> {
-    Ok(false)
+pub(crate) fn clone_file(_from: &Handle, _to: &Handle) -> io::Result<Result<(), Unable>> {
+    Ok(Err(Unable::All))
 }
 
 /// Windows copies inside the kernel by path only.

@@ -99,6 +99,13 @@ pub(super) fn kind_of(attributes: u32, tag: u32) -> EntryKind {
     if attributes & FILE_ATTRIBUTE_DIRECTORY != 0 { EntryKind::Folder } else { EntryKind::File }
 }
 
+/// Of what is at `path`. A link is not followed.
+pub(crate) fn stat_source(path: &Path) -> io::Result<Stat> {
+    let how = FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT;
+    let file = std::fs::OpenOptions::new().access_mode(FILE_READ_ATTRIBUTES).custom_flags(how).open(path)?;
+    stat(&file.into())
+}
+
 pub(crate) fn stat(file: &OwnedHandle) -> io::Result<Stat> {
     let (kind, attributes) = kind(file)?;
     let basic: FILE_BASIC_INFO = get(file)?;

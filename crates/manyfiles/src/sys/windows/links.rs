@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::windows::ffi::OsStringExt;
+use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::OwnedHandle;
 use std::path::{Component, Path, PathBuf, Prefix};
 
@@ -10,11 +11,13 @@ use windows_sys::Wdk::Storage::FileSystem::{
     FILE_CREATE, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN, FileLinkInformation, SYMLINK_FLAG_RELATIVE,
 };
 use windows_sys::Win32::Foundation::{
-    ERROR_FILENAME_EXCED_RANGE, ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_PRIVILEGE_NOT_HELD,
+    ERROR_ACCESS_DENIED, ERROR_FILENAME_EXCED_RANGE, ERROR_INVALID_FUNCTION, ERROR_NOT_SAME_DEVICE,
+    ERROR_NOT_SUPPORTED, ERROR_PRIVILEGE_NOT_HELD, ERROR_TOO_MANY_LINKS,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    CreateSymbolicLinkW, DELETE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_NORMAL, FILE_READ_ATTRIBUTES,
-    FILE_WRITE_ATTRIBUTES, FILE_WRITE_DATA, SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE, SYMBOLIC_LINK_FLAG_DIRECTORY,
+    CreateSymbolicLinkW, DELETE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_NORMAL, FILE_FLAG_BACKUP_SEMANTICS,
+    FILE_FLAG_OPEN_REPARSE_POINT, FILE_READ_ATTRIBUTES, FILE_WRITE_ATTRIBUTES, FILE_WRITE_DATA,
+    SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE, SYMBOLIC_LINK_FLAG_DIRECTORY,
 };
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_SYMLINK;
 
@@ -22,7 +25,7 @@ use super::location::final_path;
 use super::native::{Links, Open, set_name, wide};
 use super::{Dir, Permissions, control, dir, no_owner};
 use crate::error::explained;
-use crate::sys::{Keep, Things};
+use crate::sys::{Keep, Things, Unable};
 
 impl Dir {
     pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
@@ -39,6 +42,14 @@ impl Dir {
     pub(crate) fn hard_link(&self, from: &Dir, existing: &OsStr, name: &OsStr) -> io::Result<()> {
         let file = from.open_any(existing, FILE_WRITE_ATTRIBUTES)?;
         Ok(set_name(&file, FileLinkInformation, 0, &self.0, &wide(name))?)
+    }
+
+    /// Gives the file at `existing`, wherever that is, the name `name` in this folder too. A link at `existing` itself is
+    /// not followed.
+    pub(crate) fn link_from(&self, existing: &Path, name: &OsStr) -> io::Result<()> {
+        let how = FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_BACKUP_SEMANTICS;
+        let file = std::fs::OpenOptions::new().access_mode(FILE_WRITE_ATTRIBUTES).custom_flags(how).open(existing)?;
+        Ok(set_name(&file.into(), FileLinkInformation, 0, &self.0, &wide(name))?)
     }
 
     /// There are none in a folder.
@@ -68,6 +79,15 @@ impl Dir {
         }
         self.set_times(name, metadata.modified, metadata.accessed)?;
         Ok(lost)
+    }
+}
+
+/// Whether `error` says that the file cannot have another name there, so that it has to be copied.
+pub(crate) fn unable_to_link(error: &io::Error) -> Option<Unable> {
+    match error.raw_os_error()? as u32 {
+        ERROR_NOT_SAME_DEVICE | ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED => Some(Unable::All),
+        ERROR_TOO_MANY_LINKS | ERROR_ACCESS_DENIED => Some(Unable::These),
+        _ => None,
     }
 }
 

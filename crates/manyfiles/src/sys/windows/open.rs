@@ -30,6 +30,12 @@ pub(crate) fn open_source(path: &Path) -> io::Result<Handle> {
     }
 }
 
+/// Opens a file to be synced, for which Windows wants the right to write.
+pub(crate) fn open_to_sync(path: &Path) -> io::Result<Handle> {
+    let how = FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT;
+    std::fs::OpenOptions::new().write(true).custom_flags(how).open(path).map(OwnedHandle::from)
+}
+
 /// Creates a file to be written at its end, or cuts it to nothing if it is there.
 pub(crate) fn create_to_append(path: &Path, create_new: bool) -> io::Result<File> {
     let mut options = File::options();

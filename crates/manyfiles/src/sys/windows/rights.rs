@@ -30,6 +30,11 @@ impl Access {
 /// Permission bits, of which only those for writing mean something here.
 pub(crate) type Permissions = u32;
 
+/// Whether both modes come to the same here.
+pub(crate) fn same_permissions(one: Permissions, other: Permissions) -> bool {
+    forbids_writing(one) == forbids_writing(other)
+}
+
 pub(super) fn forbids_writing(mode: Permissions) -> bool {
     mode & 0o222 == 0
 }

@@ -90,7 +90,7 @@ impl Lane {
     }
 
     /// The mode to set for a given one, where the kernel does not apply the umask.
-    fn wanted(&self, mode: u32) -> u32 {
+    pub(super) fn wanted(&self, mode: u32) -> u32 {
         mode & 0o7777 & !self.shared.masked()
     }
 

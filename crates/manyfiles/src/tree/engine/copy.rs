@@ -6,10 +6,13 @@
 
 use std::io;
 
+use super::folders::OpenFolder;
 use super::lane::Lane;
 use super::piece::{BUFFER, PIECE, Stop};
 use super::placement::{Placement, Target};
 use crate::sys::{self, Handle, Stat};
+use crate::tree::Shares;
+use crate::tree::content::By;
 
 /// Up to this size a copy is one read and one write, cheaper than asking for anything better.
 const SMALL: u64 = 64 << 10;
@@ -24,14 +27,17 @@ impl Lane {
     /// Returns how many bytes were written, and how long the file is.
     pub(super) fn copy(
         &mut self,
-        source: &Handle,
-        stat: &Stat,
+        at: &OpenFolder,
+        (source, stat, by): (&Handle, &Stat, By),
         target: &mut Target,
         blame: &dyn Fn(io::Error) -> Stop,
     ) -> Result<(u64, u64), Stop> {
         let from = From { file: source, blame };
         let copied = match stat.sparse {
-            _ if self.try_clone(source, stat, target)? => (stat.len, stat.len),
+            _ if self.try_clone(at, (source, stat, by), target)? => {
+                self.digest_file(&from)?;
+                (stat.len, stat.len)
+            }
             false => {
                 // The length of a file without holes can be believed, but for 0: files of `/proc` have it.
                 let enough = if stat.len == 0 { u64::MAX } else { stat.len };
@@ -48,15 +54,50 @@ impl Lane {
         Ok(copied)
     }
 
-    fn try_clone(&mut self, source: &Handle, stat: &Stat, target: &Target) -> Result<bool, Stop> {
-        if stat.len <= SMALL || !self.can_clone || target.is_in_place() || self.digest.is_some() {
+    /// Unless all is to be shared, a digest needs the bytes anyway, and copies them on the way.
+    fn try_clone(
+        &mut self,
+        at: &OpenFolder,
+        (source, stat, by): (&Handle, &Stat, By),
+        target: &Target,
+    ) -> Result<bool, Stop> {
+        let wanted = match by {
+            By::Copy => stat.len > SMALL && self.digest.is_none(),
+            By::Clone | By::Link => stat.len > 0,
+            By::HardLink => stat.len > SMALL,
+        };
+        if !wanted || target.is_in_place() {
             return Ok(false);
         }
-        self.can_clone = sys::clone_file(source, &target.file).map_err(Stop::Write)?;
-        if self.can_clone {
-            self.wrote(stat.len as usize);
+        let pair = self.pair(at, stat).map_err(Stop::Write)?;
+        if self.shared.pairs.of(pair).clones == Some(false) {
+            return Ok(false);
         }
-        Ok(self.can_clone)
+        let cloned = sys::clone_file(source, &target.file).map_err(Stop::Write)?;
+        self.shared.pairs.learn_clone(pair, cloned);
+        if cloned.is_err() {
+            return Ok(false);
+        }
+        self.shares = Shares::Blocks;
+        self.wrote(stat.len as usize);
+        Ok(true)
+    }
+
+    /// Reads a file that needed no reading.
+    fn digest_file(&mut self, from: &From<'_>) -> Result<(), Stop> {
+        let Some(mut digest) = self.digest.take() else { return Ok(()) };
+        if self.buffer.is_empty() {
+            self.buffer = vec![0; BUFFER];
+        }
+        loop {
+            self.between_pieces()?;
+            match sys::read(from.file, &mut self.buffer).map_err(from.blame)? {
+                0 => break,
+                read => digest.update(&self.buffer[..read]),
+            }
+        }
+        self.digest = Some(digest);
+        Ok(())
     }
 
     /// Stretch by stretch of what is not a hole. Only into files that were empty.

@@ -13,6 +13,8 @@ pub(super) const TELLING_SIZE: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub(in crate::tree) struct Counts {
     pub(in crate::tree) files: u64,
+    pub(super) cloned: u64,
+    pub(super) shared: u64,
     pub(super) folders: u64,
     pub(super) symlinks: u64,
     pub(super) hard_links: u64,
@@ -35,6 +37,8 @@ pub(super) struct Totals {
     pub(super) not_written: AtomicU64,
     written: AtomicU64,
     files: AtomicU64,
+    cloned: AtomicU64,
+    shared: AtomicU64,
     folders: AtomicU64,
     symlinks: AtomicU64,
     hard_links: AtomicU64,
@@ -58,6 +62,8 @@ impl Totals {
             }
         };
         add(&self.files, counts.files);
+        add(&self.cloned, counts.cloned);
+        add(&self.shared, counts.shared);
         add(&self.folders, counts.folders);
         add(&self.symlinks, counts.symlinks);
         add(&self.hard_links, counts.hard_links);
@@ -80,6 +86,8 @@ impl Totals {
     pub(super) fn fill(&self, report: &mut Report) {
         let get = |total: &AtomicU64| total.load(Relaxed);
         report.files = get(&self.files);
+        report.cloned = get(&self.cloned);
+        report.shared = get(&self.shared);
         report.folders = get(&self.folders);
         report.symlinks = get(&self.symlinks);
         report.hard_links = get(&self.hard_links);

@@ -12,7 +12,7 @@ use super::stopwatch::Stopwatch;
 use crate::error::explained;
 use crate::sys::{self, Handle};
 use crate::tree::content::Kind;
-use crate::tree::{EntryStat, OnConflict};
+use crate::tree::{EntryStat, OnConflict, Shares};
 use crate::{Error, Operation};
 
 /// Why a file is not complete.
@@ -40,7 +40,7 @@ impl Lane {
         mut opened: Opened,
         watch: &mut Stopwatch,
     ) -> Result<(), Unfilled> {
-        let written = self.write_content(&mut opened);
+        let written = self.write_content(at, &mut opened);
         self.counts.times.write += watch.lap();
         let bytes = match written {
             Ok(bytes) => bytes,
@@ -48,6 +48,7 @@ impl Lane {
         };
         if self.complete(at, opened, watch)? == Filled::Written {
             self.counts.bytes += bytes;
+            self.counts.cloned += u64::from(self.shares == Shares::Blocks);
         }
         Ok(())
     }

@@ -44,6 +44,8 @@ pub(in crate::tree) struct Folder {
     pub(super) default_permissions: OnceLock<bool>,
     /// Whether no other user may change names in it, once that is asked.
     pub(super) private: OnceLock<bool>,
+    /// Number of its file system, once that is asked.
+    pub(super) volume: OnceLock<u64>,
 }
 
 impl Folder {
@@ -196,6 +198,7 @@ impl Folders {
             folds: AtomicBool::new(folds),
             default_permissions: OnceLock::new(),
             private: OnceLock::new(),
+            volume: OnceLock::new(),
         }));
         self.by_key.insert(slot, id);
         id

@@ -13,7 +13,7 @@ use super::lock::lock;
 use super::shared::Shared;
 use crate::sys::{self, Dir, EntryKind};
 use crate::tree::digest::RunningDigest;
-use crate::tree::{EntryStat, Refusal};
+use crate::tree::{EntryStat, Refusal, Shares};
 use crate::{Error, Operation, Result};
 
 /// Handles of folders that a lane keeps open, if the limit of the process allows that many.
@@ -36,8 +36,7 @@ pub(in crate::tree) struct Lane {
     pub(super) asked: bool,
     /// Whether the last name was taken: this decides what is tried first for the next name.
     pub(super) expect_taken: bool,
-    /// Whether cloning and copying in the kernel are worth trying.
-    pub(super) can_clone: bool,
+    /// Whether copying in the kernel is worth trying.
     pub(super) can_copy_in_kernel: bool,
     /// For copying through memory.
     pub(super) buffer: Vec<u8>,
@@ -48,6 +47,8 @@ pub(in crate::tree) struct Lane {
     /// The digest of the content that is being written, and what came of it.
     pub(super) digest: Option<RunningDigest>,
     pub(super) digested: Option<Vec<u8>>,
+    /// What the file shares with its source.
+    pub(super) shares: Shares,
 }
 
 impl Lane {
@@ -66,13 +67,13 @@ impl Lane {
             in_place: true,
             asked: false,
             expect_taken: false,
-            can_clone: true,
             can_copy_in_kernel: true,
             buffer: Vec::new(),
             stat: None,
             newborn: None,
             digest: None,
             digested: None,
+            shares: Shares::Nothing,
         }
     }
 

@@ -16,19 +16,19 @@ use crate::tree::{Metadata, Node};
 use crate::{Error, Operation, Result};
 
 /// How one kind of entry without bytes is made.
-struct Making<'a> {
-    operation: Operation,
+pub(super) struct Making<'a> {
+    pub(super) operation: Operation,
     /// What it is, as far as a conflict goes by it: a second name of a file is as a file.
-    entry: &'a dyn Fn() -> Entry,
+    pub(super) entry: &'a dyn Fn() -> Entry,
     /// The time that a conflict goes by. Asked only then.
-    modified: &'a dyn Fn() -> io::Result<Option<SystemTime>>,
-    make: &'a dyn Fn(&Dir, &OsStr) -> io::Result<()>,
+    pub(super) modified: &'a dyn Fn() -> io::Result<Option<SystemTime>>,
+    pub(super) make: &'a dyn Fn(&Dir, &OsStr) -> io::Result<()>,
     /// Gives what was made its metadata.
-    dress: &'a dyn Fn(&Dir, &OsStr) -> io::Result<()>,
+    pub(super) dress: &'a dyn Fn(&Dir, &OsStr) -> io::Result<()>,
     /// Whether what is there is what would be made.
-    is_same: &'a dyn Fn(&Dir, &OsStr, &Stat) -> io::Result<bool>,
+    pub(super) is_same: &'a dyn Fn(&Dir, &OsStr, &Stat) -> io::Result<bool>,
     /// Whether it is always left alone where it is the same: a second name for a file that it is a name of.
-    same_is_done: bool,
+    pub(super) same_is_done: bool,
 }
 
 impl Lane {
@@ -102,7 +102,7 @@ impl Lane {
     }
 
     /// False if it was skipped.
-    fn make_named(&mut self, at: &OpenFolder, name: &OsStr, making: &Making<'_>) -> Result<bool> {
+    pub(super) fn make_named(&mut self, at: &OpenFolder, name: &OsStr, making: &Making<'_>) -> Result<bool> {
         let failed = |operation| {
             let path = at.folder.join(name);
             move |cause| Error::new(operation, path, cause)

@@ -8,7 +8,8 @@
 //!   of an entry to two threads where one folder is all there is.
 //! - **One entry** is a [`step`], or two: [`place`] is the first half (its name; [`conflict`] if that is taken,
 //!   [`placement`] is what came of it), [`fill`] the second (its bytes, by the [`piece`]: [`write`], [`copy`],
-//!   [`compare`]). [`make`] makes what has no bytes, [`link`] hard links in their order. [`access`] has the rules of
+//!   [`compare`]; [`sharing`] what needs no bytes of its own). [`make`] makes what has no bytes, [`link`] hard links in
+//!   their order. [`access`] has the rules of
 //!   owners and permissions, [`temporary`] the names of what is not complete yet, [`give_name`] the end of those.
 //! - **Streams**: [`streams`] are files that callers write on their own threads.
 //! - **The end**: [`finish`] does what comes last ([`flags_at_the_end`] are part of that), and [`durable`] says what is synced.
@@ -45,6 +46,7 @@ mod placement;
 mod questions;
 mod queue;
 mod shared;
+mod sharing;
 mod step;
 mod stopwatch;
 mod streams;

@@ -14,18 +14,18 @@ use super::lane::Lane;
 use super::name::Name;
 use super::placement::{Opened, Placement, Target};
 use crate::sys::{self, Dir, EntryKind, Handle, Keep, Stat, Things};
-use crate::tree::content::{Content, Kind};
-use crate::tree::{Metadata, OnConflict};
+use crate::tree::content::{By, Content, Kind};
+use crate::tree::{Metadata, OnConflict, Shares};
 use crate::{Error, Operation, Result};
 
 /// So often a name is looked at again if other programs change it meanwhile.
 const MOST_ATTEMPTS: u32 = 8;
 
 /// A file that is to get a name.
-struct Wanted<'a> {
-    content: &'a Content,
-    metadata: &'a Metadata,
-    source: Option<&'a (Handle, Stat)>,
+pub(super) struct Wanted<'a> {
+    pub(super) content: &'a Content,
+    pub(super) metadata: &'a Metadata,
+    pub(super) source: Option<&'a (Handle, Stat)>,
 }
 
 /// How a conflict was settled.
@@ -86,6 +86,10 @@ impl Lane {
         let path = |name: &Name| at.folder.join(name);
         let source = match &content.0 {
             Kind::CopyOf(source) => {
+                self.shares = Shares::Nothing;
+                if source.may_be_shared() && self.try_to_share(at, &name, source, &metadata)? {
+                    return Ok(None);
+                }
                 let (file, stat) = self
                     .open_source(source)
                     .map_err(|cause| Error::new(Operation::Open, source.path(), cause))
@@ -123,7 +127,7 @@ impl Lane {
         }
     }
 
-    fn open_source(&mut self, source: &crate::tree::content::Source) -> io::Result<(Handle, Stat)> {
+    pub(super) fn open_source(&mut self, source: &crate::tree::content::Source) -> io::Result<(Handle, Stat)> {
         let file = self.retry_without_kept(|_| source.open())?;
         let stat = sys::stat(&file)?;
         match stat.kind {
@@ -181,6 +185,9 @@ impl Lane {
             }
             Choice::Compare if self.is_identical(at, name, wanted, &there)? => self.skip(),
             _ if is_same_file(&there, wanted.source.map(|(_, stat)| stat)) => {
+                if self.may_stay_shared(wanted) {
+                    return self.skip();
+                }
                 Err(same_file(wanted.content.source_path().unwrap_or(Path::new(""))))
             }
             Choice::Overwrite | Choice::Compare if self.in_place && may_be_in_place(&there, wanted) => {
@@ -219,7 +226,13 @@ impl Lane {
     }
 
     /// Whether what is there needs nothing: it has the bytes already, and has or was given the metadata.
-    fn is_identical(&mut self, at: &OpenFolder, name: &Name, wanted: &Wanted<'_>, there: &Stat) -> io::Result<bool> {
+    pub(super) fn is_identical(
+        &mut self,
+        at: &OpenFolder,
+        name: &Name,
+        wanted: &Wanted<'_>,
+        there: &Stat,
+    ) -> io::Result<bool> {
         // A stream is compared when it is complete.
         if there.kind != EntryKind::File || !self.in_place || !wanted.may_equal(there) {
             return Ok(false);
@@ -327,14 +340,15 @@ impl Wanted<'_> {
 }
 
 /// Whether a file may be written over. Not if it has other names, which may be outside the tree; not with content that
-/// has holes, through which old bytes would show; and not if the content is read from it.
+/// has holes, through which old bytes would show, or is to share blocks; and not if the content is read from it.
 fn may_be_in_place(there: &Stat, wanted: &Wanted<'_>) -> bool {
-    let has_holes = match (&wanted.content.0, wanted.source) {
+    let is_unfit = match (&wanted.content.0, wanted.source) {
         (Kind::Bytes(bytes), _) => bytes.is_read_from(there.identity),
-        (_, Some((_, source))) => source.sparse,
+        // What may share blocks is to share them.
+        (Kind::CopyOf(content), Some((_, source))) => source.sparse || content.by != By::Copy,
         _ => true,
     };
-    there.kind == EntryKind::File && there.links == 1 && !has_holes
+    there.kind == EntryKind::File && there.links == 1 && !is_unfit
 }
 
 /// What a copy of `file` gets of what is kept, and was not given.

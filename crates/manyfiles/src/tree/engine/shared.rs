@@ -13,6 +13,7 @@ use super::lock::lock;
 use super::outcome::Outcome;
 use super::questions::Questions;
 use super::queue::Queue;
+use super::sharing::Pairs;
 use super::streams::Streams;
 use super::temporary::Temporaries;
 use crate::origin::{Origin, get_or_make};
@@ -39,6 +40,7 @@ pub(in crate::tree) struct Shared {
     /// For names that were taken: the number that the next file gets.
     pub(super) numbers: Numbers,
     pub(super) temporaries: Temporaries,
+    pub(super) pairs: Pairs,
     pub(super) streams: Streams,
     pub(super) flags_at_the_end: FlagsAtTheEnd,
     /// Whether a handle was waited for in vain, and none was free since.
@@ -86,6 +88,7 @@ impl Shared {
             questions,
             numbers: Numbers::default(),
             temporaries: Temporaries::default(),
+            pairs: Pairs::default(),
             streams: Streams::default(),
             flags_at_the_end: FlagsAtTheEnd::default(),
             starved: AtomicBool::new(false),

@@ -155,6 +155,7 @@ fn try_open(
     match opened {
         Ok(None) => {
             if is_entry {
+                let digest = digest.or(lane.digested.take());
                 made_or_skipped(lane, folder, &name, &asked, skipped, digest);
             }
             None
@@ -209,7 +210,8 @@ fn made_or_skipped(
         let renamed = renamed.as_ref().map(|other| folder.join(other));
         let (stat, digest) = (stat.map(EntryStat::from), digest.as_deref());
         let path = if name.is_empty() { folder.shown() } else { folder.join(asked) };
-        shared.tell(&path, Outcome::Written { renamed: renamed.as_deref(), stat, digest });
+        let shares = std::mem::take(&mut lane.shares);
+        shared.tell(&path, Outcome::Written { renamed: renamed.as_deref(), stat, digest, shares });
     }
 }
 
@@ -231,7 +233,7 @@ fn try_fill(lane: &mut Lane, at: &OpenFolder, opened: Opened, watch: &mut Stopwa
     let skipped = lane.counts.skipped;
     let path = || at.folder.join(asked.as_deref().unwrap_or(&name));
     let filled = lane.fill(at, opened, watch);
-    let (stat, digest) = (lane.stat.take(), lane.digested.take());
+    let (stat, digest, shares) = (lane.stat.take(), lane.digested.take(), std::mem::take(&mut lane.shares));
     match filled {
         Ok(()) => {
             lane.shared.outcome.is_there(&at.folder, &name);
@@ -241,7 +243,7 @@ fn try_fill(lane: &mut Lane, at: &OpenFolder, opened: Opened, watch: &mut Stopwa
             } else {
                 let renamed = asked.as_ref().map(|_| at.folder.join(&name));
                 let (renamed, digest) = (renamed.as_deref(), digest.as_deref());
-                lane.shared.tell(&path(), Outcome::Written { renamed, stat, digest });
+                lane.shared.tell(&path(), Outcome::Written { renamed, stat, digest, shares });
             }
         }
         Err(Unfilled::Failed(error)) => lane.shared.fail_entry(&at.folder, asked.as_deref().unwrap_or(&name), error),

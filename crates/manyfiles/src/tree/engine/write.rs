@@ -2,19 +2,22 @@
 
 use std::io;
 
+use super::folders::OpenFolder;
 use super::lane::Lane;
 use super::piece::{BUFFER, PIECE, Stop};
 use super::placement::{Opened, Target};
 use crate::sys::{self, Things};
+use crate::tree::Shares;
 use crate::tree::content::{Bytes, Kind};
 use crate::tree::digest::RunningDigest;
 use crate::{Error, Operation};
 
 impl Lane {
     /// Returns how many bytes were written.
-    pub(super) fn write_content(&mut self, opened: &mut Opened) -> Result<u64, Stop> {
+    pub(super) fn write_content(&mut self, at: &OpenFolder, opened: &mut Opened) -> Result<u64, Stop> {
         let Opened { content, target, source, .. } = opened;
         self.digest = self.shared.new_digest();
+        self.shares = Shares::Nothing;
         let (written, len) = match &content.0 {
             Kind::Bytes(bytes) => {
                 let written = self.write_bytes(target, bytes)?;
@@ -24,7 +27,7 @@ impl Lane {
             Kind::CopyOf(path) => {
                 let (file, stat) = source.as_ref().expect("a copy was opened with its source");
                 let blame = |cause| Stop::Source(Error::new(Operation::Read, path.path(), cause));
-                self.copy(file, stat, target, &blame)?
+                self.copy(at, (file, stat, path.by), target, &blame)?
             }
         };
         self.digested = self.digest.take().map(RunningDigest::finish).transpose().map_err(Stop::Read)?;

@@ -71,7 +71,7 @@ fn one(source: &Arc<Dir>, target: &Arc<Dir>, path: &Path, how: &Mirror) -> io::R
         sys::set_permissions(&file, mode)?;
     }
     if !super::same::is_same_time(should.modified, &is, theirs.keeps_coarse_times()) {
-        sys::set_modified(&file, should.modified)?;
+        sys::set_times(&file, Some(should.modified), None)?;
     }
     if how.durability != Durability::None {
         sys::sync_all(&file)?;

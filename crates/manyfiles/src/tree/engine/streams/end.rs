@@ -9,6 +9,7 @@ use super::open::{File, Open};
 use super::{State, Stream};
 use crate::sys;
 use crate::tree::Outcome;
+use crate::tree::Shares;
 use crate::tree::digest::RunningDigest;
 use crate::tree::engine::fill::{Filled, Unfilled};
 use crate::tree::engine::folders::Folder;
@@ -108,7 +109,8 @@ impl Shared {
             }
             Ok(Filled::Written) => {
                 let (renamed, digest) = (renamed.as_deref(), digest.as_deref());
-                self.tell(&stream.path(), Outcome::Written { renamed, stat, digest });
+                let shares = Shares::Nothing;
+                self.tell(&stream.path(), Outcome::Written { renamed, stat, digest, shares });
                 Ok(written)
             }
             Err(error) => {
