@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::tar_header::Header;
 
-/// What a tar is compressed with.
+/// What an archive or a single file is compressed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {
@@ -19,6 +19,12 @@ pub enum Compression {
     Bzip2,
     /// LZ4 frames.
     Lz4,
+    /// LZMA alone, as `lzma` wrote it before there was xz.
+    Lzma,
+    /// lzip.
+    Lzip,
+    /// compress(1).
+    Compress,
 }
 
 impl fmt::Display for Compression {
@@ -29,6 +35,9 @@ impl fmt::Display for Compression {
             Compression::Xz => "xz",
             Compression::Bzip2 => "bzip2",
             Compression::Lz4 => "lz4",
+            Compression::Lzma => "lzma",
+            Compression::Lzip => "lzip",
+            Compression::Compress => "compress(1)",
         })
     }
 }
@@ -52,6 +61,9 @@ impl fmt::Display for Format {
             Format::Tar(Some(Compression::Xz)) => "tar.xz",
             Format::Tar(Some(Compression::Bzip2)) => "tar.bz2",
             Format::Tar(Some(Compression::Lz4)) => "tar.lz4",
+            Format::Tar(Some(Compression::Lzma)) => "tar.lzma",
+            Format::Tar(Some(Compression::Lzip)) => "tar.lz",
+            Format::Tar(Some(Compression::Compress)) => "tar.Z",
             Format::Zip => "zip",
         })
     }
@@ -98,8 +110,12 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
         [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Compression::Lz4,
+        [b'L', b'Z', b'I', b'P', 0 | 1, ..] => Compression::Lzip,
+        [0x1f, 0x9d, ..] => Compression::Compress,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => return Some(Format::Zip),
-        _ => return is_tar(head).then_some(Format::Tar(None)),
+        _ if is_tar(head) => return Some(Format::Tar(None)),
+        _ if is_lzma(head) => Compression::Lzma,
+        _ => return None,
     };
     Some(Format::Tar(Some(compression)))
 }
@@ -120,6 +136,23 @@ fn is_tar(head: &[u8]) -> bool {
     header.checksum_matches() || header.has_magic()
 }
 
+/// LZMA alone has no magic. It is known as xz knows it: by properties that an encoder can have chosen, a dictionary that
+/// is a power of two or one and a half of it, and a size that is unknown or some; and by the first byte of what is
+/// encoded, which is zero.
+fn is_lzma(head: &[u8]) -> bool {
+    let Some((&[properties, a, b, c, d], rest)) = head.split_first_chunk() else { return false };
+    let Some((size, [0, ..])) = rest.split_first_chunk() else { return false };
+    let (literal_context, literal_position) = (properties % 9, properties / 9 % 5);
+    let (dictionary, size) = (u32::from_le_bytes([a, b, c, d]), u64::from_le_bytes(*size));
+    let is_usual =
+        dictionary.count_ones() == 1 || (dictionary.count_ones() == 2 && (dictionary & dictionary << 1) != 0);
+    properties < 225
+        && literal_context + literal_position <= 4
+        && dictionary >= 4096
+        && (is_usual || dictionary == u32::MAX)
+        && (size == u64::MAX || size < 1 << 38)
+}
+
 /// What a file that is no archive looks like, with an article.
 pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
     const CPIO: &str = "a cpio archive; `bsdtar -xf` unpacks it";
@@ -138,13 +171,13 @@ pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
         (b"ISc(", "an InstallShield cabinet"),
         (b"xar!", "a xar archive"),
         (b"hsqs", "a squashfs image"),
-        (b"\x1f\x9d", "a compress(1) file, as .tar.Z is; `gzip -d` makes a plain tar of it"),
+        (b"\x1f\x9d", "a file that compress(1) has compressed"),
         (b"\x1f\x8b", "a gzip-compressed file"),
         (b"\xfd7zXZ\0", "an xz-compressed file"),
         (b"\x28\xb5\x2f\xfd", "a zstd-compressed file"),
         (b"BZh", "a bzip2-compressed file"),
-        (b"LZIP", "an lzip-compressed file; `lzip -d` makes a plain tar of a .tar.lz"),
-        (b"\x5d\0\0", "an lzma-compressed file; `xz -d` makes a plain tar of a .tar.lzma"),
+        (b"LZIP", "an lzip-compressed file"),
+        (b"\x5d\0\0", "an lzma-compressed file whose head is damaged"),
         (b"\x89LZO", "an lzop-compressed file; `lzop -d` makes a plain tar of a .tar.lzo"),
         (b"%PDF", "a PDF document"),
         (b"\x7fELF", "a program or a library"),

@@ -167,6 +167,31 @@ fn an_lz4_that_was_changed_or_cut_is_never_called_sound_where_lz4_says_it_is_dam
     }
 }
 
+#[test]
+fn an_lzma_that_was_changed_or_cut_is_never_called_sound_where_xz_says_it_is_damaged() {
+    if has("xz") {
+        against("a.tar.lzma", &packed("xz", &["--format=lzma"]), &[&["xz", "-t", "--format=lzma"]]);
+    }
+}
+
+#[test]
+fn an_lzip_that_was_changed_or_cut_is_never_called_sound_where_lzip_says_it_is_damaged() {
+    if has("lzip") {
+        against("a.tar.lz", &packed("lzip", &[]), &[&["lzip", "-q", "-t"]]);
+        let two = [packed("lzip", &["-0"]), filter(&mut program("lzip", &[]), b"")].concat();
+        against("a.tar.lz", &two, &[&["lzip", "-q", "-t"]]);
+    }
+}
+
+#[test]
+fn a_compressed_file_of_compress_that_was_changed_or_cut_is_never_called_sound_where_gzip_says_it_is_damaged() {
+    if has("compress") {
+        for args in [&["-c", "-f"][..], &["-c", "-f", "-b", "10"]] {
+            against("a.tar.Z", &packed("compress", args), &[&["gzip", "-t"], &["uncompress", "-c"]]);
+        }
+    }
+}
+
 /// A zip by the program that everybody has: stored and deflated files, a folder, a symbolic link.
 fn zip_by_zip(args: &[&str]) -> Vec<u8> {
     let temp = manyfiles_testkit::scratch().unwrap();

@@ -8,6 +8,7 @@ mod bzip2;
 mod head;
 mod input;
 mod lz4;
+mod lzw;
 mod members;
 mod zstd;
 
