@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::cpio;
+use crate::single::{Named, Single};
 use crate::tar_header::Header;
 
 /// What an archive or a single file is compressed with.
@@ -42,7 +44,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// The format of an archive; shown as the usual name ending: `tar`, `tar.gz`, `zip`.
+/// The format of an archive; shown as the usual name ending: `tar`, `tar.gz`, `zip`, `gz`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -50,22 +52,41 @@ pub enum Format {
     Tar(Option<Compression>),
     /// A zip.
     Zip,
+    /// A cpio archive, compressed or not.
+    Cpio(Option<Compression>),
+    /// A single compressed file that is no archive.
+    Single(Compression),
 }
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Format::Tar(None) => "tar",
-            Format::Tar(Some(Compression::Gzip)) => "tar.gz",
-            Format::Tar(Some(Compression::Zstd)) => "tar.zst",
-            Format::Tar(Some(Compression::Xz)) => "tar.xz",
-            Format::Tar(Some(Compression::Bzip2)) => "tar.bz2",
-            Format::Tar(Some(Compression::Lz4)) => "tar.lz4",
-            Format::Tar(Some(Compression::Lzma)) => "tar.lzma",
-            Format::Tar(Some(Compression::Lzip)) => "tar.lz",
-            Format::Tar(Some(Compression::Compress)) => "tar.Z",
-            Format::Zip => "zip",
-        })
+        let (container, compression) = match self {
+            Format::Tar(compression) => ("tar", *compression),
+            Format::Cpio(compression) => ("cpio", *compression),
+            Format::Single(compression) => return f.write_str(compression.ending()),
+            Format::Zip => ("zip", None),
+        };
+        f.write_str(container)?;
+        match compression {
+            None => Ok(()),
+            Some(compression) => write!(f, ".{}", compression.ending()),
+        }
+    }
+}
+
+impl Compression {
+    /// What names of files end with that are compressed so.
+    fn ending(self) -> &'static str {
+        match self {
+            Compression::Gzip => "gz",
+            Compression::Zstd => "zst",
+            Compression::Xz => "xz",
+            Compression::Bzip2 => "bz2",
+            Compression::Lz4 => "lz4",
+            Compression::Lzma => "lzma",
+            Compression::Lzip => "lz",
+            Compression::Compress => "Z",
+        }
     }
 }
 
@@ -73,6 +94,15 @@ impl Format {
     /// The endings of names that [`of_name`](Format::of_name) knows.
     pub const ENDINGS: &str =
         ".tar, .tar.gz (.tgz), .tar.zst (.tzst), .tar.xz (.txz), .tar.bz2 (.tbz2), .tar.lz4 and .zip";
+
+    /// What it is compressed with as a whole.
+    pub fn compression(self) -> Option<Compression> {
+        match self {
+            Format::Tar(compression) | Format::Cpio(compression) => compression,
+            Format::Single(compression) => Some(compression),
+            Format::Zip => None,
+        }
+    }
 
     /// The format that a new archive of this name is to have, whatever the case of its letters. `None`: the name's
     /// ending says none. The format of an archive that is there is seen by its content alone.
@@ -114,6 +144,7 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
         [0x1f, 0x9d, ..] => Compression::Compress,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => return Some(Format::Zip),
         _ if is_tar(head) => return Some(Format::Tar(None)),
+        _ if cpio::begins(head) => return Some(Format::Cpio(None)),
         _ if is_lzma(head) => Compression::Lzma,
         _ => return None,
     };
@@ -128,12 +159,52 @@ fn behind_skipped(rest: &[u8]) -> Option<&[u8]> {
 
 /// A header with the right checksum, a damaged one that says it is one, or the zeros of an archive without entries.
 fn is_tar(head: &[u8]) -> bool {
-    let Some((block, rest)) = head.split_first_chunk() else { return false };
+    is_empty_tar(head) || begins_tar(head)
+}
+
+/// The zeros of an archive without entries, with which other files may begin, too.
+fn is_empty_tar(head: &[u8]) -> bool {
+    head.len() >= HEAD && head[..HEAD].iter().all(|&byte| byte == 0)
+}
+
+fn begins_tar(head: &[u8]) -> bool {
+    let Some(block) = head.first_chunk() else { return false };
     let header = Header::new(block);
-    if header.is_zero() {
-        return rest.len() == HEAD - block.len() && rest.iter().all(|&byte| byte == 0);
+    !header.is_zero() && (header.checksum_matches() || header.has_magic())
+}
+
+/// What stands in a file, decompressed.
+#[derive(Debug)]
+pub(crate) enum Inside {
+    Tar,
+    Cpio,
+    Single(Single),
+}
+
+impl Inside {
+    /// What a file of this `format` has in it. `head` is what its content begins with, `named` what its name says.
+    /// What is none of these is taken for a tar, whose reader says that it is none.
+    pub(crate) fn of(format: Format, head: &[u8], named: impl FnOnce(Compression) -> Named) -> Inside {
+        let compression = match format {
+            Format::Cpio(None) => return Inside::Cpio,
+            Format::Tar(Some(_)) if cpio::begins(head) => return Inside::Cpio,
+            _ => format.compression(),
+        };
+        match compression.map_or(Named::Tar, named) {
+            // A file that begins with zeros may be any image.
+            Named::Single(single) if !begins_tar(head) => Inside::Single(single),
+            _ => Inside::Tar,
+        }
     }
-    header.checksum_matches() || header.has_magic()
+
+    /// What it is with its compression.
+    pub(crate) fn format(&self, outside: Format) -> Format {
+        match (self, outside.compression()) {
+            (Inside::Cpio, compression) => Format::Cpio(compression),
+            (Inside::Single(_), Some(compression)) => Format::Single(compression),
+            _ => outside,
+        }
+    }
 }
 
 /// LZMA alone has no magic. It is known as xz knows it: by properties that an encoder can have chosen, a dictionary that
@@ -155,7 +226,7 @@ fn is_lzma(head: &[u8]) -> bool {
 
 /// What a file that is no archive looks like, with an article.
 pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
-    const CPIO: &str = "a cpio archive; `bsdtar -xf` unpacks it";
+    const CPIO: &str = "a cpio archive whose first header is damaged";
     const KNOWN: &[(&[u8], &str)] = &[
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive; `7zz x` unpacks it"),
         (b"Rar!\x1a\x07", "a rar archive; `unrar x` or `7zz x` unpacks it"),

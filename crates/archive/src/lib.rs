@@ -55,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 mod cancel;
+mod cpio;
 mod decode;
 mod entry;
 mod entry_filter;
@@ -70,6 +71,7 @@ mod parts;
 mod progress;
 mod read_at;
 mod reader;
+mod single;
 mod stamp;
 mod summary;
 mod sys;

@@ -256,7 +256,7 @@ fn behind_a_damaged_header_of_a_tar_the_others_are_found_and_those_before_are_wh
     assert_eq!(found_and_had(&tar), (2, 1));
     // Inside of whole compressed data as well, counted from the start of the tar there.
     let packed = zstd_with_checksum(&tar);
-    assert_eq!(told(&packed).1[0], "byte 1024 of the tar inside: no valid header where an entry should begin");
+    assert_eq!(told(&packed).1[0], "byte 1024 of the archive inside: no valid header where an entry should begin");
     assert_eq!((found_and_had(&packed), told(&packed).0.unproven), ((2, 1), false));
 }
 
@@ -292,7 +292,7 @@ fn a_header_that_became_zeros_is_told() {
     let cause = "a block of zeros stands where an entry should begin; some programs take it for the end of the tar";
     assert_eq!(told(&tar).1, [format!("byte 1024: {cause}")]);
     assert_eq!(found_and_had(&tar), (2, 2));
-    assert_eq!(told(&zstd_with_checksum(&tar)).1, [format!("byte 1024 of the tar inside: {cause}")]);
+    assert_eq!(told(&zstd_with_checksum(&tar)).1, [format!("byte 1024 of the archive inside: {cause}")]);
     // Zeros between tars are what this option is about.
     let (_temp, path) = file_of(&tar);
     let tested = Unpacker::options().ignore_zeros(true).build().test(Input::File(path), &mut |_| {}).unwrap();

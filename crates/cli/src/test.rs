@@ -81,8 +81,8 @@ fn test(args: &args::Test) -> Result<ExitCode, CannotBegin> {
 fn summary(tested: &Tested) -> String {
     let Tested { format, entries: found, bytes: decoded, intact, intact_bytes, unproven, findings, .. } = *tested;
     let all = format!("{format}, {}, {}", entries(found), bytes(decoded));
-    let doubt = match format {
-        Format::Tar(Some(compression)) if unproven && intact > 0 => {
+    let doubt = match format.compression() {
+        Some(compression) if unproven && intact > 0 => {
             let missing = if tested.is_sound() { "missing" } else { "wrong or missing" };
             format!("; nothing proves their bytes, because the checksum of {compression} is {missing}")
         }

@@ -38,6 +38,8 @@ pub(crate) struct Input {
     has_ended: bool,
     /// An error that was met while looking ahead. It is told when all before it has been taken.
     error: Option<io::Error>,
+    /// Whether it is handed over as it is, whatever it is.
+    pub is_plain: bool,
     /// How many threads may decode it.
     pub threads: usize,
     /// How many bytes a call of its decoder may return.
@@ -56,6 +58,7 @@ impl Input {
             prefix: Vec::new(),
             has_ended: false,
             error: None,
+            is_plain: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             step: usize::MAX,
             state: Arc::default(),
@@ -65,6 +68,12 @@ impl Input {
     /// Has it decoded by so many threads. Default: one per core.
     pub(crate) fn with_threads(mut self, threads: usize) -> Input {
         self.threads = threads;
+        self
+    }
+
+    /// Has it handed over as it is: it has been decoded.
+    pub(crate) fn as_it_is(mut self) -> Input {
+        self.is_plain = true;
         self
     }
 

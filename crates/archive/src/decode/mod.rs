@@ -74,7 +74,8 @@ impl Blocks {
         Ok(Blocks { full, empty, state, ended: false })
     }
 
-    /// What the input is, and its first bytes. There are blocks only if it is a tar.
+    /// What the input is, and its first bytes. There are blocks only if it can be read from
+    /// front to back.
     pub(crate) fn format(&mut self, cancel: &Cancel) -> Result<(Option<Format>, Vec<u8>), ErrorKind> {
         match self.receive(cancel)? {
             Message::Head(format, head) => Ok((format, head)),
@@ -161,11 +162,14 @@ fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) 
     let format = detect(&head);
     // An error here says that the receiver needs no more.
     drop(to.send(Message::Head(format, head)));
-    let Some(Format::Tar(compression)) = format else { return Ok(()) };
     let state = Arc::clone(&input.state);
-    let decoder: Box<dyn Read> = match compression {
-        None => Box::new(input),
-        Some(compression) => Box::new(Members::new(compression, input)?),
+    let decoder: Box<dyn Read> = match format {
+        _ if input.is_plain => Box::new(input),
+        None | Some(Format::Zip) => return Ok(()),
+        Some(format) => match format.compression() {
+            None => Box::new(input),
+            Some(compression) => Box::new(Members::new(compression, input)?),
+        },
     };
     pump(decoder, to, used, &state)
 }

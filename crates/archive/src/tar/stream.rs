@@ -21,11 +21,20 @@ pub(crate) struct StreamSource {
     /// Whether the stream is compressed: then its size is limited by the size of the compressed bytes.
     limits: Option<Limits>,
     cancel: Cancel,
+    /// What was met when looking ahead.
+    failed: Option<ErrorKind>,
 }
 
 impl StreamSource {
     pub(crate) fn new(blocks: Blocks, limits: Option<Limits>, cancel: Cancel) -> StreamSource {
-        StreamSource { blocks, block: Vec::new(), at: 0, position: 0, received: 0, limits, cancel }
+        StreamSource { blocks, block: Vec::new(), at: 0, position: 0, received: 0, limits, cancel, failed: None }
+    }
+
+    /// The first bytes, without taking them: a whole block, or all that there are before the end or damage.
+    pub(crate) fn peek(&mut self) -> &[u8] {
+        // An error is one of the read that comes there.
+        self.failed = self.fill().err();
+        &self.block[self.at..]
     }
 
     /// Whether bytes behind the compressed data were ignored. Known at the end.
@@ -55,6 +64,9 @@ impl StreamSource {
 
     /// Gets the next block if this one is used up. `false`: there is none.
     fn fill(&mut self) -> Result<bool, ErrorKind> {
+        if let Some(failed) = self.failed.take() {
+            return Err(failed);
+        }
         while self.at == self.block.len() {
             let used = std::mem::take(&mut self.block);
             self.at = 0;
