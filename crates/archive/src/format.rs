@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::cpio;
+use crate::error::{ErrorKind, Position, Result};
 use crate::single::{Named, Single};
 use crate::tar_header::Header;
 
@@ -54,6 +55,12 @@ pub enum Format {
     Zip,
     /// A cpio archive, compressed or not.
     Cpio(Option<Compression>),
+    /// An ar archive that is no package.
+    Ar,
+    /// A package of Debian: the files that it installs.
+    Deb,
+    /// A package of rpm: the files that it installs.
+    Rpm,
     /// A single compressed file that is no archive.
     Single(Compression),
 }
@@ -65,6 +72,9 @@ impl fmt::Display for Format {
             Format::Cpio(compression) => ("cpio", *compression),
             Format::Single(compression) => return f.write_str(compression.ending()),
             Format::Zip => ("zip", None),
+            Format::Ar => ("ar", None),
+            Format::Deb => ("deb", None),
+            Format::Rpm => ("rpm", None),
         };
         f.write_str(container)?;
         match compression {
@@ -100,8 +110,13 @@ impl Format {
         match self {
             Format::Tar(compression) | Format::Cpio(compression) => compression,
             Format::Single(compression) => Some(compression),
-            Format::Zip => None,
+            Format::Zip | Format::Ar | Format::Deb | Format::Rpm => None,
         }
+    }
+
+    /// Whether its content is decoded, or parts of it are.
+    pub(crate) fn is_packed(self) -> bool {
+        self.compression().is_some() || matches!(self, Format::Deb | Format::Rpm)
     }
 
     /// The format that a new archive of this name is to have, whatever the case of its letters. `None`: the name's
@@ -119,6 +134,22 @@ impl Format {
             () if ends(&[".zip"]) => Format::Zip,
             () => return None,
         })
+    }
+}
+
+/// Whether this is what a package has its files in. None at all: what is wrong is told where it is read.
+pub(crate) fn check_package(format: Format, content: &[u8]) -> Result<(), ErrorKind> {
+    let damaged = |cause| Err(ErrorKind::damaged(Position::Unpacked(0), cause));
+    match format {
+        _ if content.is_empty() => Ok(()),
+        Format::Deb if !is_tar(content) => damaged("what should be the tar with its files is no tar"),
+        Format::Rpm if content.starts_with(b"07070X") => Err(ErrorKind::Unsupported(
+            "an rpm package with files of 4 GiB or more, which it does not have in a cpio archive; `rpm2archive` makes a \
+             tar of it"
+                .into(),
+        )),
+        Format::Rpm if !cpio::begins(content) => damaged("what should be the archive with its files is no cpio archive"),
+        _ => Ok(()),
     }
 }
 
@@ -143,6 +174,10 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
         [b'L', b'Z', b'I', b'P', 0 | 1, ..] => Compression::Lzip,
         [0x1f, 0x9d, ..] => Compression::Compress,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => return Some(Format::Zip),
+        [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n', rest @ ..] => {
+            return Some(if rest.starts_with(b"debian-binary") { Format::Deb } else { Format::Ar });
+        }
+        [0xed, 0xab, 0xee, 0xdb, ..] => return Some(Format::Rpm),
         _ if is_tar(head) => return Some(Format::Tar(None)),
         _ if cpio::begins(head) => return Some(Format::Cpio(None)),
         _ if is_lzma(head) => Compression::Lzma,
@@ -178,6 +213,7 @@ fn begins_tar(head: &[u8]) -> bool {
 pub(crate) enum Inside {
     Tar,
     Cpio,
+    Ar,
     Single(Single),
 }
 
@@ -186,7 +222,8 @@ impl Inside {
     /// What is none of these is taken for a tar, whose reader says that it is none.
     pub(crate) fn of(format: Format, head: &[u8], named: impl FnOnce(Compression) -> Named) -> Inside {
         let compression = match format {
-            Format::Cpio(None) => return Inside::Cpio,
+            Format::Cpio(None) | Format::Rpm => return Inside::Cpio,
+            Format::Ar => return Inside::Ar,
             Format::Tar(Some(_)) if cpio::begins(head) => return Inside::Cpio,
             _ => format.compression(),
         };
@@ -200,7 +237,7 @@ impl Inside {
     /// What it is with its compression.
     pub(crate) fn format(&self, outside: Format) -> Format {
         match (self, outside.compression()) {
-            (Inside::Cpio, compression) => Format::Cpio(compression),
+            (Inside::Cpio, compression) if outside != Format::Rpm => Format::Cpio(compression),
             (Inside::Single(_), Some(compression)) => Format::Single(compression),
             _ => outside,
         }
@@ -236,8 +273,7 @@ pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
         (b"070702", CPIO),
         (b"070707", CPIO),
         (b"\xc7\x71", CPIO),
-        (b"!<arch>\n", "an ar archive; `dpkg-deb -x` unpacks a .deb package, `ar x` a static library"),
-        (b"\xed\xab\xee\xdb", "an rpm package; `rpm2archive` makes a tar of it"),
+        (b"!<thin>\n", "a thin ar archive, which has the names of files and not the files"),
         (b"MSCF", "a cabinet"),
         (b"ISc(", "an InstallShield cabinet"),
         (b"xar!", "a xar archive"),

@@ -54,6 +54,7 @@
 //! [`strip_components`]: Options::strip_components
 #![forbid(unsafe_code)]
 
+mod ar;
 mod cancel;
 mod cpio;
 mod decode;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use manyfiles::tree::TreeWriter;
 
+use crate::ar;
 use crate::cancel::Cancel;
 use crate::cpio;
 use crate::decode::{self, Blocks};
@@ -182,12 +183,12 @@ impl Unpacker {
             Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&file, len)? => {
                 self.read_zip(file, stamp, target, &cancel)
             }
-            Some(format @ (Format::Tar(None) | Format::Cpio(None))) => {
+            Some(format @ (Format::Tar(None) | Format::Cpio(None) | Format::Ar)) => {
                 let source = FileSource::new(file, path, self.options.progress.clone()).map_err(ErrorKind::Open)?;
                 let inside = Inside::of(format, &head, |_| Named::Nothing);
                 self.read_inside(source, &inside, format, target, &cancel).1
             }
-            Some(Format::Tar(Some(_)) | Format::Cpio(Some(_)) | Format::Single(_)) => {
+            Some(Format::Tar(_) | Format::Cpio(_) | Format::Single(_) | Format::Deb | Format::Rpm) => {
                 let origin = Origin::of(path, &file);
                 // On Windows a read by position moves the position.
                 file.rewind().map_err(ErrorKind::Read)?;
@@ -235,8 +236,18 @@ impl Unpacker {
             }
         };
         let compression = format.compression();
-        let mut source = StreamSource::new(blocks, compression.map(|_| self.options.limits), cancel.clone());
-        let inside = Inside::of(format, source.peek(), |compression| Named::of(origin, compression, &head));
+        let limits = format.is_packed().then_some(self.options.limits);
+        let mut source = StreamSource::new(blocks, limits, cancel.clone());
+        let content = source.peek();
+        let inside = Inside::of(format, content, |compression| Named::of(origin, compression, &head));
+        if let Err(kind) = format::check_package(format, content) {
+            // Behind this there is nothing.
+            match target.tolerant() {
+                Some(test) => test.damage(kind)?,
+                None => return Err(kind),
+            }
+            return Ok(summary(format, &Meter::new(self.options.limits), None));
+        }
         let (source, summary) = self.read_inside(source, &inside, format, target, &cancel);
         let mut summary = summary.map_err(|kind| match compression {
             Some(compression) => kind.in_compressed(compression),
@@ -250,6 +261,9 @@ impl Unpacker {
             }
         }
         if let Target::Test(test) = target {
+            if source.odd_package() {
+                test.tell(None, None, "what the package has before its files (debian-binary, control.tar) is damaged, or is not all there");
+            }
             let at = Some(Position::Archive(source.used()));
             if source.odd_padding() {
                 test.tell(None, at, "zeros stand behind compressed data, which this compression does not allow");
@@ -280,6 +294,7 @@ impl Unpacker {
         let (source, read) = match inside {
             Inside::Tar => tar::read(tar::Scanner::new(source), filter, ignore_zeros, &mut meter, target, cancel),
             Inside::Cpio => tar::read(cpio::Scanner::new(source), filter, ignore_zeros, &mut meter, target, cancel),
+            Inside::Ar => tar::read(ar::Scanner::new(source), filter, ignore_zeros, &mut meter, target, cancel),
             Inside::Single(single) => {
                 let read = single::read(&mut source, single, filter, &mut meter, target, cancel);
                 (source, read.map(|()| None))

@@ -10,6 +10,7 @@ mod input;
 mod lz4;
 mod lzw;
 mod members;
+mod package;
 mod zstd;
 
 use std::io::{self, Read};
@@ -151,6 +152,11 @@ impl Blocks {
         self.state.unknown_check.load(Relaxed)
     }
 
+    /// Whether what a package has before its files is damaged or odd.
+    pub(crate) fn odd_package(&self) -> bool {
+        self.state.odd_package.load(Relaxed)
+    }
+
     pub(crate) fn trailing_garbage(&self) -> bool {
         self.state.trailing_garbage.load(Relaxed)
     }
@@ -166,6 +172,8 @@ fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) 
     let decoder: Box<dyn Read> = match format {
         _ if input.is_plain => Box::new(input),
         None | Some(Format::Zip) => return Ok(()),
+        Some(Format::Deb) => package::deb(input)?,
+        Some(Format::Rpm) => package::rpm(input)?,
         Some(format) => match format.compression() {
             None => Box::new(input),
             Some(compression) => Box::new(Members::new(compression, input)?),

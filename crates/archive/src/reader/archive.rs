@@ -123,6 +123,7 @@ impl ArchiveOptions {
         let opening = Opening { file: Arc::new(file), stamp, path, options: self };
         match format::detect(&head) {
             Some(Format::Tar(compression)) if head[0] != 0 => opening.tar(compression),
+            Some(Format::Deb | Format::Rpm) => opening.package(),
             // A file that begins with zeros may be a tar without entries, or a zip behind them.
             _ => opening.zip_or_other(),
         }
@@ -166,6 +167,11 @@ impl Opening<'_> {
             _ => Content::Plain,
         };
         Ok(self.archive(summary.format, builder.finish(), content))
+    }
+
+    fn package(self) -> Result<Archive, ErrorKind> {
+        let (index, content, format) = self.unpacked()?;
+        Ok(self.archive(format, index, content))
     }
 
     fn tar(self, compression: Option<Compression>) -> Result<Archive, ErrorKind> {
@@ -293,6 +299,7 @@ impl Opening<'_> {
         let Some(format) = format else { return Err(ErrorKind::Changed(io::ErrorKind::InvalidData.into())) };
         let mut source = StreamSource::new(blocks, Some(limits), cancel.clone());
         let inside = self.inside(format, source.peek())?;
+        format::check_package(format, source.peek())?;
         let to = |error: io::Error| {
             let cause = format!("cannot write its content into a temporary file: {error}");
             ErrorKind::Read(io::Error::new(error.kind(), cause))

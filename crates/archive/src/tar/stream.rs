@@ -57,6 +57,11 @@ impl StreamSource {
         self.blocks.unknown_check()
     }
 
+    /// Whether what a package has before its files is damaged or odd. Known as soon as there is any content.
+    pub(crate) fn odd_package(&self) -> bool {
+        self.blocks.odd_package()
+    }
+
     /// How many bytes of the input were taken by the decoder.
     pub(crate) fn used(&self) -> u64 {
         self.blocks.used()
