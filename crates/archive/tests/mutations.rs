@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use common::*;
 use manyfiles::Operation;
-use manyfiles_archive::{Input, Unpacker};
+use manyfiles_archive::{Format, Input, Unpacker};
 use manyfiles_testkit::cases;
 use proptest::prelude::*;
 
@@ -226,13 +226,16 @@ fn zip() -> Vec<u8> {
 use std::io::{Read, Write};
 
 #[test]
-fn the_archives_that_are_changed_are_sound_before() {
+fn the_archives_that_are_changed_are_what_they_should_be_before() {
     assert_eq!(originals().len(), ORIGINALS);
     let mut formats = Vec::new();
     for original in originals() {
         let (_temp, path) = file_of(original);
-        let tested = Unpacker::new().test(Input::File(path), &mut |found| panic!("{found}")).unwrap();
-        assert!(tested.entries > 0);
+        let tested = Unpacker::new().test(Input::File(path), &mut |_| {}).unwrap();
+        // The last file of the tar has a sparse map that lies, and the zip a field.
+        let is_tar = tested.format.to_string().starts_with("tar");
+        assert!(tested.entries > 2 || tested.format == Format::Deb);
+        assert!(tested.is_sound() != (is_tar || tested.format == Format::Zip), "{}", tested.format);
         formats.push(tested.format.to_string());
     }
     let expected = [

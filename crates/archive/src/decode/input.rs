@@ -86,7 +86,7 @@ impl Input {
     }
 
     /// Has it handed over as it is: it has been decoded.
-    pub(crate) fn as_it_is(mut self) -> Input {
+    pub(crate) fn plain(mut self) -> Input {
         self.is_plain = true;
         self
     }

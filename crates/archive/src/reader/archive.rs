@@ -254,7 +254,7 @@ impl Opening<'_> {
         counted.opened(Some(self.stamp.len));
         let source = Counted { inner: range, progress: counted };
         let inflater = Inflater::new(source, self.options.limits, Arc::clone(&found));
-        let input = decode::Input::new(Box::new(inflater), InputProgress::default()).as_it_is();
+        let input = decode::Input::new(Box::new(inflater), InputProgress::default()).plain();
         let mut builder = self.builder();
         let read = self.stream(input, Compression::Gzip, &mut builder);
         let mut found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
