@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::format::Compression;
+use crate::format::{Compression, Format};
 use crate::limit::Limit;
 
 /// `std`'s result with this crate's [`Error`].
@@ -58,7 +58,7 @@ impl std::error::Error for Error {
 pub enum Position {
     /// So many bytes from the start of the file or stream.
     Archive(u64),
-    /// So many bytes from the start of the tar that the compressed file or stream holds.
+    /// So many bytes from the start of the archive that the compressed file or stream holds.
     Unpacked(u64),
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Position::Archive(byte) => write!(f, "byte {byte}"),
-            Position::Unpacked(byte) => write!(f, "byte {byte} of the tar inside"),
+            Position::Unpacked(byte) => write!(f, "byte {byte} of the archive inside"),
         }
     }
 }
@@ -88,7 +88,7 @@ pub enum ErrorKind {
     #[error("there is nothing in it, so it is not an archive; get it anew if it was downloaded")]
     Empty,
     /// It is no tar and no zip.
-    #[error("{}; supported are tar, tar.gz, tar.zst, tar.xz, tar.bz2, tar.lz4 and zip, whatever the file is called",
+    #[error("{}; supported are tar and cpio, alone or in gzip, zstd, xz, bzip2, lz4, lzma, lzip or compress(1), single files in these, zip, ar, and packages of Debian and rpm, whatever the file is called",
         not_an_archive(*looks_like, *compression))]
     NotAnArchive {
         /// What it looks like, if that is known.
@@ -185,9 +185,13 @@ fn not_an_archive(looks_like: Option<&str>, compression: Option<Compression>) ->
     match (looks_like, compression) {
         (None, None) => "not an archive of a kind that is known".into(),
         (Some(what), None) => format!("not an archive that can be unpacked: it looks like {what}"),
-        (None, Some(compression)) => format!("a {compression}-compressed file, but not a tar inside"),
-        (Some(what), Some(compression)) => {
-            format!("a {compression}-compressed file, but not a tar inside: it looks like {what}")
+        (what, Some(compression)) => {
+            let what = what.map_or_else(String::new, |what| format!(": it looks like {what}"));
+            let format = Format::Single(compression);
+            format!(
+                "a {compression}-compressed file, but not a tar inside{what}; a file with the name NAME.{format} is \
+                 unpacked as the single file NAME"
+            )
         }
     }
 }

@@ -54,7 +54,9 @@
 //! [`strip_components`]: Options::strip_components
 #![forbid(unsafe_code)]
 
+mod ar;
 mod cancel;
+mod cpio;
 mod decode;
 mod entry;
 mod entry_filter;
@@ -70,6 +72,7 @@ mod parts;
 mod progress;
 mod read_at;
 mod reader;
+mod single;
 mod stamp;
 mod summary;
 mod sys;

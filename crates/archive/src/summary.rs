@@ -33,6 +33,10 @@ pub enum Trailing {
     Tar,
     /// Bytes after the end of the tar that are no tar.
     AfterTar,
+    /// Another cpio archive. [`Options::ignore_zeros`](crate::Options::ignore_zeros) reads it.
+    Cpio,
+    /// Bytes after the end of the cpio archive that are no such archive.
+    AfterCpio,
     /// More zeros after the end of the tar than a tar is filled up with. What follows them was not looked at.
     Zeros,
     /// Bytes after the compressed data that are not compressed data of the same kind.
@@ -53,6 +57,14 @@ impl fmt::Display for Trailing {
             Trailing::AfterTar => f.write_str(
                 "bytes that are no tar follow the end of the tar, and were not read; the tar itself was \
                  whole",
+            ),
+            Trailing::Cpio => f.write_str(
+                "another cpio archive follows the end of the first one, as in an initramfs, and was not read; read both \
+                 with --ignore-zeros",
+            ),
+            Trailing::AfterCpio => f.write_str(
+                "bytes that are no cpio archive follow the end of the archive, and were not read (an initramfs may have \
+                 a compressed archive there); the archive itself was whole",
             ),
             Trailing::Zeros => f.write_str(
                 "more than 1 MiB of zeros follows the end of the tar, where a download may have reserved space for \

@@ -125,7 +125,7 @@ impl<'a> Test<'a> {
 
     pub(crate) fn done(&self, format: Format) -> Tested {
         let &Test { entries, bytes, intact, intact_bytes, findings, is_outside, is_unchecked, .. } = self;
-        let unproven = (is_outside || is_unchecked) && matches!(format, Format::Tar(Some(_)));
+        let unproven = (is_outside || is_unchecked) && format.is_packed();
         Tested { format, entries, bytes, intact, intact_bytes, unproven, findings }
     }
 }

@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 
 use manyfiles::tree::TreeWriter;
 
+use crate::ar;
 use crate::cancel::Cancel;
+use crate::cpio;
 use crate::decode::{self, Blocks};
 use crate::entry::Entry;
 use crate::entry_filter::EntryFilter;
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::format::{self, Compression, Format, HEAD};
+use crate::format::{self, Format, HEAD, Inside};
 use crate::limits::Meter;
 use crate::options::Options;
 use crate::parts;
 use crate::read_at::read_at;
+use crate::single::{self, Named, Origin};
 use crate::stamp::Stamp;
 use crate::summary::{Summary, Trailing};
 use crate::tar::{self, FileSource, StreamSource};
@@ -180,14 +183,17 @@ impl Unpacker {
             Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&file, len)? => {
                 self.read_zip(file, stamp, target, &cancel)
             }
-            Some(Format::Tar(None)) => {
+            Some(format @ (Format::Tar(None) | Format::Cpio(None) | Format::Ar)) => {
                 let source = FileSource::new(file, path, self.options.progress.clone()).map_err(ErrorKind::Open)?;
-                self.read_tar(source, None, target, &cancel).1
+                let inside = Inside::of(format, &head, |_| Named::Nothing);
+                self.read_inside(source, &inside, format, target, &cancel).1
             }
-            Some(Format::Tar(Some(_))) => {
+            Some(Format::Tar(_) | Format::Cpio(_) | Format::Single(_) | Format::Deb | Format::Rpm) => {
+                let origin = Origin::of(path, &file);
                 // On Windows a read by position moves the position.
                 file.rewind().map_err(ErrorKind::Read)?;
-                self.read_blocks(decode::Input::new(Box::new(file), self.options.progress.clone()), target, cancel)
+                let input = decode::Input::new(Box::new(file), self.options.progress.clone());
+                self.read_blocks(input, &origin, target, cancel)
             }
             Some(Format::Zip) => self.read_zip(file, stamp, target, &cancel),
             // A zip may have any bytes before it, for example a program that unpacks it.
@@ -203,27 +209,46 @@ impl Unpacker {
         cancel: Cancel,
     ) -> Result<Summary, ErrorKind> {
         self.options.progress.opened(None);
-        self.read_blocks(decode::Input::new(stream, self.options.progress.clone()), target, cancel)
+        let input = decode::Input::new(stream, self.options.progress.clone());
+        self.read_blocks(input, &Origin::default(), target, cancel)
     }
 
     /// Reads an input that may keep its reader waiting, on another thread.
-    fn read_blocks(&self, input: decode::Input, target: &mut Target<'_>, cancel: Cancel) -> Result<Summary, ErrorKind> {
+    fn read_blocks(
+        &self,
+        input: decode::Input,
+        origin: &Origin,
+        target: &mut Target<'_>,
+        cancel: Cancel,
+    ) -> Result<Summary, ErrorKind> {
         let mut input = input.with_threads(self.options.threads);
         if let Target::Salvage(..) = target {
             input = input.in_small_steps();
         }
         let mut blocks = Blocks::start(input).map_err(ErrorKind::Read)?;
         let (detected, head) = blocks.format(&cancel)?;
-        let compression = match detected {
-            Some(Format::Tar(compression)) => compression,
+        let format = match detected {
             Some(Format::Zip) => return Err(ErrorKind::ZipStream),
+            Some(format) => format,
             None if head.is_empty() => return Err(ErrorKind::Empty),
             None => {
                 return Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None });
             }
         };
-        let source = StreamSource::new(blocks, compression.map(|_| self.options.limits), cancel.clone());
-        let (source, summary) = self.read_tar(source, compression, target, &cancel);
+        let compression = format.compression();
+        let limits = format.is_packed().then_some(self.options.limits);
+        let mut source = StreamSource::new(blocks, limits, cancel.clone());
+        let content = source.peek();
+        let inside = Inside::of(format, content, |compression| Named::of(origin, compression, &head));
+        if let Err(kind) = format::check_package(format, content) {
+            // Behind this there is nothing.
+            match target.tolerant() {
+                Some(test) => test.damage(kind)?,
+                None => return Err(kind),
+            }
+            return Ok(summary(format, &Meter::new(self.options.limits), None));
+        }
+        let (source, summary) = self.read_inside(source, &inside, format, target, &cancel);
         let mut summary = summary.map_err(|kind| match compression {
             Some(compression) => kind.in_compressed(compression),
             None => kind,
@@ -236,6 +261,9 @@ impl Unpacker {
             }
         }
         if let Target::Test(test) = target {
+            if source.odd_package() {
+                test.tell(None, None, "what the package has before its files (debian-binary, control.tar) is damaged, or is not all there");
+            }
             let at = Some(Position::Archive(source.used()));
             if source.odd_padding() {
                 test.tell(None, at, "zeros stand behind compressed data, which this compression does not allow");
@@ -252,20 +280,30 @@ impl Unpacker {
         Ok(summary)
     }
 
-    pub(crate) fn read_tar<S: tar::Source>(
+    /// Reads what stands in a file of this `format`.
+    pub(crate) fn read_inside<S: tar::Source>(
         &self,
-        source: S,
-        compression: Option<Compression>,
+        mut source: S,
+        inside: &Inside,
+        format: Format,
         target: &mut Target<'_>,
         cancel: &Cancel,
     ) -> (S, Result<Summary, ErrorKind>) {
         let mut meter = Meter::new(self.options.limits);
-        let (source, read) =
-            tar::read(source, &self.options.filter, self.options.ignore_zeros, &mut meter, target, cancel);
+        let (filter, ignore_zeros) = (&self.options.filter, self.options.ignore_zeros);
+        let (source, read) = match inside {
+            Inside::Tar => tar::read(tar::Scanner::new(source), filter, ignore_zeros, &mut meter, target, cancel),
+            Inside::Cpio => tar::read(cpio::Scanner::new(source), filter, ignore_zeros, &mut meter, target, cancel),
+            Inside::Ar => tar::read(ar::Scanner::new(source), filter, ignore_zeros, &mut meter, target, cancel),
+            Inside::Single(single) => {
+                let read = single::read(&mut source, single, filter, &mut meter, target, cancel);
+                (source, read.map(|()| None))
+            }
+        };
         if let (Ok(Some(trailing)), Target::Test(test)) = (&read, target) {
             test.tell(None, None, trailing.to_string());
         }
-        let summary = read.map(|trailing| summary(Format::Tar(compression), &meter, trailing));
+        let summary = read.map(|trailing| summary(inside.format(format), &meter, trailing));
         (source, summary.map_err(|kind| kind.after(meter.entries)))
     }
 

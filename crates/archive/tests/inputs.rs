@@ -36,7 +36,7 @@ fn what_is_no_archive_is_said_to_be_what_it_is() {
         (b"<!doctype html><title>404", "a web page"),
         (b"some words", "text"),
         (b"\x5d\0\0\x80\0", "an lzma-compressed file"),
-        (b"\x1f\x9d\x90\x61\xc4", "a compress(1) file, as .tar.Z is; `gzip -d` makes a plain tar of it"),
+        (b"\x89LZO\0\r\n", "an lzop-compressed file; `lzop -d` makes a plain tar of a .tar.lzo"),
         (&[0; 5000][..1023], "not an archive of a kind that is known"),
         (&[1; 600], "not an archive of a kind that is known"),
     ] {

@@ -167,6 +167,31 @@ fn an_lz4_that_was_changed_or_cut_is_never_called_sound_where_lz4_says_it_is_dam
     }
 }
 
+#[test]
+fn an_lzma_that_was_changed_or_cut_is_never_called_sound_where_xz_says_it_is_damaged() {
+    if has("xz") {
+        against("a.tar.lzma", &packed("xz", &["--format=lzma"]), &[&["xz", "-t", "--format=lzma"]]);
+    }
+}
+
+#[test]
+fn an_lzip_that_was_changed_or_cut_is_never_called_sound_where_lzip_says_it_is_damaged() {
+    if has("lzip") {
+        against("a.tar.lz", &packed("lzip", &[]), &[&["lzip", "-q", "-t"]]);
+        let two = [packed("lzip", &["-0"]), filter(&mut program("lzip", &[]), b"")].concat();
+        against("a.tar.lz", &two, &[&["lzip", "-q", "-t"]]);
+    }
+}
+
+#[test]
+fn a_compressed_file_of_compress_that_was_changed_or_cut_is_never_called_sound_where_gzip_says_it_is_damaged() {
+    if has("compress") {
+        for args in [&["-c", "-f"][..], &["-c", "-f", "-b", "10"]] {
+            against("a.tar.Z", &packed("compress", args), &[&["gzip", "-t"], &["uncompress", "-c"]]);
+        }
+    }
+}
+
 /// A zip by the program that everybody has: stored and deflated files, a folder, a symbolic link.
 fn zip_by_zip(args: &[&str]) -> Vec<u8> {
     let temp = manyfiles_testkit::scratch().unwrap();
@@ -231,7 +256,7 @@ fn behind_a_damaged_header_of_a_tar_the_others_are_found_and_those_before_are_wh
     assert_eq!(found_and_had(&tar), (2, 1));
     // Inside of whole compressed data as well, counted from the start of the tar there.
     let packed = zstd_with_checksum(&tar);
-    assert_eq!(told(&packed).1[0], "byte 1024 of the tar inside: no valid header where an entry should begin");
+    assert_eq!(told(&packed).1[0], "byte 1024 of the archive inside: no valid header where an entry should begin");
     assert_eq!((found_and_had(&packed), told(&packed).0.unproven), ((2, 1), false));
 }
 
@@ -267,7 +292,7 @@ fn a_header_that_became_zeros_is_told() {
     let cause = "a block of zeros stands where an entry should begin; some programs take it for the end of the tar";
     assert_eq!(told(&tar).1, [format!("byte 1024: {cause}")]);
     assert_eq!(found_and_had(&tar), (2, 2));
-    assert_eq!(told(&zstd_with_checksum(&tar)).1, [format!("byte 1024 of the tar inside: {cause}")]);
+    assert_eq!(told(&zstd_with_checksum(&tar)).1, [format!("byte 1024 of the archive inside: {cause}")]);
     // Zeros between tars are what this option is about.
     let (_temp, path) = file_of(&tar);
     let tested = Unpacker::options().ignore_zeros(true).build().test(Input::File(path), &mut |_| {}).unwrap();

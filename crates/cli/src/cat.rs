@@ -1,10 +1,11 @@
 //! `manyfiles cat ARCHIVE PATH…`: files of an archive, on standard output.
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use manyfiles_archive::{Archive, ArchiveOptions, InputProgress};
+use manyfiles_archive::{Archive, ArchiveOptions, Format, InputProgress};
 
 use crate::args;
 use crate::human::one_line;
@@ -18,7 +19,10 @@ pub(crate) fn run(args: &args::ArchiveCat) -> ExitCode {
     let screen = Arc::new(Screen::default());
     let archive = open(&args.archive, args.reading, args.no_cache, args.progress, &screen);
     match archive {
-        Ok(archive) => print(&archive, args, screen),
+        Ok(archive) => match paths(&archive, args) {
+            Ok(paths) => print(&archive, &paths, screen),
+            Err(why) => tell_cannot_begin(WORDS, &why, false),
+        },
         Err(why) => tell_cannot_begin(WORDS, &why, false),
     }
 }
@@ -45,11 +49,31 @@ pub(crate) fn open(
     opened.map_err(|error| CannotBegin::because(archive.cannot(error.kind())))
 }
 
-fn print(archive: &Archive, args: &args::ArchiveCat, screen: Arc<Screen>) -> ExitCode {
+/// The files to print: those that were named, or the one that a single compressed file is.
+fn paths(archive: &Archive, args: &args::ArchiveCat) -> Result<Vec<PathBuf>, CannotBegin> {
+    if !args.paths.is_empty() {
+        return Ok(args.paths.clone());
+    }
+    match archive.format() {
+        Format::Single(_) => {
+            let root = archive.read_dir("").map_err(|error| CannotBegin::because(error.to_string()))?;
+            Ok(root.map(|entry| entry.path.to_path_buf()).collect())
+        }
+        format => {
+            let why = format!(
+                "{}: say which of its files to print (it is a {format}; 'manyfiles list' shows them)",
+                archive.path().display()
+            );
+            Err(CannotBegin::because(why))
+        }
+    }
+}
+
+fn print(archive: &Archive, paths: &[PathBuf], screen: Arc<Screen>) -> ExitCode {
     let mut out = Lines::new(screen.clone());
     let mut code = 0;
     let mut buffer = vec![0; 256 << 10];
-    for path in &args.paths {
+    for path in paths {
         let mut printed = || {
             let mut file = archive.open_file(path)?;
             loop {

@@ -81,8 +81,12 @@ fn test(args: &args::Test) -> Result<ExitCode, CannotBegin> {
 fn summary(tested: &Tested) -> String {
     let Tested { format, entries: found, bytes: decoded, intact, intact_bytes, unproven, findings, .. } = *tested;
     let all = format!("{format}, {}, {}", entries(found), bytes(decoded));
-    let doubt = match format {
-        Format::Tar(Some(compression)) if unproven && intact > 0 => {
+    let compression = match format {
+        Format::Deb | Format::Rpm => Some("the compressed data in it".into()),
+        format => format.compression().map(|compression| compression.to_string()),
+    };
+    let doubt = match compression {
+        Some(compression) if unproven && intact > 0 => {
             let missing = if tested.is_sound() { "missing" } else { "wrong or missing" };
             format!("; nothing proves their bytes, because the checksum of {compression} is {missing}")
         }
@@ -94,7 +98,7 @@ fn summary(tested: &Tested) -> String {
     let had = match format {
         _ if intact == 0 => "'manyfiles unpack' gets no entry of it".into(),
         _ if intact == found => "'manyfiles unpack' gets them all".into(),
-        Format::Tar(_) => format!(
+        Format::Tar(_) | Format::Cpio(_) | Format::Ar | Format::Deb | Format::Rpm => format!(
             "'manyfiles unpack' gets {}, {}, from before the first damage",
             entries(intact),
             bytes(intact_bytes)

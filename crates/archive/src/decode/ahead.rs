@@ -144,6 +144,7 @@ impl Ahead {
                 Compression::Bzip2 => true,
                 Compression::Gzip | Compression::Zstd => threads > 1,
                 Compression::Xz | Compression::Lz4 => false,
+                Compression::Lzma | Compression::Lzip | Compression::Compress => false,
             },
             // One thread would only wait for the other.
             threads: if threads > 1 { threads.min(MOST_THREADS) } else { 0 },

@@ -18,7 +18,12 @@ const LONGEST: usize = 18;
 pub(super) fn look(compression: Compression, input: &mut Input) -> io::Result<()> {
     match compression {
         // Each member has a checksum.
-        Compression::Gzip | Compression::Bzip2 => Ok(()),
+        Compression::Gzip | Compression::Bzip2 | Compression::Lzip => Ok(()),
+        // Neither format has one.
+        Compression::Lzma | Compression::Compress => {
+            note(input, true, false);
+            Ok(())
+        }
         Compression::Xz => {
             // The lower half of the second byte behind the six of the magic is the kind of check.
             let check = input.peek(8)?.get(7).map(|byte| byte & 0xf);

@@ -24,6 +24,8 @@ pub(crate) struct State {
     pub unchecked: AtomicBool,
     /// Whether a checksum is of a kind that is not known, so that nothing was compared with it.
     pub unknown_check: AtomicBool,
+    /// Whether what a package has before its files is damaged or odd. Nothing of it is unpacked.
+    pub odd_package: AtomicBool,
 }
 
 /// A reader with a buffer that can be looked into.
@@ -38,6 +40,10 @@ pub(crate) struct Input {
     has_ended: bool,
     /// An error that was met while looking ahead. It is told when all before it has been taken.
     error: Option<io::Error>,
+    /// Whether it is a part of another input.
+    is_part: bool,
+    /// Whether it is handed over as it is, whatever it is.
+    pub is_plain: bool,
     /// How many threads may decode it.
     pub threads: usize,
     /// How many bytes a call of its decoder may return.
@@ -56,15 +62,32 @@ impl Input {
             prefix: Vec::new(),
             has_ended: false,
             error: None,
+            is_part: false,
+            is_plain: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             step: usize::MAX,
             state: Arc::default(),
         }
     }
 
+    /// Its next `len` bytes. Where there are fewer, that is damage.
+    pub(super) fn part(mut self, len: u64) -> Input {
+        // The part counts from here on.
+        let state = std::mem::take(&mut self.state);
+        let (threads, step) = (self.threads, self.step);
+        let part = Input::new(Box::new(Part { input: self, left: len }), InputProgress::default());
+        Input { state, threads, step, is_part: true, ..part }
+    }
+
     /// Has it decoded by so many threads. Default: one per core.
     pub(crate) fn with_threads(mut self, threads: usize) -> Input {
         self.threads = threads;
+        self
+    }
+
+    /// Has it handed over as it is: it has been decoded.
+    pub(crate) fn plain(mut self) -> Input {
+        self.is_plain = true;
         self
     }
 
@@ -128,7 +151,7 @@ impl Input {
             None if self.has_ended => Ok(0),
             None => self.read_more(),
         };
-        if read.is_err() {
+        if read.as_ref().is_err_and(|error| !self.is_part || error.kind() != io::ErrorKind::UnexpectedEof) {
             self.state.failed.store(true, Relaxed);
         }
         read
@@ -147,6 +170,24 @@ impl Input {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// A part of an input.
+struct Part {
+    input: Input,
+    left: u64,
+}
+
+impl Read for Part {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = self.left.min(into.len() as u64) as usize;
+        let len = self.input.read(&mut into[..most])?;
+        if len == 0 && most > 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the package is cut short"));
+        }
+        self.left -= len as u64;
+        Ok(len)
     }
 }
 

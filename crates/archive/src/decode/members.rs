@@ -1,5 +1,6 @@
-//! Compressed files are chains of members (gzip, bzip2), streams (xz) or frames (zstd, lz4), decoded one after the
-//! other; or, where their ends can be known before, at the same time (`ahead.rs`).
+//! Compressed files are chains of members (gzip, bzip2, lzip), streams (xz) or frames (zstd, lz4), decoded one after the
+//! other; or, where their ends can be known before, at the same time (`ahead.rs`). LZMA alone and compress(1) have no
+//! second member: nothing tells where one would begin.
 //!
 //! One rule for all of them about what follows a member: zeros, which fill up tapes and pages, are skipped. Then the
 //! file ends; or another member of the same compression follows and is decoded; or other bytes follow. Other bytes are
@@ -11,13 +12,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use flate2::bufread::GzDecoder;
 use liblzma::bufread::XzDecoder;
-use liblzma::stream::MtStreamBuilder;
+use liblzma::stream::{MtStreamBuilder, Stream};
 
 use super::ahead::{Ahead, Left};
 use super::bzip2::Bzip2Stream;
 use super::head;
 use super::input::Input;
 use super::lz4::{self, Lz4Frame};
+use super::lzw::Lzw;
 use super::zstd::ZstdFrame;
 use crate::format::Compression;
 
@@ -39,7 +41,9 @@ enum Current {
     Ahead(Input),
     Gzip(GzDecoder<Input>),
     Bzip2(Bzip2Stream),
+    /// xz, LZMA alone, lzip.
     Xz(XzDecoder<Input>),
+    Lzw(Box<Lzw>),
     Lz4(Box<Lz4Frame>),
     Zstd(ZstdFrame),
     /// After the last.
@@ -90,6 +94,7 @@ impl Members {
             Current::Gzip(decoder) => decoder.into_inner(),
             Current::Bzip2(decoder) => decoder.into_inner(),
             Current::Xz(decoder) => decoder.into_inner(),
+            Current::Lzw(decoder) => decoder.into_inner(),
             Current::Lz4(frame) => frame.into_inner(),
             Current::Zstd(frame) => {
                 let (input, used) = frame.into_parts();
@@ -128,6 +133,7 @@ impl Read for Members {
                 Current::Gzip(decoder) => decoder.read(into)?,
                 Current::Bzip2(decoder) => decoder.read(into)?,
                 Current::Xz(decoder) => decoder.read(into).map_err(of_xz)?,
+                Current::Lzw(decoder) => decoder.read(into)?,
                 Current::Lz4(frame) => frame.read(into)?,
                 Current::Zstd(frame) => frame.read(into)?,
                 Current::None => return Ok(0),
@@ -156,6 +162,9 @@ fn start(compression: Compression, input: Input) -> io::Result<Current> {
                 .map_err(io::Error::from)?;
             Current::Xz(XzDecoder::new_stream(input, stream))
         }
+        Compression::Lzma => Current::Xz(XzDecoder::new_stream(input, Stream::new_lzma_decoder(XZ_MEMORY)?)),
+        Compression::Lzip => Current::Xz(XzDecoder::new_stream(input, Stream::new_lzip_decoder(XZ_MEMORY, 0)?)),
+        Compression::Compress => Current::Lzw(Box::new(Lzw::new(input)?)),
         Compression::Lz4 => Current::Lz4(Box::new(Lz4Frame::new(input)?)),
         Compression::Zstd => Current::Zstd(ZstdFrame::new(input)?),
     })
@@ -185,11 +194,11 @@ fn next(compression: Compression, input: &mut Input) -> io::Result<Next> {
         input.consume(zeros);
         padding += zeros;
     }
-    // What the compressions' own programs say: gzip and bzip2 pass over zeros, xz over whole groups of four.
+    // What the compressions' own programs say: gzip, bzip2 and lzip pass over zeros, xz over whole groups of four.
     let is_odd = match compression {
-        Compression::Gzip | Compression::Bzip2 => false,
+        Compression::Gzip | Compression::Bzip2 | Compression::Lzip | Compression::Compress => false,
         Compression::Xz => !padding.is_multiple_of(4),
-        Compression::Zstd | Compression::Lz4 => padding > 0,
+        Compression::Zstd | Compression::Lz4 | Compression::Lzma => padding > 0,
     };
     if is_odd {
         input.state.odd_padding.store(true, Relaxed);
@@ -198,6 +207,7 @@ fn next(compression: Compression, input: &mut Input) -> io::Result<Next> {
         (_, []) => Next::End,
         (Compression::Gzip, [0x1f, 0x8b, ..])
         | (Compression::Bzip2, [b'B', b'Z', b'h', ..])
+        | (Compression::Lzip, [b'L', b'Z', b'I', b'P', ..])
         | (Compression::Xz, [0xfd, b'7', b'z', b'X', b'Z', 0])
         | (Compression::Zstd, [0x28, 0xb5, 0x2f, 0xfd, ..]) => Next::Member,
         (Compression::Zstd, head) if lz4::is_skippable(head) => Next::Member,

@@ -8,7 +8,9 @@ mod bzip2;
 mod head;
 mod input;
 mod lz4;
+mod lzw;
 mod members;
+mod package;
 mod zstd;
 
 use std::io::{self, Read};
@@ -73,7 +75,8 @@ impl Blocks {
         Ok(Blocks { full, empty, state, ended: false })
     }
 
-    /// What the input is, and its first bytes. There are blocks only if it is a tar.
+    /// What the input is, and its first bytes. There are blocks only if it can be read from
+    /// front to back.
     pub(crate) fn format(&mut self, cancel: &Cancel) -> Result<(Option<Format>, Vec<u8>), ErrorKind> {
         match self.receive(cancel)? {
             Message::Head(format, head) => Ok((format, head)),
@@ -149,6 +152,11 @@ impl Blocks {
         self.state.unknown_check.load(Relaxed)
     }
 
+    /// Whether what a package has before its files is damaged or odd.
+    pub(crate) fn odd_package(&self) -> bool {
+        self.state.odd_package.load(Relaxed)
+    }
+
     pub(crate) fn trailing_garbage(&self) -> bool {
         self.state.trailing_garbage.load(Relaxed)
     }
@@ -160,11 +168,16 @@ fn decode(mut input: Input, to: &SyncSender<Message>, used: &Receiver<Vec<u8>>) 
     let format = detect(&head);
     // An error here says that the receiver needs no more.
     drop(to.send(Message::Head(format, head)));
-    let Some(Format::Tar(compression)) = format else { return Ok(()) };
     let state = Arc::clone(&input.state);
-    let decoder: Box<dyn Read> = match compression {
-        None => Box::new(input),
-        Some(compression) => Box::new(Members::new(compression, input)?),
+    let decoder: Box<dyn Read> = match format {
+        _ if input.is_plain => Box::new(input),
+        None | Some(Format::Zip) => return Ok(()),
+        Some(Format::Deb) => package::deb(input)?,
+        Some(Format::Rpm) => package::rpm(input)?,
+        Some(format) => match format.compression() {
+            None => Box::new(input),
+            Some(compression) => Box::new(Members::new(compression, input)?),
+        },
     };
     pump(decoder, to, used, &state)
 }

@@ -20,13 +20,14 @@ use crate::cancel::Cancel;
 use crate::decode::{self, Blocks};
 use crate::entry::{Entry, Kind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Compression, Format, HEAD};
+use crate::format::{self, Compression, Format, HEAD, Inside};
 use crate::limit::Limit;
 use crate::limits::Limits;
 use crate::options::Options;
 use crate::parts;
 use crate::progress::InputProgress;
 use crate::read_at::read_at;
+use crate::single::{Named, Origin};
 use crate::stamp::Stamp;
 use crate::tar::{FileSource, Source, StreamSource};
 use crate::target::Target;
@@ -122,6 +123,7 @@ impl ArchiveOptions {
         let opening = Opening { file: Arc::new(file), stamp, path, options: self };
         match format::detect(&head) {
             Some(Format::Tar(compression)) if head[0] != 0 => opening.tar(compression),
+            Some(Format::Deb | Format::Rpm) => opening.package(),
             // A file that begins with zeros may be a tar without entries, or a zip behind them.
             _ => opening.zip_or_other(),
         }
@@ -162,13 +164,19 @@ impl Opening<'_> {
                 self.stamp.check(&self.file)?;
                 Content::Zip(Box::new(Zip::new(directory)))
             }
-            Format::Tar(_) => Content::Plain,
+            _ => Content::Plain,
         };
         Ok(self.archive(summary.format, builder.finish(), content))
     }
 
+    fn package(self) -> Result<Archive, ErrorKind> {
+        let (index, content, format) = self.unpacked()?;
+        Ok(self.archive(format, index, content))
+    }
+
     fn tar(self, compression: Option<Compression>) -> Result<Archive, ErrorKind> {
-        let format = Format::Tar(compression);
+        // Only tars' indexes are kept.
+        let tar = Format::Tar(compression);
         let kept = self
             .options
             .cache
@@ -180,15 +188,15 @@ impl Opening<'_> {
         {
             self.options.progress.opened(Some(self.stamp.len));
             self.options.progress.advance(self.stamp.len);
-            return Ok(self.archive(format, index, chunks.map_or(Content::Plain, Content::Chunks)));
+            return Ok(self.archive(tar, index, chunks.map_or(Content::Plain, Content::Chunks)));
         }
-        let (index, content) = match compression {
+        let (index, content, format) = match compression {
             None => {
                 let mut builder = self.builder();
                 let file = self.file.try_clone().map_err(ErrorKind::Open)?;
                 let target = &mut Target::Index(&mut builder);
                 self.unpacker().read_open(file, self.stamp, self.path, target, Cancel::default())?;
-                (builder.finish(), Content::Plain)
+                (builder.finish(), Content::Plain, tar)
             }
             Some(compression) => self.compressed(compression)?,
         };
@@ -197,7 +205,7 @@ impl Opening<'_> {
             _ => None,
         };
         // What is in a file without a name is gone with this process.
-        let can_be_kept = compression.is_none() || chunks.is_some();
+        let can_be_kept = format == tar && (compression.is_none() || chunks.is_some());
         let is_large =
             index.nodes.len() >= WORTH_KEEPING.0 || chunks.is_some_and(|chunks| chunks.len >= WORTH_KEEPING.1);
         if let Some(kept) = kept.filter(|_| can_be_kept && is_large) {
@@ -207,79 +215,91 @@ impl Opening<'_> {
         Ok(self.archive(format, index, content))
     }
 
-    fn compressed(&self, compression: Compression) -> Result<(Index, Content), ErrorKind> {
+    fn compressed(&self, compression: Compression) -> Result<(Index, Content, Format), ErrorKind> {
         let found = match compression {
             Compression::Zstd => self.zstd()?,
             Compression::Gzip => self.gzip()?,
             _ => None,
         };
         match found {
-            Some((index, chunks)) => Ok((index, Content::Chunks(chunks))),
-            None => self.unpacked(compression),
+            Some((index, chunks, format)) => Ok((index, Content::Chunks(chunks), format)),
+            None => self.unpacked(),
         }
     }
 
-    fn zstd(&self) -> Result<Option<(Index, Chunks)>, ErrorKind> {
+    /// What stands in a compressed file, of which `content` are the first decoded bytes.
+    fn inside(&self, format: Format, content: &[u8]) -> Result<Inside, ErrorKind> {
+        let mut head = vec![0; self.stamp.len.min(HEAD as u64) as usize];
+        read_at(&self.file, &mut head, 0)?;
+        let origin = Origin::of(self.path, &self.file);
+        Ok(Inside::of(format, content, |compression| Named::of(&origin, compression, &head)))
+    }
+
+    fn zstd(&self) -> Result<Option<(Index, Chunks, Format)>, ErrorKind> {
         let frames = frames::find(&self.file, self.stamp.len).map_err(ErrorKind::Read)?;
         let Some((frames, len)) = frames else { return Ok(None) };
         let Some(chunks) = Chunks::new(Compression::Zstd, frames, len) else { return Ok(None) };
         let mut builder = self.builder();
         let file = self.file.try_clone().map_err(ErrorKind::Open)?;
         let target = &mut Target::Index(&mut builder);
-        self.unpacker().read_open(file, self.stamp, self.path, target, Cancel::default())?;
+        let summary = self.unpacker().read_open(file, self.stamp, self.path, target, Cancel::default())?;
         self.stamp.check(&self.file)?;
-        Ok(Some((builder.finish(), chunks)))
+        Ok(Some((builder.finish(), chunks, summary.format)))
     }
 
-    fn gzip(&self) -> Result<Option<(Index, Chunks)>, ErrorKind> {
+    fn gzip(&self) -> Result<Option<(Index, Chunks, Format)>, ErrorKind> {
         let found = Arc::new(Mutex::new(Found::default()));
         let range = Range::new(Arc::clone(&self.file), 0, self.stamp.len);
         let counted = self.options.progress.clone();
         counted.opened(Some(self.stamp.len));
         let source = Counted { inner: range, progress: counted };
         let inflater = Inflater::new(source, self.options.limits, Arc::clone(&found));
-        let input = decode::Input::new(Box::new(inflater), InputProgress::default());
+        let input = decode::Input::new(Box::new(inflater), InputProgress::default()).plain();
         let mut builder = self.builder();
         let read = self.stream(input, Compression::Gzip, &mut builder);
         let mut found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
-        let len = match (read, found.failure.take()) {
+        let (len, format) = match (read, found.failure.take()) {
             (_, Some(failure)) => return Err(failure),
             (read, None) => read?,
         };
         self.stamp.check(&self.file)?;
         // Behind the last entry there may be no place to begin at.
         found.places.retain(|place| place.start < len);
-        Ok(Chunks::new(Compression::Gzip, found.places, len).map(|chunks| (builder.finish(), chunks)))
+        Ok(Chunks::new(Compression::Gzip, found.places, len).map(|chunks| (builder.finish(), chunks, format)))
     }
 
-    /// Reads a tar that `input` has decoded already. Returns its length.
-    fn stream(&self, input: decode::Input, compression: Compression, builder: &mut Builder) -> Result<u64, ErrorKind> {
+    /// Reads what `input` has decoded already. Returns its length, and what it is.
+    fn stream(
+        &self,
+        input: decode::Input,
+        compression: Compression,
+        builder: &mut Builder,
+    ) -> Result<(u64, Format), ErrorKind> {
         let cancel = Cancel::default();
         let mut blocks = Blocks::start(input).map_err(ErrorKind::Read)?;
-        match blocks.format(&cancel)? {
-            (Some(Format::Tar(None)), _) => {}
-            (_, head) if head.is_empty() => return Err(ErrorKind::Empty),
-            (_, head) => {
-                let looks_like = format::looks_like(&head);
-                return Err(ErrorKind::NotAnArchive { looks_like, compression: Some(compression) });
-            }
-        }
-        let source = StreamSource::new(blocks, None, cancel.clone());
+        blocks.format(&cancel)?;
+        let mut source = StreamSource::new(blocks, None, cancel.clone());
+        let format = Format::Tar(Some(compression));
+        let inside = self.inside(format, source.peek())?;
         let target = &mut Target::Index(builder);
-        let (source, read) = self.unpacker().read_tar(source, Some(compression), target, &cancel);
-        read.map(|_| source.used())
+        let (source, read) = self.unpacker().read_inside(source, &inside, format, target, &cancel);
+        let summary = read.map_err(|kind| kind.in_compressed(compression))?;
+        Ok((source.used(), summary.format))
     }
 
     /// Decodes all of the archive into a file without a name.
-    fn unpacked(&self, compression: Compression) -> Result<(Index, Content), ErrorKind> {
+    fn unpacked(&self) -> Result<(Index, Content, Format), ErrorKind> {
         let limits = self.options.limits;
         let cancel = Cancel::default();
         self.options.progress.opened(Some(self.stamp.len));
         let range = Range::new(Arc::clone(&self.file), 0, self.stamp.len);
         let input = decode::Input::new(Box::new(range), self.options.progress.clone());
         let mut blocks = Blocks::start(input).map_err(ErrorKind::Read)?;
-        blocks.format(&cancel)?;
+        let (format, _) = blocks.format(&cancel)?;
+        let Some(format) = format else { return Err(ErrorKind::Changed(io::ErrorKind::InvalidData.into())) };
         let mut source = StreamSource::new(blocks, Some(limits), cancel.clone());
+        let inside = self.inside(format, source.peek())?;
+        format::check_package(format, source.peek())?;
         let to = |error: io::Error| {
             let cause = format!("cannot write its content into a temporary file: {error}");
             ErrorKind::Read(io::Error::new(error.kind(), cause))
@@ -302,11 +322,14 @@ impl Opening<'_> {
         }
         self.stamp.check(&self.file)?;
         let mut builder = self.builder();
-        let tar = FileSource::new(file.try_clone().map_err(to)?, self.path, InputProgress::default()).map_err(to)?;
+        let unpacked = FileSource::new(file.try_clone().map_err(to)?, self.path, InputProgress::default());
         let target = &mut Target::Index(&mut builder);
-        let (_, read) = self.unpacker().read_tar(tar, Some(compression), target, &cancel);
-        read.map_err(|kind| kind.in_compressed(compression))?;
-        Ok((builder.finish(), Content::Unpacked(file)))
+        let (_, read) = self.unpacker().read_inside(unpacked.map_err(to)?, &inside, format, target, &cancel);
+        let summary = match format.compression() {
+            Some(compression) => read.map_err(|kind| kind.in_compressed(compression))?,
+            None => read?,
+        };
+        Ok((builder.finish(), Content::Unpacked(file), summary.format))
     }
 }
 

@@ -72,6 +72,11 @@ impl Fetcher {
     }
 }
 
+/// The permissions of a file.
+pub(crate) fn mode_of(metadata: &Metadata) -> Option<u32> {
+    Some(metadata.mode() & 0o777)
+}
+
 /// The bytes of a path, as archives have them.
 pub(crate) fn bytes_of(path: &Path) -> Option<Vec<u8>> {
     Some(path.as_os_str().as_bytes().to_vec())

@@ -60,6 +60,11 @@ pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut position: u6
     Ok(())
 }
 
+/// The permissions of a file: here it has none that an archive could keep.
+pub(crate) fn mode_of(_metadata: &Metadata) -> Option<u32> {
+    None
+}
+
 /// The bytes of a path, as archives have them, with slashes. `None`: it is not Unicode.
 pub(crate) fn bytes_of(path: &Path) -> Option<Vec<u8>> {
     Some(path.to_str()?.replace('\\', "/").into_bytes())

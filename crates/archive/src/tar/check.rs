@@ -3,6 +3,7 @@
 use super::member::Member;
 use super::scan::Scanner;
 use super::source::Source;
+use super::walk::{SumDiffers, Walk};
 use crate::cancel::Cancel;
 use crate::error::{ErrorKind, Result};
 use crate::sys;
@@ -13,8 +14,8 @@ use crate::test::Test;
 const END: u64 = 2 * BLOCK as u64;
 
 /// Reads the content of an entry. What `unpack` gets is what stands before the first damage.
-pub(super) fn content<S: Source>(
-    scanner: &mut Scanner<S>,
+pub(super) fn content<W: Walk>(
+    scanner: &mut W,
     member: &Member,
     test: &mut Test<'_>,
     cancel: &Cancel,
@@ -30,6 +31,14 @@ pub(super) fn content<S: Source>(
     match read {
         Ok(()) => {
             test.current = None;
+            if let Err(SumDiffers) = scanner.check_sum(member)
+                && let ErrorKind::Damaged { at, cause, .. } =
+                    scanner.source().damage(scanner.source().position(), SumDiffers::CAUSE)
+            {
+                test.tell(Some(path), Some(at), cause);
+                test.entry(0, false);
+                return Ok(());
+            }
             test.entry(member.size, !test.is_damaged);
         }
         Err(_) => test.entry(0, false),
@@ -37,10 +46,10 @@ pub(super) fn content<S: Source>(
     read
 }
 
-fn all<S: Source>(scanner: &mut Scanner<S>, cancel: &Cancel) -> Result<(), ErrorKind> {
+fn all<W: Walk>(scanner: &mut W, cancel: &Cancel) -> Result<(), ErrorKind> {
     while scanner.left() > 0 {
         cancel.check()?;
-        if !scanner.read_over()? {
+        if !scanner.body_mut().read_over()? {
             return Err(scanner.cut_short());
         }
     }
@@ -74,7 +83,7 @@ pub(super) fn end<S: Source>(scanner: &Scanner<S>, test: &mut Test<'_>) {
 impl<S: Source> Scanner<S> {
     /// Goes to the next block that is a header, behind damage. There may be none: then the tar has ended.
     pub(super) fn find_header(&mut self, cancel: &Cancel) -> Result<(), ErrorKind> {
-        (self.left, self.padding) = (0, 0);
+        (self.body.left, self.body.padding) = (0, 0);
         // Of what was damaged, something was there.
         self.headers = self.headers.max(1);
         let misaligned = self.source().position() % BLOCK as u64;

@@ -1,14 +1,14 @@
 //! One member of a tar goes into the tree.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use manyfiles::tree::{Content, Metadata, TreeFile, TreeWriter};
 use manyfiles::{Error, Operation};
 
 use super::member::Member;
-use super::scan::Scanner;
 use super::source::Source;
 use super::sparse::Piece;
+use super::walk::{SumDiffers, Walk};
 use crate::cancel::Cancel;
 use crate::entry::{Entry, Kind};
 use crate::error::{ErrorKind, Result};
@@ -19,8 +19,8 @@ const MOST_PIECES: usize = 64;
 
 /// Hands `entry` over, with this metadata. Entries that the tree does not take are in the tree's report; an error is one of the archive.
 /// `keeps_part`: what there is of a file whose end is missing stays.
-pub(crate) fn deliver<S: Source>(
-    scanner: &mut Scanner<S>,
+pub(crate) fn deliver<W: Walk>(
+    scanner: &mut W,
     member: &Member,
     entry: &Entry<'_>,
     metadata: Metadata,
@@ -46,8 +46,8 @@ pub(crate) fn deliver<S: Source>(
     Ok(())
 }
 
-fn file<S: Source>(
-    scanner: &mut Scanner<S>,
+fn file<W: Walk>(
+    scanner: &mut W,
     member: &Member,
     entry: &Entry<'_>,
     metadata: Metadata,
@@ -55,7 +55,8 @@ fn file<S: Source>(
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
     let pieces = member.pieces.as_deref();
-    let whole = scanner.left() <= scanner.source().longest_content() as u64
+    let whole = member.sum.is_none()
+        && scanner.left() <= scanner.source().longest_content() as u64
         && pieces.is_none_or(|pieces| pieces.len() <= MOST_PIECES);
     if !whole {
         return piece_by_piece(scanner, member, entry, metadata, tree, false, cancel);
@@ -74,14 +75,14 @@ fn file<S: Source>(
     Ok(())
 }
 
-fn sparse<S: Source>(scanner: &mut Scanner<S>, size: u64, pieces: &[Piece]) -> Result<Content, ErrorKind> {
+fn sparse<W: Walk>(scanner: &mut W, size: u64, pieces: &[Piece]) -> Result<Content, ErrorKind> {
     let pieces: Result<Vec<_>, ErrorKind> =
         pieces.iter().map(|piece| Ok((piece.offset, scanner.content(piece.len as usize)?))).collect();
     Ok(Content::sparse(size, pieces?))
 }
 
-fn piece_by_piece<S: Source>(
-    scanner: &mut Scanner<S>,
+fn piece_by_piece<W: Walk>(
+    scanner: &mut W,
     member: &Member,
     entry: &Entry<'_>,
     metadata: Metadata,
@@ -121,6 +122,15 @@ fn piece_by_piece<S: Source>(
         }
         position = piece.offset + piece.len;
     }
+    if let Err(SumDiffers) = scanner.check_sum(member) {
+        let cause = io::Error::new(io::ErrorKind::InvalidData, SumDiffers::CAUSE);
+        if keeps_part {
+            keep_part(file, cause, entry, tree);
+        } else {
+            file.abandon(cause);
+        }
+        return Ok(());
+    }
     if let Err(error) = file.skip(member.size - position) {
         file.abandon(error.into());
         return Ok(());
@@ -132,13 +142,13 @@ fn piece_by_piece<S: Source>(
 /// Which side failed.
 enum Failed {
     Archive(ErrorKind),
-    Tree(std::io::Error),
+    Tree(io::Error),
 }
 
-fn copy<S: Source>(scanner: &mut Scanner<S>, mut len: u64, file: &mut TreeFile, cancel: &Cancel) -> Result<(), Failed> {
+fn copy<W: Walk>(scanner: &mut W, mut len: u64, file: &mut TreeFile, cancel: &Cancel) -> Result<(), Failed> {
     while len > 0 {
         cancel.check().map_err(Failed::Archive)?;
-        let chunk = scanner.chunk(len).map_err(Failed::Archive)?;
+        let chunk = scanner.body_mut().chunk(len).map_err(Failed::Archive)?;
         if chunk.is_empty() {
             return Err(Failed::Archive(scanner.cut_short()));
         }

@@ -1,4 +1,4 @@
-//! [`Member`]: one entry of a tar, as its headers tell it.
+//! [`Member`]: one entry, as its headers tell it.
 
 use std::time::SystemTime;
 
@@ -10,18 +10,20 @@ use crate::sys;
 
 /// What an entry is, before its link's target is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     #[default]
     File,
     Folder,
     Symlink,
     HardLink,
     Node(Node),
+    /// A socket, say.
+    Other,
 }
 
-/// One entry of a tar.
+/// One entry of a tar, a cpio archive or an ar archive.
 #[derive(Debug, Default)]
-pub(super) struct Member {
+pub(crate) struct Member {
     pub path: Vec<u8>,
     pub link: Vec<u8>,
     pub class: Class,
@@ -42,10 +44,12 @@ pub(super) struct Member {
     pub size: u64,
     /// The pieces of a sparse file.
     pub pieces: Option<Vec<Piece>>,
+    /// The sum of the bytes of its content, which has to be compared.
+    pub sum: Option<u32>,
 }
 
 impl Member {
-    pub(super) fn entry(&self) -> Entry<'_> {
+    pub(crate) fn entry(&self) -> Entry<'_> {
         Entry {
             path: sys::path(&self.path),
             kind: match self.class {
@@ -54,6 +58,7 @@ impl Member {
                 Class::Symlink => Kind::Symlink(sys::path(&self.link)),
                 Class::HardLink => Kind::HardLink(sys::path(&self.link)),
                 Class::Node(node) => Kind::Node(node),
+                Class::Other => Kind::Other,
             },
             size: self.size,
             mode: self.mode,

@@ -5,6 +5,7 @@
 //! pax headers nor times before 1970, and it does not tell at which byte of the file an entry's content is, once its
 //! reader is buffered.
 
+mod body;
 mod check;
 mod deliver;
 mod end;
@@ -16,6 +17,7 @@ mod scan;
 mod source;
 mod sparse;
 mod stream;
+mod walk;
 
 use std::path::Path;
 
@@ -27,70 +29,71 @@ use crate::limits::Meter;
 use crate::reader::Place;
 use crate::summary::Trailing;
 use crate::target::Target;
-use member::Member;
 use missing::{Missing, Why};
-use scan::Scanner;
 
+pub(crate) use body::Body;
 pub(crate) use file::FileSource;
+pub(crate) use member::{Class, Member};
 #[cfg(test)]
 pub(crate) use pax::Pax;
+pub(crate) use scan::Scanner;
 pub(crate) use source::Source;
 pub(crate) use stream::StreamSource;
+pub(crate) use walk::Walk;
 
-/// Reads a tar to its end, or with `ignore_zeros` all tars that follow each other. `meter` also counts the entries
-/// before an error.
-pub(crate) fn read<S: Source>(
-    source: S,
+/// Reads an archive to its end, or with `ignore_zeros` all archives of its kind that follow each other. `meter` also
+/// counts the entries before an error.
+pub(crate) fn read<W: Walk>(
+    mut walk: W,
     filter: &EntryFilter,
     ignore_zeros: bool,
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
-) -> (S, Result<Option<Trailing>, ErrorKind>) {
-    let mut scanner = Scanner::new(source);
+) -> (W::Source, Result<Option<Trailing>, ErrorKind>) {
     let mut member = Member::default();
     let mut missing = Missing::default();
     let mut read = || {
         loop {
             cancel.check()?;
-            let step = match scanner.next(&mut member) {
-                Ok(true) => one(&mut scanner, &member, filter, &mut missing, meter, target, cancel).map(|()| true),
-                // Whether another tar follows.
-                Ok(false) => scanner.go_on(ignore_zeros, cancel),
+            let step = match walk.next(&mut member) {
+                Ok(true) => one(&mut walk, &member, filter, &mut missing, meter, target, cancel).map(|()| true),
+                // Whether another archive follows.
+                Ok(false) => walk.go_on(ignore_zeros, cancel),
                 Err(kind) => Err(kind),
             };
-            if let (Some(at), Target::Test(test), false) = (scanner.lone_zeros.take(), &mut *target, ignore_zeros) {
-                check::lone_zeros(&scanner, at, test);
+            if let Target::Test(test) = &mut *target {
+                walk.note(test, ignore_zeros);
             }
             match (step, target.tolerant()) {
                 (Ok(true), _) => {}
                 (Ok(false), _) => break,
                 (Err(kind), Some(test)) => {
                     test.damage(kind)?;
-                    // Compressed data may be damaged there, too. Then the tar has ended.
-                    while let Err(kind) = scanner.find_header(cancel) {
+                    // Compressed data may be damaged there, too. Then the archive has ended.
+                    while let Err(kind) = walk.find_next(cancel) {
                         test.damage(kind)?;
                     }
                 }
                 (Err(kind), None) => return Err(kind),
             }
         }
-        match (scanner.source_mut().finish(), target.tolerant()) {
+        match (walk.source_mut().finish(), target.tolerant()) {
             (Ok(()), _) => {}
             (Err(kind), Some(test)) => test.damage(kind)?,
             (Err(kind), None) => return Err(kind),
         }
         if let Target::Test(test) = target {
-            check::end(&scanner, test);
+            walk.check_end(test);
         }
-        Ok(scanner.trailing)
+        Ok(walk.trailing())
     };
     let read = read();
-    (scanner.into_source(), read)
+    (walk.into_source(), read)
 }
 
-fn one<S: Source>(
-    scanner: &mut Scanner<S>,
+fn one<W: Walk>(
+    scanner: &mut W,
     member: &Member,
     filter: &EntryFilter,
     missing: &mut Missing,

@@ -1,18 +1,22 @@
 //! From member to member: each header, with the headers that extend it, becomes one [`Member`].
 
-use manyfiles::tree::{Content, Node};
+use manyfiles::tree::Node;
 
+use super::body::Body;
+use super::check;
 use super::end::{self, Follows};
 use super::member::{Class, Member};
 use super::pax::Pax;
 use super::source::Source;
 use super::sparse::{self, ContentMap, Piece, padding};
+use super::walk::Walk;
 use crate::cancel::Cancel;
 use crate::entry::{Attribute, time};
 use crate::error::{ErrorKind, Position, Result};
 use crate::summary::Trailing;
 use crate::sys;
 use crate::tar_header::{BLOCK, Block, Header, text};
+use crate::test::Test;
 
 /// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names
 /// end at 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
@@ -34,13 +38,10 @@ struct Extensions {
 }
 
 pub(crate) struct Scanner<S> {
-    source: S,
+    pub(super) body: Body<S>,
     global: Pax,
     /// Whether pax headers were seen: then a hard link's size is that of content behind it.
     is_pax: bool,
-    /// Content of the current member that was not read, and the padding behind it.
-    pub(super) left: u64,
-    pub(super) padding: u64,
     /// Headers read, those before entries' own included.
     pub(super) headers: u64,
     /// How many bytes of zeros have been read as the end of the tar.
@@ -53,36 +54,10 @@ pub(crate) struct Scanner<S> {
     pub trailing: Option<Trailing>,
 }
 
-impl<S: Source> Scanner<S> {
-    pub(super) fn new(source: S) -> Scanner<S> {
-        Scanner {
-            source,
-            global: Pax::default(),
-            is_pax: false,
-            left: 0,
-            padding: 0,
-            headers: 0,
-            end: None,
-            lone_zeros: None,
-            ahead: None,
-            trailing: None,
-        }
-    }
+impl<S: Source> Walk for Scanner<S> {
+    type Source = S;
 
-    pub(super) fn source(&self) -> &S {
-        &self.source
-    }
-
-    pub(super) fn source_mut(&mut self) -> &mut S {
-        &mut self.source
-    }
-
-    pub(super) fn into_source(self) -> S {
-        self.source
-    }
-
-    /// Reads the next entry's headers into `member`, after what is left of the one before. `false`: the tar has ended.
-    pub(super) fn next(&mut self, member: &mut Member) -> Result<bool, ErrorKind> {
+    fn next(&mut self, member: &mut Member) -> Result<bool, ErrorKind> {
         self.skip_content()?;
         let mut extensions = Extensions::default();
         let mut block = [0; BLOCK];
@@ -127,57 +102,9 @@ impl<S: Source> Scanner<S> {
         Ok(false)
     }
 
-    /// Reads the next header. `false`: the tar has ended.
-    fn header(&mut self, block: &mut Block, entry_expected: bool) -> Result<bool, ErrorKind> {
-        if self.end.is_some() {
-            return Ok(false);
-        }
-        if let Some(ahead) = self.ahead.take() {
-            *block = ahead;
-            self.headers += 1;
-            return Ok(true);
-        }
-        let start = self.source.position();
-        let mut is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
-        let begins_with_zeros = is_zero;
-        if is_zero && self.source.position() > start {
-            // The end is two blocks of zeros, or one and the end of the file. One alone ends nothing: some archives are
-            // joined.
-            is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
-        } else if is_zero && self.headers == 0 {
-            return Err(ErrorKind::Empty);
-        }
-        if is_zero {
-            if entry_expected {
-                return Err(self.source.damage(start, "it ends between an entry's headers"));
-            }
-            self.end = Some(self.source.position() - start);
-            return Ok(false);
-        }
-        let header = Header::new(block);
-        if !header.checksum_matches() {
-            if self.headers == 0 && !header.has_magic() {
-                return Err(ErrorKind::NotAnArchive {
-                    looks_like: crate::format::looks_like(block),
-                    compression: None,
-                });
-            }
-            return Err(self
-                .source
-                .damage(self.source.position() - BLOCK as u64, "no valid header where an entry should begin"));
-        }
-        if begins_with_zeros {
-            self.lone_zeros = Some(start);
-        }
-        self.headers += 1;
-        Ok(true)
-    }
-
-    /// Looks at what follows the end that [`next`](Self::next) has found. `true`: another tar, which is to be read on.
-    /// Bytes that are not read are in [`trailing`](Self::trailing).
-    pub(super) fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool, ErrorKind> {
+    fn go_on(&mut self, ignore_zeros: bool, cancel: &Cancel) -> Result<bool, ErrorKind> {
         let zeros = self.end.expect("asked for at the end");
-        match end::follows(&mut self.source, zeros, self.headers == 0, ignore_zeros, cancel)? {
+        match end::follows(&mut self.body.source, zeros, self.headers == 0, ignore_zeros, cancel)? {
             Follows::Tar(block) if ignore_zeros => {
                 // A global header holds for its own tar only.
                 (self.global, self.is_pax) = (Pax::default(), false);
@@ -191,22 +118,25 @@ impl<S: Source> Scanner<S> {
         Ok(false)
     }
 
-    /// Reads a whole block. `None`: the source has ended.
-    fn block(&mut self, block: &mut Block) -> Result<Option<()>, ErrorKind> {
-        match self.source.read(block)? {
-            BLOCK => Ok(Some(())),
-            0 => Ok(None),
-            _ if self.headers == 0 => {
-                Err(ErrorKind::NotAnArchive { looks_like: crate::format::looks_like(text(block)), compression: None })
-            }
-            _ => Err(self.cut_short()),
-        }
+    fn find_next(&mut self, cancel: &Cancel) -> Result<(), ErrorKind> {
+        self.find_header(cancel)
     }
 
-    /// The error of an archive that ends too early.
-    pub(super) fn cut_short(&self) -> ErrorKind {
-        let position = self.source.position();
-        match self.source.damage(position, "it is cut short") {
+    fn body(&self) -> &Body<S> {
+        &self.body
+    }
+
+    fn body_mut(&mut self) -> &mut Body<S> {
+        &mut self.body
+    }
+
+    fn into_source(self) -> S {
+        self.body.source
+    }
+
+    fn cut_short(&self) -> ErrorKind {
+        let position = self.body.source.position();
+        match self.body.source.damage(position, "it is cut short") {
             ErrorKind::Damaged { at: at @ Position::Archive(_), .. } if position.is_multiple_of(RECORD) => {
                 let cause = "it is cut short; if it is the first of several volumes, read them together \
                              (`tar --extract --multi-volume -f FIRST -f SECOND`)";
@@ -216,20 +146,110 @@ impl<S: Source> Scanner<S> {
         }
     }
 
+    fn trailing(&self) -> Option<Trailing> {
+        self.trailing
+    }
+
+    fn note(&mut self, test: &mut Test<'_>, ignore_zeros: bool) {
+        if let Some(at) = self.lone_zeros.take()
+            && !ignore_zeros
+        {
+            check::lone_zeros(self, at, test);
+        }
+    }
+
+    fn check_end(&self, test: &mut Test<'_>) {
+        check::end(self, test);
+    }
+}
+
+impl<S: Source> Scanner<S> {
+    pub(crate) fn new(source: S) -> Scanner<S> {
+        Scanner {
+            body: Body::new(source),
+            global: Pax::default(),
+            is_pax: false,
+            headers: 0,
+            end: None,
+            lone_zeros: None,
+            ahead: None,
+            trailing: None,
+        }
+    }
+
+    /// Reads the next header. `false`: the tar has ended.
+    fn header(&mut self, block: &mut Block, entry_expected: bool) -> Result<bool, ErrorKind> {
+        if self.end.is_some() {
+            return Ok(false);
+        }
+        if let Some(ahead) = self.ahead.take() {
+            *block = ahead;
+            self.headers += 1;
+            return Ok(true);
+        }
+        let start = self.body.source.position();
+        let mut is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
+        let begins_with_zeros = is_zero;
+        if is_zero && self.body.source.position() > start {
+            // The end is two blocks of zeros, or one and the end of the file. One alone ends nothing: some archives are
+            // joined.
+            is_zero = self.block(block)?.is_none_or(|()| Header::new(block).is_zero());
+        } else if is_zero && self.headers == 0 {
+            return Err(ErrorKind::Empty);
+        }
+        if is_zero {
+            if entry_expected {
+                return Err(self.body.source.damage(start, "it ends between an entry's headers"));
+            }
+            self.end = Some(self.body.source.position() - start);
+            return Ok(false);
+        }
+        let header = Header::new(block);
+        if !header.checksum_matches() {
+            if self.headers == 0 && !header.has_magic() {
+                return Err(ErrorKind::NotAnArchive {
+                    looks_like: crate::format::looks_like(block),
+                    compression: None,
+                });
+            }
+            return Err(self
+                .body
+                .source
+                .damage(self.body.source.position() - BLOCK as u64, "no valid header where an entry should begin"));
+        }
+        if begins_with_zeros {
+            self.lone_zeros = Some(start);
+        }
+        self.headers += 1;
+        Ok(true)
+    }
+
+    /// Reads a whole block. `None`: the source has ended.
+    fn block(&mut self, block: &mut Block) -> Result<Option<()>, ErrorKind> {
+        match self.body.source.read(block)? {
+            BLOCK => Ok(Some(())),
+            0 => Ok(None),
+            _ if self.headers == 0 => {
+                Err(ErrorKind::NotAnArchive { looks_like: crate::format::looks_like(text(block)), compression: None })
+            }
+            _ => Err(self.cut_short()),
+        }
+    }
+
     fn well_formed<T>(&self, parsed: Result<T, &'static str>) -> Result<T, ErrorKind> {
-        parsed.map_err(|cause| self.source.damage(self.source.position(), cause))
+        parsed.map_err(|cause| self.body.source.damage(self.body.source.position(), cause))
     }
 
     /// The content of a header that extends the next one.
     fn extension(&mut self, header: Header<'_>) -> Result<Vec<u8>, ErrorKind> {
         let size = self.size(header.size())?;
         if size > LONGEST_EXTENSION {
-            return Err(self.source.damage(self.source.position(), "a header longer than 16 MiB"));
+            return Err(self.body.source.damage(self.body.source.position(), "a header longer than 16 MiB"));
         }
         let whole = size + padding(size);
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < whole {
-            let chunk = self.source.chunk(whole - bytes.len() as u64)?;
+            let chunk = self.body.source.chunk(whole - bytes.len() as u64)?;
             if chunk.is_empty() {
                 return Err(self.cut_short());
             }
@@ -241,10 +261,10 @@ impl<S: Source> Scanner<S> {
 
     fn size(&self, field: Option<u64>) -> Result<u64, ErrorKind> {
         // The position after content and padding must fit into 64 bits.
-        let end = |size: u64| self.source.position().checked_add(size)?.checked_add(BLOCK as u64);
+        let end = |size: u64| self.body.source.position().checked_add(size)?.checked_add(BLOCK as u64);
         match field {
             Some(size) if end(size).is_some() => Ok(size),
-            _ => Err(self.source.damage(self.source.position(), "an entry's size is no possible number")),
+            _ => Err(self.body.source.damage(self.body.source.position(), "an entry's size is no possible number")),
         }
     }
 
@@ -306,8 +326,8 @@ impl<S: Source> Scanner<S> {
             Class::HardLink => self.size(Some(pax.size.unwrap_or(0)))?,
             _ => 0,
         };
-        self.left = stored;
-        self.padding = padding(stored);
+        self.body.left = stored;
+        self.body.padding = padding(stored);
         member.pieces = None;
         member.size = if member.class == Class::File { stored } else { 0 };
         if member.class == Class::File {
@@ -318,9 +338,9 @@ impl<S: Source> Scanner<S> {
             };
             if let Some(mut pieces) = pieces {
                 let Some(size) = sparse.real_size else {
-                    return Err(self.source.damage(self.source.position(), "a sparse file has no size"));
+                    return Err(self.body.source.damage(self.body.source.position(), "a sparse file has no size"));
                 };
-                self.well_formed(sparse::check(&mut pieces, size, self.left))?;
+                self.well_formed(sparse::check(&mut pieces, size, self.body.left))?;
                 member.size = size;
                 member.pieces = Some(pieces);
             }
@@ -341,7 +361,7 @@ impl<S: Source> Scanner<S> {
             }
             self.well_formed(sparse::add_gnu(&mut pieces, &block[..21 * 24]))?;
             if pieces.len() > sparse::MAX_PIECES {
-                return Err(self.source.damage(self.source.position(), "a sparse file has too many pieces"));
+                return Err(self.body.source.damage(self.body.source.position(), "a sparse file has too many pieces"));
             }
             continues = block[21 * 24] != 0;
         }
@@ -352,12 +372,13 @@ impl<S: Source> Scanner<S> {
         let mut map = ContentMap::default();
         let mut block = [0; BLOCK];
         loop {
-            if self.left < BLOCK as u64 {
+            if self.body.left < BLOCK as u64 {
                 return Err(self
+                    .body
                     .source
-                    .damage(self.source.position(), "a sparse map is longer than the content it is in"));
+                    .damage(self.body.source.position(), "a sparse map is longer than the content it is in"));
             }
-            self.left -= BLOCK as u64;
+            self.body.left -= BLOCK as u64;
             if self.block(&mut block)?.is_none() {
                 return Err(self.cut_short());
             }
@@ -368,45 +389,8 @@ impl<S: Source> Scanner<S> {
         }
     }
 
-    /// How much of the member's content has not been read.
-    pub(super) fn left(&self) -> u64 {
-        self.left
-    }
-
-    /// The next `len` bytes of the member's content in one piece.
-    pub(super) fn content(&mut self, len: usize) -> Result<Content, ErrorKind> {
-        match self.source.content(len)? {
-            Some(content) => {
-                self.left -= len as u64;
-                Ok(content)
-            }
-            None => Err(self.cut_short()),
-        }
-    }
-
-    /// Some next bytes of the member's content, at most `max`. None at all: the archive is
-    /// [`cut_short`](Self::cut_short).
-    pub(super) fn chunk(&mut self, max: u64) -> Result<&[u8], ErrorKind> {
-        let chunk = self.source.chunk(max.min(self.left))?;
-        self.left -= chunk.len() as u64;
-        Ok(chunk)
-    }
-
-    /// Reads some next bytes of the member's content, only to know whether they can be read. `false`: the archive is
-    /// [`cut_short`](Self::cut_short).
-    pub(super) fn read_over(&mut self) -> Result<bool, ErrorKind> {
-        let read = self.source.read_over(self.left)?;
-        self.left -= read;
-        Ok(read > 0)
-    }
-
     fn skip_content(&mut self) -> Result<(), ErrorKind> {
-        let rest = self.left + self.padding;
-        if self.source.skip(rest)? < rest {
-            return Err(self.cut_short());
-        }
-        (self.left, self.padding) = (0, 0);
-        Ok(())
+        if self.body.skip_rest()? { Ok(()) } else { Err(self.cut_short()) }
     }
 }
 

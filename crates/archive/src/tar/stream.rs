@@ -21,11 +21,20 @@ pub(crate) struct StreamSource {
     /// Whether the stream is compressed: then its size is limited by the size of the compressed bytes.
     limits: Option<Limits>,
     cancel: Cancel,
+    /// What was met when looking ahead.
+    failed: Option<ErrorKind>,
 }
 
 impl StreamSource {
     pub(crate) fn new(blocks: Blocks, limits: Option<Limits>, cancel: Cancel) -> StreamSource {
-        StreamSource { blocks, block: Vec::new(), at: 0, position: 0, received: 0, limits, cancel }
+        StreamSource { blocks, block: Vec::new(), at: 0, position: 0, received: 0, limits, cancel, failed: None }
+    }
+
+    /// The first bytes, without taking them: a whole block, or all that there are before the end or damage.
+    pub(crate) fn peek(&mut self) -> &[u8] {
+        // An error is one of the read that comes there.
+        self.failed = self.fill().err();
+        &self.block[self.at..]
     }
 
     /// Whether bytes behind the compressed data were ignored. Known at the end.
@@ -48,6 +57,11 @@ impl StreamSource {
         self.blocks.unknown_check()
     }
 
+    /// Whether what a package has before its files is damaged or odd. Known as soon as there is any content.
+    pub(crate) fn odd_package(&self) -> bool {
+        self.blocks.odd_package()
+    }
+
     /// How many bytes of the input were taken by the decoder.
     pub(crate) fn used(&self) -> u64 {
         self.blocks.used()
@@ -55,6 +69,9 @@ impl StreamSource {
 
     /// Gets the next block if this one is used up. `false`: there is none.
     fn fill(&mut self) -> Result<bool, ErrorKind> {
+        if let Some(failed) = self.failed.take() {
+            return Err(failed);
+        }
         while self.at == self.block.len() {
             let used = std::mem::take(&mut self.block);
             self.at = 0;

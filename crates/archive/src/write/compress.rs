@@ -22,6 +22,8 @@ pub(super) fn batch_size(compression: Option<Compression>) -> u64 {
         // A multiple of the blocks that bzip2 sorts.
         Some(Compression::Bzip2) => 3_600_000,
         Some(Compression::Xz) => 8 << 20,
+        // Not written: `WriterOptions::checked_level` says so before.
+        Some(Compression::Lzma | Compression::Lzip | Compression::Compress) => 1 << 20,
     }
 }
 
@@ -48,6 +50,9 @@ impl Compressor {
             Some(Compression::Xz) => Compressor::Xz(level as u32),
             Some(Compression::Bzip2) => Compressor::Bzip2(level as u32),
             Some(Compression::Lz4) => Compressor::Lz4,
+            Some(Compression::Lzma | Compression::Lzip | Compression::Compress) => {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
         })
     }
 

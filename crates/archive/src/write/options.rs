@@ -134,6 +134,12 @@ impl WriterOptions {
             Format::Tar(Some(Compression::Xz)) => (0..=9, 6),
             Format::Tar(Some(Compression::Bzip2)) => (1..=9, 9),
             Format::Tar(None | Some(Compression::Lz4)) => return Ok(0),
+            other => {
+                return Err(format!(
+                    "{other} is read, but not written; the endings that are written are {}",
+                    Format::ENDINGS
+                ));
+            }
         };
         match self.level.unwrap_or(usual) {
             level if range.contains(&level) => Ok(level),

@@ -20,8 +20,8 @@ pub(crate) struct Cat {
     #[arg(value_name = "ARCHIVE", value_hint = ValueHint::FilePath)]
     pub archive: PathBuf,
 
-    /// Files in it
-    #[arg(value_name = "PATH", required = true)]
+    /// Files in it; none is needed where the archive is a single compressed file (notes.txt.gz)
+    #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
 
     /// Neither take nor keep an index in the cache
@@ -42,7 +42,8 @@ macro_rules! examples {
 Examples:
   manyfiles cat linux.tar.xz linux-6.1/README
   manyfiles cat logs.zip monday.log tuesday.log | grep error
-  manyfiles cat package.crate serde-1.0.0/Cargo.toml | head"
+  manyfiles cat package.crate serde-1.0.0/Cargo.toml | head
+  manyfiles cat notes.txt.xz"
     };
 }
 
