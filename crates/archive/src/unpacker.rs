@@ -12,10 +12,10 @@ use crate::entry::Entry;
 use crate::entry_filter::EntryFilter;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::format::{self, Compression, Format, HEAD};
+use crate::joined::{Joined, Reader};
 use crate::limits::Meter;
 use crate::options::Options;
 use crate::parts;
-use crate::read_at::read_at;
 use crate::stamp::Stamp;
 use crate::summary::{Summary, Trailing};
 use crate::tar::{self, FileSource, StreamSource};
@@ -159,39 +159,55 @@ impl Unpacker {
         if stamp.len == 0 {
             return Err(ErrorKind::Empty);
         }
-        self.read_open(file, stamp, path, target, cancel)
+        self.read_open(parts::join(path, file, stamp)?, path, target, cancel)
     }
 
     /// Reads a file that has some bytes.
     pub(crate) fn read_open(
         &self,
-        mut file: File,
-        stamp: Stamp,
+        mut joined: Joined,
         path: &Path,
         target: &mut Target<'_>,
         cancel: Cancel,
     ) -> Result<Summary, ErrorKind> {
-        let len = stamp.len;
+        let remark = joined.remark.take();
+        self.read_joined(joined, path, target, cancel).map_err(|kind| parts::remark(kind, remark))
+    }
+
+    fn read_joined(
+        &self,
+        joined: Joined,
+        path: &Path,
+        target: &mut Target<'_>,
+        cancel: Cancel,
+    ) -> Result<Summary, ErrorKind> {
+        let len = joined.len();
         let mut head = vec![0; len.min(HEAD as u64) as usize];
-        read_at(&file, &mut head, 0)?;
+        joined.fill(&mut head, 0)?;
         self.options.progress.opened(Some(len));
         match format::detect(&head) {
             // A file that begins with zeros may be anything, for example zeros with a zip behind them.
-            Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&file, len)? => {
-                self.read_zip(file, stamp, target, &cancel)
+            Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&joined)? => {
+                self.read_zip(joined, path, target, &cancel)
+            }
+            Some(Format::Tar(_)) if !joined.is_one() => {
+                let input = decode::Input::new(Box::new(Reader::new(joined)), self.options.progress.clone());
+                self.read_blocks(input, target, cancel)
             }
             Some(Format::Tar(None)) => {
+                let (file, _) = joined.into_last();
                 let source = FileSource::new(file, path, self.options.progress.clone()).map_err(ErrorKind::Open)?;
                 self.read_tar(source, None, target, &cancel).1
             }
             Some(Format::Tar(Some(_))) => {
+                let (mut file, _) = joined.into_last();
                 // On Windows a read by position moves the position.
                 file.rewind().map_err(ErrorKind::Read)?;
                 self.read_blocks(decode::Input::new(Box::new(file), self.options.progress.clone()), target, cancel)
             }
-            Some(Format::Zip) => self.read_zip(file, stamp, target, &cancel),
+            Some(Format::Zip) => self.read_zip(joined, path, target, &cancel),
             // A zip may have any bytes before it, for example a program that unpacks it.
-            None if zip::has_end(&file, len)? => self.read_zip(file, stamp, target, &cancel),
+            None if zip::has_end(&joined)? => self.read_zip(joined, path, target, &cancel),
             None => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None }),
         }
     }
@@ -271,20 +287,22 @@ impl Unpacker {
 
     fn read_zip(
         &self,
-        file: File,
-        stamp: Stamp,
+        file: Joined,
+        path: &Path,
         target: &mut Target<'_>,
         cancel: &Cancel,
     ) -> Result<Summary, ErrorKind> {
         let mut meter = Meter::new(self.options.limits);
         let archive = zip::Archive {
-            file: &file,
-            stamp,
+            path,
+            file,
+            secret: &self.options.secret,
+            password: None,
             limits: &self.options.limits,
             filter: &self.options.filter,
             progress: &self.options.progress,
         };
-        let trailing = match (zip::read(&archive, self.options.threads, &mut meter, target, cancel), target) {
+        let trailing = match (zip::read(archive, self.options.threads, &mut meter, target, cancel), target) {
             (Ok(trailing), Target::Test(test)) => {
                 if let Some(trailing) = trailing {
                     test.tell(None, None, trailing.to_string());
