@@ -25,6 +25,8 @@ pub struct Entry<'a> {
     pub owner: Option<(u32, u32)>,
     /// Extended attributes, sorted by name. Those of tars are known. Access control lists are not among them.
     pub attributes: &'a [Attribute],
+    /// Whether its content is encrypted. Known of zip and 7z, and not told by an [`Archive`](crate::Archive).
+    pub is_encrypted: bool,
     /// Why it would not be written. Reasons that depend on what is in the folder (a name that is taken, a symbolic link
     /// in the way) are found only when it is written.
     pub refusal: Option<Error>,

@@ -8,7 +8,8 @@
 //!   folder.
 //! - [`ArchiveWriter`] writes an archive: one file in place of many. The rest of this page is about unpacking.
 //! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64;
-//!   stored, deflate, deflate64, bzip2, lzma, zstd, xz). Recognised by content, never by name.
+//!   stored, deflate, deflate64, bzip2, lzma, zstd, xz; encrypted with AES or the old cipher; split into parts).
+//!   Recognised by content, never by name. What was cut into pieces (`NAME.001`) is read by its first one.
 //! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed
 //!   tar is decoded on a thread of its own, the entries of a zip on several.
 //!
@@ -62,6 +63,7 @@ mod entry;
 mod entry_filter;
 mod error;
 mod format;
+mod joined;
 mod limit;
 mod limits;
 #[cfg(all(feature = "mount", target_os = "linux"))]
@@ -69,6 +71,7 @@ mod mount;
 mod number;
 mod options;
 mod parts;
+mod password;
 mod progress;
 mod read_at;
 mod reader;
@@ -92,6 +95,7 @@ pub use limits::Limits;
 #[cfg(all(feature = "mount", target_os = "linux"))]
 pub use mount::{Mount, MountOptions};
 pub use options::Options;
+pub use password::Password;
 pub use progress::InputProgress;
 pub use reader::{Archive, ArchiveFile, ArchiveOptions, Archives, ReadDir};
 pub use summary::{Summary, Trailing};

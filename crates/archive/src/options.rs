@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::entry_filter::{EntryFilter, Spaces};
 use crate::limits::Limits;
+use crate::password::{Password, Secret};
 use crate::progress::InputProgress;
 use crate::sys;
 
@@ -17,6 +18,7 @@ pub struct Options {
     pub(crate) limits: Limits,
     pub(crate) threads: usize,
     pub(crate) progress: InputProgress,
+    pub(crate) secret: Secret,
 }
 
 impl Default for Options {
@@ -28,6 +30,7 @@ impl Default for Options {
             limits: Limits::default(),
             threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             progress: InputProgress::default(),
+            secret: Secret::None,
         }
     }
 }
@@ -107,6 +110,22 @@ impl Options {
     pub fn xattrs(mut self, xattrs: bool) -> Self {
         let spaces = if sys::is_privileged() { Spaces::Privileged } else { Spaces::User };
         self.filter.xattrs = xattrs.then_some(spaces);
+        self
+    }
+
+    /// The password of encrypted entries. Those that have another one fail. Default: none, and all of them fail.
+    #[must_use]
+    pub fn password(mut self, password: Password) -> Self {
+        self.secret = Secret::Known(password);
+        self
+    }
+
+    /// Asks `ask` for the password of an archive that needs one, and again as long as it is wrong: it is told the path of
+    /// the archive, and how many it has given that were wrong, and ends it by `None`. It is not asked for a list of a zip, whose names are not
+    /// encrypted. Called from the thread that called [`unpack`](crate::Unpacker::unpack).
+    #[must_use]
+    pub fn ask_password(mut self, ask: impl Fn(&Path, u32) -> Option<Password> + Send + Sync + 'static) -> Self {
+        self.secret = Secret::Asked(Arc::new(ask));
         self
     }
 

@@ -165,6 +165,7 @@ pub(crate) fn read<S: Source>(
     meter.entry()?;
     let mut entry = Entry {
         path: &single.path,
+        is_encrypted: false,
         kind: Kind::File,
         size: 0,
         mode: single.mode,

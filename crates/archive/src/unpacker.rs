@@ -14,10 +14,10 @@ use crate::entry::Entry;
 use crate::entry_filter::EntryFilter;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::format::{self, Format, HEAD, Inside};
+use crate::joined::{Joined, Reader};
 use crate::limits::Meter;
 use crate::options::Options;
 use crate::parts;
-use crate::read_at::read_at;
 use crate::single::{self, Named, Origin};
 use crate::stamp::Stamp;
 use crate::summary::{Summary, Trailing};
@@ -162,42 +162,60 @@ impl Unpacker {
         if stamp.len == 0 {
             return Err(ErrorKind::Empty);
         }
-        self.read_open(file, stamp, path, target, cancel)
+        self.read_open(parts::join(path, file, stamp)?, path, target, cancel)
     }
 
     /// Reads a file that has some bytes.
     pub(crate) fn read_open(
         &self,
-        mut file: File,
-        stamp: Stamp,
+        mut joined: Joined,
         path: &Path,
         target: &mut Target<'_>,
         cancel: Cancel,
     ) -> Result<Summary, ErrorKind> {
-        let len = stamp.len;
+        let remark = joined.remark.take();
+        self.read_joined(joined, path, target, cancel).map_err(|kind| parts::remark(kind, remark))
+    }
+
+    fn read_joined(
+        &self,
+        joined: Joined,
+        path: &Path,
+        target: &mut Target<'_>,
+        cancel: Cancel,
+    ) -> Result<Summary, ErrorKind> {
+        let len = joined.len();
         let mut head = vec![0; len.min(HEAD as u64) as usize];
-        read_at(&file, &mut head, 0)?;
+        joined.fill(&mut head, 0)?;
         self.options.progress.opened(Some(len));
         match format::detect(&head) {
             // A file that begins with zeros may be anything, for example zeros with a zip behind them.
-            Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&file, len)? => {
-                self.read_zip(file, stamp, target, &cancel)
+            Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&joined)? => {
+                self.read_zip(joined, path, target, &cancel)
+            }
+            Some(format) if format != Format::Zip && !joined.is_one() => {
+                // The number of a part is none of the name.
+                let origin = Origin::of(&path.with_extension(""), joined.last());
+                let input = decode::Input::new(Box::new(Reader::new(joined)), self.options.progress.clone());
+                self.read_blocks(input, &origin, target, cancel)
             }
             Some(format @ (Format::Tar(None) | Format::Cpio(None) | Format::Ar)) => {
+                let (file, _) = joined.into_last();
                 let source = FileSource::new(file, path, self.options.progress.clone()).map_err(ErrorKind::Open)?;
                 let inside = Inside::of(format, &head, |_| Named::Nothing);
                 self.read_inside(source, &inside, format, target, &cancel).1
             }
             Some(Format::Tar(_) | Format::Cpio(_) | Format::Single(_) | Format::Deb | Format::Rpm) => {
+                let (mut file, _) = joined.into_last();
                 let origin = Origin::of(path, &file);
                 // On Windows a read by position moves the position.
                 file.rewind().map_err(ErrorKind::Read)?;
                 let input = decode::Input::new(Box::new(file), self.options.progress.clone());
                 self.read_blocks(input, &origin, target, cancel)
             }
-            Some(Format::Zip) => self.read_zip(file, stamp, target, &cancel),
+            Some(Format::Zip) => self.read_zip(joined, path, target, &cancel),
             // A zip may have any bytes before it, for example a program that unpacks it.
-            None if zip::has_end(&file, len)? => self.read_zip(file, stamp, target, &cancel),
+            None if zip::has_end(&joined)? => self.read_zip(joined, path, target, &cancel),
             None => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None }),
         }
     }
@@ -309,20 +327,22 @@ impl Unpacker {
 
     fn read_zip(
         &self,
-        file: File,
-        stamp: Stamp,
+        file: Joined,
+        path: &Path,
         target: &mut Target<'_>,
         cancel: &Cancel,
     ) -> Result<Summary, ErrorKind> {
         let mut meter = Meter::new(self.options.limits);
         let archive = zip::Archive {
-            file: &file,
-            stamp,
+            path,
+            file,
+            secret: &self.options.secret,
+            password: None,
             limits: &self.options.limits,
             filter: &self.options.filter,
             progress: &self.options.progress,
         };
-        let trailing = match (zip::read(&archive, self.options.threads, &mut meter, target, cancel), target) {
+        let trailing = match (zip::read(archive, self.options.threads, &mut meter, target, cancel), target) {
             (Ok(trailing), Target::Test(test)) => {
                 if let Some(trailing) = trailing {
                     test.tell(None, None, trailing.to_string());

@@ -9,6 +9,7 @@ use manyfiles_archive::{Archive, ArchiveOptions, Format, InputProgress};
 
 use crate::args;
 use crate::human::one_line;
+use crate::password::{Asker, Known};
 use crate::report::{INCOMPLETE, Lines, tell_cannot_begin};
 use crate::terminal::{Screen, Showing, reading};
 use crate::words::{CannotBegin, Words};
@@ -17,7 +18,7 @@ const WORDS: Words = Words { command: "cat", done: "printed", sources: "archives
 
 pub(crate) fn run(args: &args::ArchiveCat) -> ExitCode {
     let screen = Arc::new(Screen::default());
-    let archive = open(&args.archive, args.reading, args.no_cache, args.progress, &screen);
+    let archive = open(&args.archive, args.reading, &args.unlock, args.no_cache, args.progress, &screen);
     match archive {
         Ok(archive) => match paths(&archive, args) {
             Ok(paths) => print(&archive, &paths, screen),
@@ -31,6 +32,7 @@ pub(crate) fn run(args: &args::ArchiveCat) -> ExitCode {
 pub(crate) fn open(
     path: &std::path::Path,
     limits: args::Reading,
+    unlock: &args::Unlock,
     no_cache: bool,
     progress: args::Progress,
     screen: &Arc<Screen>,
@@ -42,6 +44,7 @@ pub(crate) fn open(
     let archive = crate::archive::Archive::check(path).map_err(CannotBegin::because)?;
     let input = InputProgress::new();
     let options = Archive::options().limits(limits.limits()).ignore_zeros(limits.ignore_zeros).progress(input.clone());
+    let options = Known::of(unlock)?.open(options, Asker::on(screen));
     let options = if no_cache { ArchiveOptions::cache(options, None) } else { options };
     let showing = Showing::start(screen.clone(), progress, reading(input, archive.size));
     let opened = options.open(path);

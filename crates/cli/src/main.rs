@@ -17,6 +17,7 @@ mod measuring;
 #[cfg(target_os = "linux")]
 mod mount;
 mod pack;
+mod password;
 mod probe;
 mod read;
 mod remove;

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(crate) fn run(args: &args::Mount) -> ExitCode {
     let screen = Arc::new(Screen::default());
     let mounted = folder_is_free(&args.directory)
-        .and_then(|()| cat::open(&args.archive, args.reading, args.no_cache, args.progress, &screen))
+        .and_then(|()| cat::open(&args.archive, args.reading, &args.unlock, args.no_cache, args.progress, &screen))
         .and_then(|archive| begin(args, &archive, &screen));
     let (mount, made, stop) = match mounted {
         Ok(mounted) => mounted,

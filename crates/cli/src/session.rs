@@ -9,6 +9,7 @@ use manyfiles::tree::{self, Durability, OnConflict, TreeWriter};
 use crate::args::{Conflict, Options};
 use crate::human::one_line;
 use crate::job::Job;
+use crate::password::Asker;
 use crate::read::{Read, Source};
 use crate::report::{self, Outcome, hints};
 use crate::stop::Stop;
@@ -52,6 +53,11 @@ impl Session {
     /// Where entries are handed over.
     pub(crate) fn tree(&self) -> &TreeWriter {
         &self.tree
+    }
+
+    /// Asks for the password of an archive.
+    pub(crate) fn asker(&self) -> Asker {
+        Asker::of_job(self.screen.clone(), self.stop.clone(), self.waiting.clone())
     }
 
     /// To see whether the job was told to stop.

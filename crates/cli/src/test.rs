@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::archive::Archive;
 use crate::args;
 use crate::human::{bytes, counted, entries, one_line};
+use crate::password::{Asker, Known};
 use crate::report::{INCOMPLETE, Lines, UNREADABLE, json_path, print_json, tell_cannot_begin};
 use crate::stop::Stop;
 use crate::terminal::{Screen, Showing, reading};
@@ -23,12 +24,12 @@ pub(crate) fn run(args: &args::Test) -> ExitCode {
 fn test(args: &args::Test) -> Result<ExitCode, CannotBegin> {
     let archives = Archive::check_all(&args.archives)?;
     let progress = InputProgress::new();
-    let unpacker = Unpacker::options()
+    let screen = Arc::new(Screen::default());
+    let choices = Unpacker::options()
         .limits(args.reading.limits())
         .ignore_zeros(args.reading.ignore_zeros)
-        .progress(progress.clone())
-        .build();
-    let screen = Arc::new(Screen::default());
+        .progress(progress.clone());
+    let unpacker = Known::of(&args.unlock)?.give(choices, Asker::on(&screen)).build();
     let total = archives.iter().map(|archive| archive.size).sum();
     let showing = Showing::start(screen.clone(), args.progress, reading(progress, total));
     let mut out = Lines::new(screen.clone());

@@ -10,11 +10,12 @@ use crate::args;
 use crate::dry_run::{self, Is, Plan};
 use crate::filter::Filter;
 use crate::job::Job;
+use crate::password::{Asker, Known};
 use crate::read::{Read, Source};
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::sys;
-use crate::terminal::{AboutEntry, InputRead};
+use crate::terminal::{AboutEntry, InputRead, Screen};
 use crate::words::{CannotBegin, Words};
 use crate::work::Work;
 
@@ -25,6 +26,7 @@ pub(crate) struct Unpack {
     archives: Vec<Archive>,
     filter: Arc<Filter>,
     progress: InputProgress,
+    password: Known,
     args: args::Unpack,
 }
 
@@ -32,6 +34,7 @@ impl Unpack {
     /// Checks all arguments, and touches nothing.
     pub(crate) fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
+        let password = Known::of(&args.unlock)?;
         let (mut archives, mut wrong) = (Vec::new(), Vec::new());
         for (number, path) in args.archives.iter().enumerate() {
             let meant_as_destination =
@@ -49,11 +52,11 @@ impl Unpack {
         if !wrong.is_empty() {
             return Err(CannotBegin(wrong));
         }
-        Ok(Unpack { archives, filter: Arc::new(filter), progress: InputProgress::new(), args })
+        Ok(Unpack { archives, filter: Arc::new(filter), progress: InputProgress::new(), password, args })
     }
 
     /// `name` is told the path of each entry that is selected.
-    fn unpacker(&self, name: Option<impl Fn(&Path) + Send + Sync + 'static>) -> Unpacker {
+    fn unpacker(&self, name: Option<impl Fn(&Path) + Send + Sync + 'static>, asker: Asker) -> Unpacker {
         let options = &self.args.options;
         let mut choices = Unpacker::options()
             .strip_components(options.strip_components)
@@ -64,6 +67,7 @@ impl Unpack {
             .xattrs(self.args.xattrs)
             .ignore_zeros(self.args.reading.ignore_zeros)
             .progress(self.progress.clone());
+        choices = self.password.give(choices, asker);
         if options.jobs > 0 {
             choices = choices.threads(options.jobs);
         }
@@ -111,7 +115,7 @@ impl Job for Unpack {
 
 impl Work for Unpack {
     fn write(&self, session: &Session) -> Read {
-        let unpacker = self.unpacker(session.namer());
+        let unpacker = self.unpacker(session.namer(), session.asker());
         let mut with_attributes = 0;
         let unpack = |archive: &Archive| {
             let mut damage = 0;
@@ -143,7 +147,7 @@ impl Work for Unpack {
     }
 
     fn list(&self, plan: &mut Plan) -> Read {
-        let unpacker = self.unpacker(None::<fn(&Path)>);
+        let unpacker = self.unpacker(None::<fn(&Path)>, Asker::on(&Arc::new(Screen::default())));
         let mut with_attributes = 0;
         let list = |archive: &Archive| {
             let listed = match archive.open(&Stop::default()) {

@@ -21,17 +21,18 @@ use crate::decode::{self, Blocks};
 use crate::entry::{Entry, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Compression, Format, HEAD, Inside};
+use crate::joined::Joined;
 use crate::limit::Limit;
 use crate::limits::Limits;
 use crate::options::Options;
 use crate::parts;
+use crate::password::{Password, Secret};
 use crate::progress::InputProgress;
 use crate::read_at::read_at;
 use crate::single::{Named, Origin};
 use crate::stamp::Stamp;
 use crate::tar::{FileSource, Source, StreamSource};
 use crate::target::Target;
-use crate::zip;
 
 /// An index is kept if it has so many entries, or if so many bytes had to be decompressed for it. What is smaller is
 /// gone through in the time that it takes to look for a kept one.
@@ -43,6 +44,7 @@ pub struct ArchiveOptions {
     limits: Limits,
     ignore_zeros: bool,
     progress: InputProgress,
+    secret: Secret,
     cache: Option<PathBuf>,
 }
 
@@ -53,6 +55,7 @@ impl Default for ArchiveOptions {
             limits: Limits::default(),
             ignore_zeros: false,
             progress: InputProgress::default(),
+            secret: Secret::None,
             cache: kept::usual_folder(),
         }
     }
@@ -78,6 +81,20 @@ impl ArchiveOptions {
     #[must_use]
     pub fn progress(mut self, progress: InputProgress) -> Self {
         self.progress = progress;
+        self
+    }
+
+    /// The password of encrypted entries, as [`Options::password`] takes it. The archive keeps it.
+    #[must_use]
+    pub fn password(mut self, password: Password) -> Self {
+        self.secret = Secret::Known(password);
+        self
+    }
+
+    /// Asks for the password, as [`Options::ask_password`] does.
+    #[must_use]
+    pub fn ask_password(mut self, ask: impl Fn(&Path, u32) -> Option<Password> + Send + Sync + 'static) -> Self {
+        self.secret = Secret::Asked(Arc::new(ask));
         self
     }
 
@@ -122,12 +139,17 @@ impl ArchiveOptions {
         read_at(&file, &mut head, 0)?;
         let opening = Opening { file: Arc::new(file), stamp, path, options: self };
         match format::detect(&head) {
+            Some(Format::Tar(_)) if !parts::join(path, clone(&opening.file)?, stamp)?.is_one() => Err(parts::no_tar()),
             Some(Format::Tar(compression)) if head[0] != 0 => opening.tar(compression),
             Some(Format::Deb | Format::Rpm) => opening.package(),
             // A file that begins with zeros may be a tar without entries, or a zip behind them.
             _ => opening.zip_or_other(),
         }
     }
+}
+
+fn clone(file: &File) -> Result<File, ErrorKind> {
+    file.try_clone().map_err(ErrorKind::Open)
 }
 
 /// A file that is to become an [`Archive`].
@@ -146,7 +168,9 @@ impl Opening<'_> {
 
     fn unpacker(&self) -> crate::Unpacker {
         let options = Options::default().limits(self.options.limits).progress(self.options.progress.clone());
-        options.ignore_zeros(self.options.ignore_zeros).special_files(true).ownership(true).build()
+        let mut options = options.ignore_zeros(self.options.ignore_zeros).special_files(true).ownership(true);
+        options.secret = self.options.secret.clone();
+        options.build()
     }
 
     fn builder(&self) -> Builder {
@@ -155,16 +179,13 @@ impl Opening<'_> {
 
     fn zip_or_other(self) -> Result<Archive, ErrorKind> {
         let mut builder = self.builder();
-        let file = self.file.try_clone().map_err(ErrorKind::Open)?;
+        let file = clone(&self.file)?;
         let target = &mut Target::Index(&mut builder);
-        let summary = self.unpacker().read_open(file, self.stamp, self.path, target, Cancel::default())?;
-        let content = match summary.format {
-            Format::Zip => {
-                let directory = zip::directory(&self.file, self.stamp.len)?;
-                self.stamp.check(&self.file)?;
-                Content::Zip(Box::new(Zip::new(directory)))
-            }
-            _ => Content::Plain,
+        let joined = parts::join(self.path, file, self.stamp)?;
+        let summary = self.unpacker().read_open(joined, self.path, target, Cancel::default())?;
+        let content = match builder.zip.take() {
+            Some(zip) => Content::Zip(Box::new(Zip::new(zip))),
+            None => Content::Plain,
         };
         Ok(self.archive(summary.format, builder.finish(), content))
     }
@@ -193,9 +214,9 @@ impl Opening<'_> {
         let (index, content, format) = match compression {
             None => {
                 let mut builder = self.builder();
-                let file = self.file.try_clone().map_err(ErrorKind::Open)?;
+                let file = clone(&self.file)?;
                 let target = &mut Target::Index(&mut builder);
-                self.unpacker().read_open(file, self.stamp, self.path, target, Cancel::default())?;
+                self.unpacker().read_open(Joined::one(file, self.stamp), self.path, target, Cancel::default())?;
                 (builder.finish(), Content::Plain, tar)
             }
             Some(compression) => self.compressed(compression)?,
@@ -240,9 +261,10 @@ impl Opening<'_> {
         let Some((frames, len)) = frames else { return Ok(None) };
         let Some(chunks) = Chunks::new(Compression::Zstd, frames, len) else { return Ok(None) };
         let mut builder = self.builder();
-        let file = self.file.try_clone().map_err(ErrorKind::Open)?;
+        let file = clone(&self.file)?;
         let target = &mut Target::Index(&mut builder);
-        let summary = self.unpacker().read_open(file, self.stamp, self.path, target, Cancel::default())?;
+        let joined = Joined::one(file, self.stamp);
+        let summary = self.unpacker().read_open(joined, self.path, target, Cancel::default())?;
         self.stamp.check(&self.file)?;
         Ok(Some((builder.finish(), chunks, summary.format)))
     }
@@ -563,7 +585,11 @@ impl Archive {
 
     /// What was read may be anything, and so may be the reason of an error, if another process has changed the archive.
     fn if_unchanged<T>(&self, read: io::Result<T>) -> io::Result<T> {
-        self.0.stamp.check(&self.0.file).map_err(|kind| io::Error::other(kind.to_string()))?;
+        self.0
+            .stamp
+            .check(&self.0.file)
+            .and_then(|()| self.0.content.check())
+            .map_err(|kind| io::Error::other(kind.to_string()))?;
         read
     }
 

@@ -12,6 +12,7 @@ use super::index::{Child, Index, Node, Piece, ROOT, Type};
 use crate::entry::{Attribute, Entry, Kind};
 use crate::error::{ErrorKind, Result};
 use crate::limit::Limit;
+use crate::zip;
 
 /// Where the content of an entry is.
 pub(crate) enum Place<'a> {
@@ -28,6 +29,8 @@ const MOST_ATTRIBUTES: usize = 256 << 20;
 
 pub(crate) struct Builder {
     index: Index,
+    /// The zip, if it is one.
+    pub zip: Option<zip::Opened>,
     /// The numbers of the sets of extended attributes, and how many bytes they have.
     attributes: HashMap<Vec<Attribute>, u32>,
     attributes_len: usize,
@@ -46,6 +49,7 @@ impl Builder {
         let most = most.saturating_add(1).min(u64::from(u32::MAX));
         Builder {
             index,
+            zip: None,
             attributes: HashMap::new(),
             attributes_len: 0,
             found: HashTable::new(),

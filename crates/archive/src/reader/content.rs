@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::chunks::Chunks;
 use super::index::{Index, Node};
 use super::recent::Recent;
+use crate::error::ErrorKind;
+use crate::joined::Joined;
+use crate::password::Password;
 use crate::sys;
-use crate::zip::{Directory, Stored};
+use crate::zip::{Directory, Opened, Stored};
 
 /// How many entries of a zip are kept half decoded, for the read that goes on where the last one ended.
 const MOST_STREAMS: usize = 16;
@@ -26,15 +29,18 @@ pub(super) enum Content {
 
 #[derive(Debug)]
 pub(super) struct Zip {
-    pub directory: Directory,
+    file: Arc<Joined>,
+    directory: Directory,
+    password: Option<Password>,
     /// Small entries that were read in part.
     recent: Recent,
     streams: Mutex<Vec<Stream>>,
 }
 
 impl Zip {
-    pub(super) fn new(directory: Directory) -> Zip {
-        Zip { directory, recent: Recent::default(), streams: Mutex::default() }
+    pub(super) fn new(opened: Opened) -> Zip {
+        let Opened { file, directory, password } = opened;
+        Zip { file: Arc::new(file), directory, password, recent: Recent::default(), streams: Mutex::default() }
     }
 }
 
@@ -52,6 +58,14 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Content {
+    /// An error if a part of the archive was changed that is not the file that it was opened by.
+    pub(super) fn check(&self) -> Result<(), ErrorKind> {
+        match self {
+            Content::Zip(zip) if !zip.file.is_one() => zip.file.check(),
+            _ => Ok(()),
+        }
+    }
+
     /// Reads from a file's `offset` on until the buffer is full or the file ends.
     pub(super) fn read_at(
         &self,
@@ -67,7 +81,7 @@ impl Content {
             return Ok(0);
         }
         if let Content::Zip(zip) = self {
-            return zip.read_at(file, node, buffer, offset);
+            return zip.read_at(node, buffer, offset);
         }
         if !node.is_sparse {
             self.tar(file, buffer, node.place + offset)?;
@@ -101,7 +115,7 @@ impl Content {
     /// All of a file.
     pub(super) fn read(&self, file: &Arc<File>, index: &Index, node: &Node) -> io::Result<Vec<u8>> {
         if let Content::Zip(zip) = self {
-            return zip.read(file, node);
+            return zip.read(node);
         }
         let mut content = Vec::new();
         grow(&mut content, node.size, |part, at| self.read_at(file, index, node, part, at).map(drop))?;
@@ -132,12 +146,13 @@ fn grow(content: &mut Vec<u8>, size: u64, mut read: impl FnMut(&mut [u8], u64) -
 }
 
 impl Zip {
-    fn entry<'a>(&'a self, file: &'a Arc<File>, node: &Node) -> Stored<'a> {
-        Stored { record: self.directory.record(node.place as usize), file }
+    fn entry(&self, node: &Node) -> Stored<'_> {
+        let record = self.directory.record(node.place as usize);
+        Stored { record, file: &self.file, password: self.password.as_ref() }
     }
 
-    fn read(&self, file: &Arc<File>, node: &Node) -> io::Result<Vec<u8>> {
-        let entry = self.entry(file, node);
+    fn read(&self, node: &Node) -> io::Result<Vec<u8>> {
+        let entry = self.entry(node);
         if entry.is_small() {
             return entry.whole();
         }
@@ -147,15 +162,15 @@ impl Zip {
         Ok(content)
     }
 
-    fn read_at(&self, file: &Arc<File>, node: &Node, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let entry = self.entry(file, node);
+    fn read_at(&self, node: &Node, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let entry = self.entry(node);
         if entry.is_small() {
             let content = self.recent.get(node.place, || entry.whole())?;
             buffer.copy_from_slice(&content[offset as usize..][..buffer.len()]);
             return Ok(buffer.len());
         }
         if let Some(start) = entry.uncompressed_at()? {
-            sys::read_exact_at(file, buffer, start + offset)?;
+            self.file.read_exact_at(buffer, start + offset)?;
             return Ok(buffer.len());
         }
         let record = node.place as u32;

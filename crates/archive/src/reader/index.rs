@@ -214,6 +214,7 @@ impl Index {
             modified: node.modified.and_then(|(seconds, nanos)| time(seconds, nanos)),
             owner: node.owner,
             attributes: self.attributes(node),
+            is_encrypted: false,
             refusal: None,
         }
     }

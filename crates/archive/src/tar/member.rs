@@ -64,6 +64,7 @@ impl Member {
             mode: self.mode,
             modified: self.modified,
             owner: self.owner,
+            is_encrypted: false,
             attributes: &self.attributes,
             refusal: None,
         }

@@ -15,7 +15,6 @@ use crate::entry::Kind;
 use crate::error::{ErrorKind, Position, Result};
 use crate::limit::Limit;
 use crate::limits::{Limits, check_ratio};
-use crate::read_at::read_at;
 use crate::sys;
 use crate::test::Test;
 
@@ -55,7 +54,7 @@ pub(super) fn check(
         }
     };
     let order = Order::new(&tell);
-    let decoded = Decoded { bytes: AtomicU64::new(0), limits: archive.limits, packed: archive.stamp.len };
+    let decoded = Decoded { bytes: AtomicU64::new(0), limits: archive.limits, packed: archive.file.len() };
     workers(archive, directory, jobs, threads, &order, &|place, record, decoder| {
         cancel.check()?;
         Ok(order.ready(place, entry(archive, record, decoder, &decoded, cancel)?, 0))
@@ -90,7 +89,7 @@ fn unlisted(archive: &Archive<'_>, extents: &[(u64, u64, u32)], directory: u64) 
     for (start, end) in extents.iter().map(|&(start, end, _)| (start, end)).chain([(directory, directory)]) {
         let mut signature = [0; 4];
         if start.saturating_sub(taken) >= local::LOCAL as u64 {
-            read_at(archive.file, &mut signature, taken)?;
+            archive.file.fill(&mut signature, taken)?;
             if signature == *b"PK\x03\x04" {
                 found.push(taken);
             }
@@ -148,7 +147,7 @@ fn entry(
     if is_folder && record.size > 0 {
         checked.remarks.push("a folder has content, which no folder can keep".into());
     }
-    match local::read(archive.file, archive.stamp.len, record) {
+    match local::read(&archive.file, archive.file.len(), record) {
         Ok(Some(local)) => {
             checked.remarks.extend(local.differences);
             checked.end = Some(local.end);
@@ -156,12 +155,11 @@ fn entry(
         Ok(None) => {}
         Err(error) => checked.lost = Some(format!("its header cannot be read: {error}")),
     }
-    if record.is_encrypted() && is_folder {
+    if record.encryption.is_some() && is_folder {
         return Ok(checked);
     }
-    if record.is_encrypted() {
-        checked.lost =
-            Some("it is encrypted, and cannot be tested; `7zz t` or `unzip -t` can ask for a password".into());
+    if let Some(why) = record.locked() {
+        checked.lost = Some(why.into());
         return Ok(checked);
     }
     let decoded = if deliver::is_long(record) {

@@ -1,9 +1,8 @@
 //! The content of an entry of a zip: found, decoded, its length and checksum compared with the directory.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use liblzma::bufread::XzDecoder;
@@ -12,8 +11,10 @@ use zstd::zstd_safe::get_error_name;
 use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 
 use super::directory::Record;
+use super::encrypted::{self, Encryption, Packed};
 use super::field::{u16_at, u32_at};
-use crate::sys;
+use crate::joined::Joined;
+use crate::password::Password;
 
 const LOCAL: usize = 30;
 /// Extra fields before the content are usually this short: then one read gets header and content.
@@ -28,8 +29,8 @@ const LZMA_MEMORY: u64 = 1 << 30;
 
 /// Decodes entries one after the other, with buffers that are used again.
 pub(crate) struct Decoder<'a> {
-    file: &'a File,
-    len: u64,
+    file: &'a Joined,
+    password: Option<&'a Password>,
     packed: Vec<u8>,
     inflate: Decompress,
     /// How many bytes of the last entry's compressed content stood behind the end of its compressed stream, and were
@@ -37,8 +38,15 @@ pub(crate) struct Decoder<'a> {
     pub(super) unread: u64,
 }
 
-fn damaged(cause: &str) -> io::Error {
+pub(super) fn damaged(cause: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the archive is damaged here: {cause}"))
+}
+
+/// Whether a password may be that of an entry.
+pub(super) fn is_right(file: &Joined, record: &Record<'_>, password: &Password) -> io::Result<bool> {
+    let Some(encryption) = record.encryption else { return Ok(true) };
+    let at = start_of(file, record)?;
+    encrypted::is_right(encryption, password, Range { file, at, left: record.packed })
 }
 
 /// Whether an error says that the decoder is not given what it needs: then nothing says that the content is damaged.
@@ -66,12 +74,16 @@ fn undecoded(error: io::Error) -> io::Error {
 }
 
 impl<'a> Decoder<'a> {
-    pub(super) fn new(file: &'a File, len: u64) -> Decoder<'a> {
-        Decoder { file, len, packed: Vec::new(), inflate: Decompress::new(false), unread: 0 }
+    pub(super) fn new(file: &'a Joined, password: Option<&'a Password>) -> Decoder<'a> {
+        Decoder { file, password, packed: Vec::new(), inflate: Decompress::new(false), unread: 0 }
     }
 
     /// The content of an entry that is [`SMALL`], checked.
     pub(super) fn whole(&mut self, record: &Record<'_>) -> io::Result<Vec<u8>> {
+        self.decode(record).map_err(|error| or_password(record, error))
+    }
+
+    fn decode(&mut self, record: &Record<'_>) -> io::Result<Vec<u8>> {
         let guess = LOCAL + record.raw_name.len() + USUAL_EXTRA + record.packed as usize;
         self.read_packed(record.start, guess)?;
         let header = local_header_len(&self.packed)?;
@@ -81,6 +93,14 @@ impl<'a> Decoder<'a> {
         }
         let packed =
             self.packed.get(header..end).ok_or_else(|| damaged("its content reaches past the end of the archive"))?;
+        let decrypted;
+        let packed = match record.encryption {
+            None => packed,
+            Some(encryption) => {
+                decrypted = encrypted::whole(encryption, self.password, packed)?;
+                &decrypted[..]
+            }
+        };
         let size = record.size as usize;
         self.unread = 0;
         let content = match record.method {
@@ -114,9 +134,10 @@ impl<'a> Decoder<'a> {
 
     /// Reads `len` bytes, or up to the end of the archive, from `start` on.
     fn read_packed(&mut self, start: u64, len: usize) -> io::Result<()> {
-        let there = self.len.checked_sub(start).ok_or_else(|| damaged("it begins past the end of the archive"))?;
+        let there =
+            self.file.len().checked_sub(start).ok_or_else(|| damaged("it begins past the end of the archive"))?;
         self.packed.resize(there.min(len as u64) as usize, 0);
-        sys::read_exact_at(self.file, &mut self.packed, start).map_err(undecoded)
+        self.file.read_exact_at(&mut self.packed, start).map_err(undecoded)
     }
 
     /// The content of any entry, piece by piece into `write`. Checked at the end only.
@@ -125,10 +146,11 @@ impl<'a> Decoder<'a> {
         record: &Record<'_>,
         mut write: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let start = start_of(self.file, self.len, record)?;
+        let start = start_of(self.file, record)?;
         self.unread = 0;
         let range = Range { file: self.file, at: start, left: record.packed };
-        let mut packed = BufReader::with_capacity(BUFFER, range);
+        let packed = Packed::new(record, self.password, range).map_err(undecoded)?;
+        let mut packed = BufReader::with_capacity(BUFFER, packed);
         let mut decoder = decoder(record, &mut packed)?;
         let mut buffer = vec![0; BUFFER];
         let mut check = Check::new(record);
@@ -137,24 +159,35 @@ impl<'a> Decoder<'a> {
                 Ok(0) => break,
                 Ok(len) => len,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(undecoded(error).into()),
+                Err(error) => return Err(or_password(record, undecoded(error)).into()),
             };
-            check.add(&buffer[..len])?;
+            check.add(&buffer[..len]).map_err(|error| or_password(record, error))?;
             write(&buffer[..len])?;
         }
         drop(decoder);
-        self.unread = unread(record, packed.buffer().len() as u64 + packed.get_ref().left);
-        Ok(check.finish()?)
+        self.unread = unread(record, packed.buffer().len() as u64 + packed.get_ref().left(|range| range.left));
+        packed.get_mut().finish().map_err(undecoded)?;
+        Ok(check.finish().map_err(|error| or_password(record, error))?)
     }
 }
 
-/// Where the content of an entry begins in an archive of `len` bytes.
-fn start_of(file: &File, len: u64, record: &Record<'_>) -> io::Result<u64> {
+/// The old cipher has nothing but the entry's checksum to tell a wrong password for sure.
+fn or_password(record: &Record<'_>, error: io::Error) -> io::Error {
+    match (record.encryption, error.kind()) {
+        (Some(Encryption::Old { .. }), io::ErrorKind::InvalidData) => {
+            io::Error::new(error.kind(), format!("{error}; or the password is wrong"))
+        }
+        _ => error,
+    }
+}
+
+/// Where the content of an entry begins.
+fn start_of(file: &Joined, record: &Record<'_>) -> io::Result<u64> {
     let mut header = [0; LOCAL];
-    sys::read_exact_at(file, &mut header, record.start).map_err(undecoded)?;
+    file.read_exact_at(&mut header, record.start).map_err(undecoded)?;
     let start = record.start + local_header_len(&header)? as u64;
     match start.checked_add(record.packed) {
-        Some(end) if end <= len => Ok(start),
+        Some(end) if end <= file.len() => Ok(start),
         _ => Err(damaged("its content reaches past the end of the archive")),
     }
 }
@@ -162,7 +195,8 @@ fn start_of(file: &File, len: u64, record: &Record<'_>) -> io::Result<u64> {
 /// One entry, to be read by itself.
 pub(crate) struct Stored<'a> {
     pub record: Record<'a>,
-    pub file: &'a Arc<File>,
+    pub file: &'a Arc<Joined>,
+    pub password: Option<&'a Password>,
 }
 
 impl Stored<'_> {
@@ -173,29 +207,47 @@ impl Stored<'_> {
 
     /// The content of an entry that is small, checked.
     pub(crate) fn whole(&self) -> io::Result<Vec<u8>> {
-        Decoder::new(self.file, self.file.metadata()?.len()).whole(&self.record)
+        Decoder::new(self.file, self.password).whole(&self.record)
     }
 
     /// Where the content begins, if it is not compressed.
     pub(crate) fn uncompressed_at(&self) -> io::Result<Option<u64>> {
-        if self.record.method != 0 || self.record.packed != self.record.size {
+        if self.record.encryption.is_some() || self.record.method != 0 || self.record.packed != self.record.size {
             return Ok(None);
         }
-        start_of(self.file, self.file.metadata()?.len(), &self.record).map(Some)
+        start_of(self.file, &self.record).map(Some)
     }
 
     /// The content of any entry. Checked where it ends: what reads has to read on until there is nothing more.
     pub(crate) fn stream(&self) -> io::Result<Box<dyn Read + Send>> {
-        let at = start_of(self.file, self.file.metadata()?.len(), &self.record)?;
+        let at = start_of(self.file, &self.record)?;
         let range = Range { file: Arc::clone(self.file), at, left: self.record.packed };
-        let decoder = decoder(&self.record, BufReader::with_capacity(BUFFER, range))?;
-        Ok(Box::new(Checked { decoder, check: Some(Check::new(&self.record)) }))
+        let packed = Shared(Arc::new(Mutex::new(Packed::new(&self.record, self.password, range).map_err(undecoded)?)));
+        let decoder = decoder(&self.record, BufReader::with_capacity(BUFFER, packed.clone()))?;
+        Ok(Box::new(Checked { decoder, packed, check: Some(Check::new(&self.record)) }))
+    }
+}
+
+/// What a decoder reads from, to be read to its end when the decoder is done.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Packed<Range<Arc<Joined>>>>>);
+
+impl Shared {
+    fn finish(&self) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).finish()
+    }
+}
+
+impl Read for Shared {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).read(into)
     }
 }
 
 /// Content that is compared with the directory while it is read.
 struct Checked<R> {
     decoder: R,
+    packed: Shared,
     /// Until the end has been seen.
     check: Option<Check>,
 }
@@ -208,6 +260,7 @@ impl<R: Read> Read for Checked<R> {
         if len == 0
             && let Some(check) = self.check.take()
         {
+            self.packed.finish().map_err(undecoded)?;
             check.finish()?;
         }
         Ok(len)
@@ -231,13 +284,15 @@ fn local_header_len(bytes: &[u8]) -> io::Result<usize> {
 /// Compares content with the length and the checksum of the directory.
 struct Check {
     crc: Crc,
-    expected: u32,
+    /// `None`: an authentication code takes its place.
+    expected: Option<u32>,
     left: u64,
 }
 
 impl Check {
     fn new(record: &Record<'_>) -> Check {
-        Check { crc: Crc::new(), expected: record.crc, left: record.size }
+        let has_crc = !matches!(record.encryption, Some(Encryption::Aes { has_crc: false, .. }));
+        Check { crc: Crc::new(), expected: has_crc.then_some(record.crc), left: record.size }
     }
 
     fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -251,7 +306,7 @@ impl Check {
         if self.left > 0 {
             return Err(damaged("its content is shorter than the directory says"));
         }
-        if self.crc.sum() != self.expected {
+        if self.expected.is_some_and(|expected| self.crc.sum() != expected) {
             return Err(damaged("its content has another checksum than the directory says"));
         }
         Ok(())
@@ -265,10 +320,10 @@ struct Range<F> {
     left: u64,
 }
 
-impl<F: Deref<Target = File>> Read for Range<F> {
+impl<F: Deref<Target = Joined>> Read for Range<F> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let max = self.left.min(into.len() as u64) as usize;
-        let len = sys::read_at(&self.file, &mut into[..max], self.at)?;
+        let len = self.file.read_at(&mut into[..max], self.at)?;
         self.at += len as u64;
         self.left -= len as u64;
         Ok(len)
@@ -297,7 +352,6 @@ fn decoder<'a>(record: &Record<'_>, packed: impl BufRead + Send + 'a) -> io::Res
                 6 => " (implode)",
                 97 => " (WavPack)",
                 98 => " (PPMd)",
-                99 => " (AES encryption)",
                 _ => "",
             };
             let message = format!("compression method {other}{name} is not supported; `7zz x` may know it");

@@ -93,6 +93,7 @@ impl<'a> Record<'a> {
             mode: mode.map(|mode| mode & 0o7777).or(sys::READ_ONLY.filter(|_| read_only)),
             modified: self.modified(),
             owner: self.owner(),
+            is_encrypted: self.encryption.is_some(),
             refusal: None,
         };
         if !matches!(entry.kind, Kind::File | Kind::Symlink(_)) {
@@ -101,8 +102,7 @@ impl<'a> Record<'a> {
         if self.is_broken {
             entry.refusal =
                 Some(unreadable(&entry, io::ErrorKind::InvalidData, "the archive's directory is damaged here"));
-        } else if self.is_encrypted() {
-            let message = "it is encrypted, which is not supported; `7zz x` or `unzip` can ask for a password";
+        } else if let Some(message) = self.locked() {
             entry.refusal = Some(unreadable(&entry, io::ErrorKind::Unsupported, message));
         }
         entry

@@ -3,13 +3,12 @@
 //! Unpacking believes the directory alone. A difference shows that one of the two is damaged, or that they were written
 //! so that two programs see two archives.
 
-use std::fs::File;
 use std::io;
 
 use super::directory::Record;
 use super::end::NEWEST;
 use super::field::{extra_fields, u16_at, u32_at, u64_at};
-use crate::sys;
+use crate::joined::Joined;
 
 /// The shortest header of an entry.
 pub(super) const LOCAL: usize = 30;
@@ -27,12 +26,12 @@ pub(super) struct Local {
 
 /// Reads the header of an entry, whose archive has `len` bytes, and the numbers behind its content. An error: it cannot
 /// be read. Fails without a sentence (`None`) where there is no header: the decoder says so.
-pub(super) fn read(file: &File, len: u64, record: &Record<'_>) -> io::Result<Option<Local>> {
+pub(super) fn read(file: &Joined, len: u64, record: &Record<'_>) -> io::Result<Option<Local>> {
     let mut header = [0; LOCAL];
     if record.start.checked_add(LOCAL as u64).is_none_or(|end| end > len) {
         return Ok(None);
     }
-    sys::read_exact_at(file, &mut header, record.start)?;
+    file.read_exact_at(&mut header, record.start)?;
     if !header.starts_with(b"PK\x03\x04") {
         return Ok(None);
     }
@@ -41,7 +40,7 @@ pub(super) fn read(file: &File, len: u64, record: &Record<'_>) -> io::Result<Opt
     let names_start = record.start + LOCAL as u64;
     let start = names_start + rest.len() as u64;
     let Some(end) = start.checked_add(record.packed).filter(|&end| end <= len) else { return Ok(None) };
-    sys::read_exact_at(file, &mut rest, names_start)?;
+    file.read_exact_at(&mut rest, names_start)?;
     let (name, extra) = rest.split_at(name_len);
 
     let mut differences = Vec::new();
@@ -55,7 +54,7 @@ pub(super) fn read(file: &File, len: u64, record: &Record<'_>) -> io::Result<Opt
     if (flags ^ record.flags) & counts != 0 {
         differs("other flags");
     }
-    if u16_at(&header, 8) != record.method {
+    if u16_at(&header, 8) != record.raw_method {
         differs("another method of compression");
     }
     let mut wide = extra_fields(extra).find(|(id, _)| *id == 1).map_or(&[][..], |(_, field)| field);
@@ -111,9 +110,9 @@ pub(super) fn in_the_directory(record: &Record<'_>) -> impl Iterator<Item = &'st
 
 /// The first byte behind the numbers, if there are some that are right: with or without a signature, sizes of four or
 /// eight bytes.
-fn numbers_behind(file: &File, len: u64, start: u64, record: &Record<'_>) -> io::Result<Option<u64>> {
+fn numbers_behind(file: &Joined, len: u64, start: u64, record: &Record<'_>) -> io::Result<Option<u64>> {
     let mut bytes = vec![0; (len - start).min(24) as usize];
-    sys::read_exact_at(file, &mut bytes, start)?;
+    file.read_exact_at(&mut bytes, start)?;
     for (signature, wide) in [(4, 4), (4, 8), (0, 4), (0, 8)] {
         let Some(numbers) = bytes.get(signature..signature + 4 + 2 * wide) else { continue };
         let size = |at| if wide == 4 { u32_at(numbers, at).into() } else { u64_at(numbers, at) };

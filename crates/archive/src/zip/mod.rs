@@ -12,6 +12,7 @@ mod content;
 mod contested;
 mod deliver;
 mod directory;
+mod encrypted;
 mod end;
 mod entry;
 mod field;
@@ -19,8 +20,6 @@ mod local;
 mod order;
 mod salvage;
 
-use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -31,11 +30,12 @@ use crate::cancel::Cancel;
 use crate::entry::Kind;
 use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Position, Result};
+use crate::joined::Joined;
 use crate::limits::{Limits, Meter, check_ratio};
+use crate::parts;
+use crate::password::{Password, Secret, Unlocked};
 use crate::progress::InputProgress;
-use crate::read_at::read_at;
 use crate::reader::Place;
-use crate::stamp::Stamp;
 use crate::summary::Trailing;
 use crate::target::Target;
 use content::Decoder;
@@ -43,14 +43,18 @@ pub(crate) use content::Stored;
 use contested::Contested;
 use deliver::Decoded;
 pub(crate) use directory::Directory;
-use directory::Record;
+use directory::{Lock, Record};
 use end::End;
 use order::Order;
 
 /// An open file that is to be a zip.
 pub(crate) struct Archive<'a> {
-    pub file: &'a File,
-    pub stamp: Stamp,
+    pub path: &'a Path,
+    /// All its parts, once they are found.
+    pub file: Joined,
+    pub secret: &'a Secret,
+    /// The one that opens its entries, once it is known.
+    pub password: Option<Password>,
     pub limits: &'a Limits,
     pub filter: &'a EntryFilter,
     pub progress: &'a InputProgress,
@@ -58,8 +62,8 @@ pub(crate) struct Archive<'a> {
 
 /// Whether there is a zip's directory at the end of a file that does not begin as one. An error: one of reading, or
 /// that the directory is there and says why it cannot be used.
-pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
-    match end::find(file, len) {
+pub(crate) fn has_end(file: &Joined) -> Result<bool, ErrorKind> {
+    match end::find(file) {
         Ok(end) => Ok(end.is_some_and(|end| !end.is_cut)),
         // Bytes that only look like a directory are no error.
         Err(ErrorKind::Damaged { .. }) => Ok(false),
@@ -67,49 +71,68 @@ pub(crate) fn has_end(file: &File, len: u64) -> Result<bool, ErrorKind> {
     }
 }
 
-/// The directory of a zip that was read before.
-pub(crate) fn directory(file: &File, len: u64) -> Result<Directory, ErrorKind> {
-    match end::find(file, len)? {
-        Some(end) => Directory::read(file, &end),
-        None => Err(ErrorKind::Changed(io::Error::other("its directory is gone"))),
-    }
+/// A zip whose entries are to be read one by one.
+pub(crate) struct Opened {
+    pub file: Joined,
+    pub directory: Directory,
+    pub password: Option<Password>,
 }
 
 /// Reads a zip. `meter` counts what the directory says. Returns what follows it.
 pub(crate) fn read(
-    archive: &Archive<'_>,
+    mut archive: Archive<'_>,
     threads: usize,
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
 ) -> Result<Option<Trailing>, ErrorKind> {
-    let end = match end::find(archive.file, archive.stamp.len) {
+    let mut end = end::find(&archive.file);
+    if let Ok(Some(End { parts_before: before @ 1.., .. })) = end {
+        let last = archive.file.len();
+        archive.file = match archive.file.is_one() {
+            true => parts::spanned(archive.path, archive.file, before)?,
+            // A split archive that was cut into pieces, too.
+            false => return Err(end::part()),
+        };
+        archive.progress.opened(Some(archive.file.len() - last));
+        end = end::find(&archive.file);
+    }
+    let end = match end {
         // Then the entries are looked for.
         Err(damage @ ErrorKind::Damaged { .. }) if matches!(target, Target::Salvage(..)) => Err(damage),
         found => Ok(found?),
     };
-    if matches!(end, Ok(None)) && end::begins_as_part(archive.file)? {
+    if matches!(end, Ok(None)) && end::begins_as_part(&archive.file)? {
         return Err(end::part());
     }
     let missing = || {
         let cause = "the directory at its end is missing, so it is cut short";
-        ErrorKind::damaged(Position::Archive(archive.stamp.len), cause)
+        ErrorKind::damaged(Position::Archive(archive.file.len()), cause)
     };
     let (directory, end) = match end {
-        Ok(Some(end)) => (Directory::read(archive.file, &end), end),
+        Ok(Some(end)) => (Directory::read(&archive.file, &end), end),
         Ok(None) => (Err(missing()), End::default()),
         Err(damage) => (Err(damage), End::default()),
     };
-    let directory = match (directory, &mut *target) {
-        (directory, Target::Salvage(_, test)) => salvage::directory(archive, directory, test, cancel)?,
+    let mut directory = match (directory, &mut *target) {
+        (directory, Target::Salvage(_, test)) => salvage::directory(&archive, directory, test, cancel)?,
         (directory, _) => directory?,
     };
-    let jobs = Jobs::plan(archive, &directory, meter, matches!(target, Target::Test(_)))?;
+    if !archive.secret.may_open() {
+        directory.lock = Lock::Closed;
+    }
+    let jobs = Jobs::plan(&archive, &directory, meter, matches!(target, Target::Test(_)))?;
+    // A list needs no content.
+    if !matches!(target, Target::List(_)) {
+        unlock(&mut archive, &mut directory, &jobs)?;
+    } else if let Secret::Known(password) = archive.secret {
+        archive.password = Some(password.clone());
+    }
     match target {
-        Target::Tree(tree) => unpack(archive, &directory, &jobs, threads, tree, false, cancel)?,
-        Target::Salvage(tree, _) => unpack(archive, &directory, &jobs, threads, tree, true, cancel)?,
+        Target::Tree(tree) => unpack(&archive, &directory, &jobs, threads, tree, false, cancel)?,
+        Target::Salvage(tree, _) => unpack(&archive, &directory, &jobs, threads, tree, true, cancel)?,
         Target::Index(builder) => {
-            let mut decoder = Decoder::new(archive.file, archive.stamp.len);
+            let mut decoder = archive.decoder();
             for &index in &jobs.wanted {
                 let record = directory.record(index as usize);
                 let decoded = deliver::decode(archive.filter, &record, &mut decoder, true);
@@ -118,7 +141,7 @@ pub(crate) fn read(
             }
         }
         Target::List(visit) => {
-            let mut decoder = Decoder::new(archive.file, archive.stamp.len);
+            let mut decoder = archive.decoder();
             for &index in &jobs.wanted {
                 let record = directory.record(index as usize);
                 let decoded = deliver::decode(archive.filter, &record, &mut decoder, true);
@@ -127,10 +150,10 @@ pub(crate) fn read(
                     visit(entry);
                 });
             }
-            archive.progress.advance(jobs.packed.min(archive.stamp.len));
+            archive.progress.advance(jobs.packed.min(archive.file.len()));
         }
         Target::Test(test) => {
-            check::check(archive, &directory, &jobs, threads, test, cancel)?;
+            check::check(&archive, &directory, &jobs, threads, test, cancel)?;
             let at = |byte| Some(Position::Archive(byte));
             if let Some(byte) = directory.odd_end {
                 test.tell(None, at(byte), "bytes that are no entry stand in the directory");
@@ -145,28 +168,66 @@ pub(crate) fn read(
             }
         }
     }
-    archive.progress.advance(archive.stamp.len - jobs.packed.min(archive.stamp.len));
-    archive.stamp.check(archive.file)?;
-    match directory.damage {
-        Some(damage) => Err(damage),
-        None if end.is_cut => {
-            Err(ErrorKind::damaged(Position::Archive(archive.stamp.len), "the comment at its end is cut short"))
+    archive.progress.advance(archive.file.len() - jobs.packed.min(archive.file.len()));
+    archive.file.check()?;
+    if let Some(damage) = directory.damage.take() {
+        return Err(damage);
+    }
+    let trailing = match () {
+        () if end.is_cut => {
+            let cause = "the comment at its end is cut short";
+            return Err(ErrorKind::damaged(Position::Archive(archive.file.len()), cause));
         }
-        None if end.has_more_behind => Ok(Some(Trailing::AfterZip)),
+        () if end.has_more_behind => Some(Trailing::AfterZip),
         // A test tells of each place.
-        None if matches!(target, Target::Test(_)) => Ok(None),
-        None => Ok(begins_with_others(archive.file, &directory)?.then_some(Trailing::BeforeZip)),
+        () if matches!(target, Target::Test(_)) => None,
+        () => begins_with_others(&archive.file, &directory)?.then_some(Trailing::BeforeZip),
+    };
+    if let Target::Index(builder) = target {
+        let Archive { file, password, .. } = archive;
+        builder.zip = Some(Opened { file, directory, password });
+    }
+    Ok(trailing)
+}
+
+impl Archive<'_> {
+    fn decoder(&self) -> Decoder<'_> {
+        Decoder::new(&self.file, self.password.as_ref())
     }
 }
 
+/// Looks for the password, if an entry that is wanted needs one. It is that of the first of them: entries that have
+/// another one fail by themselves.
+fn unlock(archive: &mut Archive<'_>, directory: &mut Directory, jobs: &Jobs) -> Result<(), ErrorKind> {
+    let needs = |index: &u32| {
+        let record = directory.record(*index as usize);
+        let name = record.name();
+        let entry = record.entry(&name, Path::new(""));
+        let has_content = matches!(entry.kind, Kind::File | Kind::Symlink(_));
+        entry.is_encrypted && has_content && entry.refusal.is_none()
+    };
+    let Some(&first) = jobs.wanted.iter().find(|index| needs(index)) else { return Ok(()) };
+    let record = directory.record(first as usize);
+    // An entry that cannot be read says nothing against a password.
+    let is_right = |password: &Password| Ok(content::is_right(&archive.file, &record, password).unwrap_or(true));
+    match (archive.secret.unlock::<ErrorKind>(archive.path, is_right)?, archive.secret) {
+        (Unlocked::Right(password), _) => archive.password = Some(password),
+        // Others may have this one: each tells for itself.
+        (Unlocked::Wrong, Secret::Known(password)) => archive.password = Some(password.clone()),
+        (Unlocked::Wrong, _) => directory.lock = Lock::Wrong,
+        (Unlocked::Closed, _) => directory.lock = Lock::Closed,
+    }
+    Ok(())
+}
+
 /// Whether the file begins with an entry, and the directory has none so near its beginning.
-fn begins_with_others(file: &File, directory: &Directory) -> Result<bool, ErrorKind> {
+fn begins_with_others(file: &Joined, directory: &Directory) -> Result<bool, ErrorKind> {
     let first = (0..directory.len()).map(|index| directory.record(index).start).min().unwrap_or(directory.start);
     let mut signature = [0; 4];
     if first < local::LOCAL as u64 {
         return Ok(false);
     }
-    read_at(file, &mut signature, 0)?;
+    file.fill(&mut signature, 0)?;
     Ok(signature == *b"PK\x03\x04")
 }
 
@@ -211,9 +272,9 @@ impl Jobs {
             jobs.packed = jobs.packed.saturating_add(record.packed);
             jobs.wanted.push(index as u32);
         }
-        check_ratio(archive.limits, meter.bytes, archive.stamp.len)?;
+        check_ratio(archive.limits, meter.bytes, archive.file.len())?;
         jobs.claims_too_much =
-            claimed > archive.limits.bytes || check_ratio(archive.limits, claimed, archive.stamp.len).is_err();
+            claimed > archive.limits.bytes || check_ratio(archive.limits, claimed, archive.file.len()).is_err();
         if !jobs.contested.is_empty() {
             for &index in &jobs.wanted {
                 let record = directory.record(index as usize);
@@ -241,7 +302,7 @@ fn unpack(
     let record = |place: usize| directory.record(jobs.wanted[place] as usize);
     let hand_over = |place, decoded| match decoded {
         Decoded::Failed(_) if keeps_part && deliver::is_file(archive.filter, &record(place)) => {
-            let mut decoder = Decoder::new(archive.file, archive.stamp.len);
+            let mut decoder = archive.decoder();
             // A cancelled tree takes nothing more: what reads next sees that.
             drop(deliver::stream(archive.filter, &record(place), &mut decoder, tree, true, cancel));
         }
@@ -285,7 +346,7 @@ fn workers<T: Send>(
     let failed = Mutex::new(None);
     let work = || {
         let _stop = StopIfPanicking(order);
-        let mut decoder = Decoder::new(archive.file, archive.stamp.len);
+        let mut decoder = archive.decoder();
         loop {
             let place = next.fetch_add(1, Relaxed);
             if place >= jobs.wanted.len() {

@@ -6,7 +6,6 @@
 //! have moved it.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::ops::Range;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
@@ -18,8 +17,8 @@ use super::field::{extra_fields, u16_at, u32_at, u64_at};
 use super::local::LOCAL;
 use crate::cancel::Cancel;
 use crate::error::{ErrorKind, Position, Result};
+use crate::joined::Joined;
 use crate::limit::Limit;
-use crate::read_at::read_at;
 use crate::sys;
 use crate::test::Test;
 
@@ -68,10 +67,10 @@ fn fits(archive: &Archive<'_>, directory: Option<&Directory>, cancel: &Cancel) -
         cancel.check()?;
         let record = directory.record(index);
         let mut header = vec![0; LOCAL + record.raw_name.len()];
-        if record.start.checked_add(header.len() as u64).is_none_or(|end| end > archive.stamp.len) {
+        if record.start.checked_add(header.len() as u64).is_none_or(|end| end > archive.file.len()) {
             return Ok(false);
         }
-        read_at(archive.file, &mut header, record.start)?;
+        archive.file.fill(&mut header, record.start)?;
         if !header.starts_with(SIGNATURE) || !header.ends_with(record.raw_name) {
             return Ok(false);
         }
@@ -81,9 +80,9 @@ fn fits(archive: &Archive<'_>, directory: Option<&Directory>, cancel: &Cancel) -
 
 /// The records of a directory somewhere behind the last entry, whatever the end of the archive says.
 fn behind(archive: &Archive<'_>, from: u64, cancel: &Cancel) -> Result<Option<Directory>, ErrorKind> {
-    let len = archive.stamp.len;
-    let Some(start) = next(archive.file, len, from, RECORD, cancel)? else { return Ok(None) };
-    let mut directory = match Directory::read(archive.file, &End { start, size: len - start, ..End::default() }) {
+    let len = archive.file.len();
+    let Some(start) = next(&archive.file, len, from, RECORD, cancel)? else { return Ok(None) };
+    let mut directory = match Directory::read(&archive.file, &End { start, size: len - start, ..End::default() }) {
         Ok(directory) => directory,
         Err(ErrorKind::Damaged { .. }) => return Ok(None),
         Err(error) => return Err(error),
@@ -176,7 +175,7 @@ struct Numbers {
 }
 
 fn find(archive: &Archive<'_>, cancel: &Cancel) -> Result<Vec<Found>, ErrorKind> {
-    let (file, len) = (archive.file, archive.stamp.len);
+    let (file, len) = (&archive.file, archive.file.len());
     let mut all = Vec::new();
     let mut at = 0;
     let mut decoded = 0;
@@ -186,7 +185,7 @@ fn find(archive: &Archive<'_>, cancel: &Cancel) -> Result<Vec<Found>, ErrorKind>
         if start + LOCAL as u64 > len || all.len() as u64 >= archive.limits.entries {
             break;
         }
-        read_at(file, &mut fixed, start)?;
+        file.fill(&mut fixed, start)?;
         let (name_len, extra_len) = (usize::from(u16_at(&fixed, 26)), usize::from(u16_at(&fixed, 28)));
         let names = start + LOCAL as u64;
         let content = names + (name_len + extra_len) as u64;
@@ -195,7 +194,7 @@ fn find(archive: &Archive<'_>, cancel: &Cancel) -> Result<Vec<Found>, ErrorKind>
             continue;
         }
         let mut name = vec![0; name_len + extra_len];
-        read_at(file, &mut name, names)?;
+        file.fill(&mut name, names)?;
         let extra = name.split_off(name_len);
         if name.contains(&0) {
             continue;
@@ -216,9 +215,9 @@ fn find(archive: &Archive<'_>, cancel: &Cancel) -> Result<Vec<Found>, ErrorKind>
 }
 
 /// Whether what is at `end` may follow the content of an entry: a signature, numbers and a signature, or nothing.
-fn is_followed(file: &File, len: u64, end: u64) -> Result<bool, ErrorKind> {
+fn is_followed(file: &Joined, len: u64, end: u64) -> Result<bool, ErrorKind> {
     let mut bytes = vec![0; (len - end).min(28) as usize];
-    read_at(file, &mut bytes, end)?;
+    file.fill(&mut bytes, end)?;
     // The numbers may have a signature of their own and sizes of eight bytes, or neither.
     let follows = [0, 12, 16, 20, 24].iter().any(|&at| bytes.get(at..at + 4).is_some_and(is_signature));
     Ok(follows || bytes.is_empty())
@@ -230,12 +229,12 @@ fn is_signature(bytes: &[u8]) -> bool {
 }
 
 /// The next place from `at` on of four bytes.
-fn next(file: &File, len: u64, mut at: u64, signature: &[u8; 4], cancel: &Cancel) -> Result<Option<u64>, ErrorKind> {
+fn next(file: &Joined, len: u64, mut at: u64, signature: &[u8; 4], cancel: &Cancel) -> Result<Option<u64>, ErrorKind> {
     let mut block = vec![0; BLOCK];
     while at + signature.len() as u64 <= len {
         cancel.check()?;
         let there = (len - at).min(BLOCK as u64) as usize;
-        read_at(file, &mut block[..there], at)?;
+        file.fill(&mut block[..there], at)?;
         if let Some(place) = block[..there].windows(signature.len()).position(|bytes| bytes == signature) {
             return Ok(Some(at + place as u64));
         }
@@ -252,7 +251,7 @@ fn numbers(
     extra: &[u8],
     cancel: &Cancel,
 ) -> Result<Option<Numbers>, ErrorKind> {
-    let len = archive.stamp.len;
+    let len = archive.file.len();
     let (flags, method) = (u16_at(fixed, 6), u16_at(fixed, 8));
     let mut wide = extra_fields(extra).find(|(id, _)| *id == 1).map_or(&[][..], |(_, field)| field);
     let mut number = |at| match (u64::from(u32_at(fixed, at)), wide.split_at_checked(8)) {
@@ -268,13 +267,16 @@ fn numbers(
     let is_cut = packed > len - start;
     let packed = packed.min(len - start);
     // The best that deflate can do, so that a damaged size does not look like a bomb.
+    let is_encrypted = flags & 1 != 0;
     let is_impossible = match method {
+        _ if is_encrypted => false,
         0 => size != packed,
         8 => size / 1032 > packed,
         _ => false,
     };
     let crc = u32_at(fixed, 14);
     match method {
+        _ if is_unknown && is_encrypted => Ok(None),
         8 if is_unknown => inflated(archive, start, cancel).map(Some),
         8 if is_impossible => Ok(Some(Numbers { crc, is_proven: true, ..inflated(archive, start, cancel)? })),
         _ if is_unknown => Ok(None),
@@ -294,8 +296,8 @@ fn inflated(archive: &Archive<'_>, start: u64, cancel: &Cancel) -> Result<Number
     loop {
         cancel.check()?;
         let (used, made) = (inflate.total_in(), inflate.total_out());
-        let there = (archive.stamp.len - start - used).min(BLOCK as u64) as usize;
-        read_at(archive.file, &mut packed[..there], start + used)?;
+        let there = (archive.file.len() - start - used).min(BLOCK as u64) as usize;
+        archive.file.fill(&mut packed[..there], start + used)?;
         let status = inflate.decompress(&packed[..there], &mut output, FlushDecompress::None);
         crc.update(&output[..(inflate.total_out() - made) as usize]);
         if inflate.total_out() > archive.limits.bytes {
@@ -321,8 +323,8 @@ fn inflated(archive: &Archive<'_>, start: u64, cancel: &Cancel) -> Result<Number
 /// The checksum in the numbers behind content, if these are there: they say the same sizes, in four or in eight bytes,
 /// behind a signature or not.
 fn crc_behind(archive: &Archive<'_>, at: u64, packed: u64, size: u64) -> Result<Option<u32>, ErrorKind> {
-    let mut bytes = vec![0; (archive.stamp.len - at).min(24) as usize];
-    read_at(archive.file, &mut bytes, at)?;
+    let mut bytes = vec![0; (archive.file.len() - at).min(24) as usize];
+    archive.file.fill(&mut bytes, at)?;
     let numbers = bytes.strip_prefix(b"PK\x07\x08").unwrap_or(&bytes);
     let narrow = numbers.len() >= 12 && [u32_at(numbers, 4), u32_at(numbers, 8)] == [packed as u32, size as u32];
     let wide = numbers.len() >= 20 && [u64_at(numbers, 4), u64_at(numbers, 12)] == [packed, size];

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{Progress, Reading};
+use super::{Progress, Reading, Unlock};
 
 /// Print files of an archive, without unpacking it.
 ///
@@ -30,6 +30,9 @@ pub(crate) struct Cat {
 
     #[command(flatten)]
     pub reading: Reading,
+
+    #[command(flatten)]
+    pub unlock: Unlock,
 
     /// Show how much of the archive is read on standard error
     #[arg(long, value_name = "WHEN", default_value_t = Progress::Auto, value_enum)]

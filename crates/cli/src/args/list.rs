@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueHint};
 
-use super::{Pattern, Progress, Reading};
+use super::{Pattern, Progress, Reading, Unlock};
 
 /// List the entries of archives.
 ///
@@ -71,7 +71,7 @@ pub(crate) struct List {
     ///
     /// Its keys: archive, path, kind (file, folder, symlink, hard_link, fifo, char_device, block_device, other), bytes
     /// (of content), mode (octal digits, as a string), modified (in UTC, such as 2026-11-22T10:12:06Z), user, group
-    /// (numbers), target (of links), major and minor (of devices), refused (why 'manyfiles unpack' would not write it).
+    /// (numbers), target (of links), major and minor (of devices), encrypted (true, if its content is), refused (why 'manyfiles unpack' would not write it).
     /// Keys whose value the archive does not have are left out. With --sizes an object is a folder: archive, folder,
     /// bytes, entries. An archive that cannot be read to its end ends with an object with archive and error.
     ///
@@ -82,6 +82,9 @@ pub(crate) struct List {
 
     #[command(flatten)]
     pub reading: Reading,
+
+    #[command(flatten)]
+    pub unlock: Unlock,
 
     /// Show how much of the archives is read on standard error
     #[arg(long, value_name = "WHEN", default_value_t = Progress::Auto, value_enum)]

@@ -15,6 +15,7 @@ mod pack;
 mod reading;
 mod remove;
 mod test;
+mod unlock;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,6 +38,7 @@ pub(crate) use pack::Pack;
 pub(crate) use reading::Reading;
 pub(crate) use remove::Remove;
 pub(crate) use test::Test;
+pub(crate) use unlock::Unlock;
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
 #[derive(Parser, Debug)]
@@ -72,7 +74,8 @@ pub(crate) enum Command {
 /// Unpack archives into a folder.
 ///
 /// Archives are recognised by their content, not by their names: tar (ustar, GNU, pax), plain or compressed with gzip,
-/// zstd, xz, bzip2 or lz4 (so .crate files too), and zip. Entries that would land outside the folder are refused, and
+/// zstd, xz, bzip2 or lz4 (so .crate files too), and zip, encrypted or not. Of a split zip give the last part, NAME.zip;
+/// of a file that was cut into pieces the first, NAME.001; the others are beside it. Entries that would land outside the folder are refused, and
 /// each entry that did not arrive is named on standard error.
 #[derive(Args, Debug)]
 #[command(after_help = UNPACK_EXAMPLES, after_long_help = UNPACK_EXAMPLES_AND_EXIT)]
@@ -107,6 +110,9 @@ pub(crate) struct Unpack {
 
     #[command(flatten)]
     pub reading: Reading,
+
+    #[command(flatten)]
+    pub unlock: Unlock,
 }
 
 /// Copy files and folders, with all they hold.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{Progress, Reading};
+use super::{Progress, Reading, Unlock};
 
 /// Show an archive as a read-only folder, until Ctrl-C or 'umount'.
 ///
@@ -41,6 +41,9 @@ pub(crate) struct Mount {
 
     #[command(flatten)]
     pub reading: Reading,
+
+    #[command(flatten)]
+    pub unlock: Unlock,
 
     /// Say nothing but errors
     #[arg(short, long)]

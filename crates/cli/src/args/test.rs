@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{Progress, Reading};
+use super::{Progress, Reading, Unlock};
 
 /// Read all of archives, and report what is damaged and what can still be had.
 ///
@@ -19,8 +19,8 @@ use super::{Progress, Reading};
 /// A tar without compression has no checksums of what is in its files, so changed bytes there cannot be noticed. Of
 /// compressed data that was made without checksums (zstd, xz and lz4 can be) the last line says so. Checksums of a kind
 /// that is not known count as wrong.
-/// Bytes that follow an archive and are not read count as wrong. Encrypted entries, and those of a method that is not
-/// supported, count as wrong, because nothing can be said of them. Names are not judged: see 'manyfiles list --long'.
+/// Bytes that follow an archive and are not read count as wrong. Encrypted entries without their password, and those of
+/// a method that is not supported, count as wrong, because nothing can be said of them. Names are not judged: see 'manyfiles list --long'.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES_AND_EXIT)]
 pub(crate) struct Test {
@@ -30,6 +30,9 @@ pub(crate) struct Test {
 
     #[command(flatten)]
     pub reading: Reading,
+
+    #[command(flatten)]
+    pub unlock: Unlock,
 
     /// Print one JSON object in place of the lines
     ///

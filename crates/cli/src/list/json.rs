@@ -44,6 +44,9 @@ impl Form for Json<'_> {
             object.insert("major".into(), major.into());
             object.insert("minor".into(), minor.into());
         }
+        if entry.is_encrypted {
+            object.insert("encrypted".into(), true.into());
+        }
         if let Some(why) = refusal(entry) {
             object.insert("refused".into(), why.into());
         }

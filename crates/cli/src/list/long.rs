@@ -33,11 +33,12 @@ impl Form for Long {
             _ => String::new(),
         };
         out.print(format!(
-            "{}{} {owner:<w$} {size:>s$} {:<19} {}{target}{}\n",
+            "{}{} {owner:<w$} {size:>s$} {:<19} {}{target}{}{}\n",
             letter(entry.kind),
             permissions(entry.mode),
             entry.modified.and_then(date).unwrap_or_else(|| "-".into()),
             shown(entry),
+            if entry.is_encrypted { "  (encrypted)" } else { "" },
             refusal(entry).map(|why| format!("  ({})", one_line(&why))).unwrap_or_default(),
             w = self.owner,
             s = self.size,

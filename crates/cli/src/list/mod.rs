@@ -21,6 +21,7 @@ use crate::archive::Archive;
 use crate::args;
 use crate::filter::Filter;
 use crate::human::one_line;
+use crate::password::{Asker, Known};
 use crate::read::{Read, Source};
 use crate::report::{INCOMPLETE, Lines, UNREADABLE, nothing_matches, tell_cannot_begin};
 use crate::stop::Stop;
@@ -38,8 +39,8 @@ fn list(args: &args::List) -> Result<ExitCode, CannotBegin> {
     let filter = Arc::new(Filter::new(&args.include, &args.exclude).map_err(CannotBegin::because)?);
     let archives = Archive::check_all(&args.archives)?;
     let progress = InputProgress::new();
-    let unpacker = unpacker(args, &filter, &progress);
     let screen = Arc::new(Screen::default());
+    let unpacker = unpacker(args, &filter, &progress, &Known::of(&args.unlock)?, Asker::on(&screen));
     let total = archives.iter().map(|archive| archive.size).sum();
     let showing = Showing::start(screen.clone(), args.progress, reading(progress, total));
     let mut out = Lines::new(screen.clone());
@@ -79,13 +80,20 @@ fn list(args: &args::List) -> Result<ExitCode, CannotBegin> {
 
 /// Shows entries as the archive has them: nothing is written, so no rights are to be taken away. Devices and FIFOs are
 /// shown as refused, because by default `unpack` refuses them.
-fn unpacker(args: &args::List, filter: &Arc<Filter>, progress: &InputProgress) -> Unpacker {
+fn unpacker(
+    args: &args::List,
+    filter: &Arc<Filter>,
+    progress: &InputProgress,
+    password: &Known,
+    asker: Asker,
+) -> Unpacker {
     let choices = Unpacker::options()
         .limits(args.reading.limits())
         .ignore_zeros(args.reading.ignore_zeros)
         .ownership(true)
         .set_id(true)
         .progress(progress.clone());
+    let choices = password.give(choices, asker);
     if filter.is_open() {
         return choices.build();
     }

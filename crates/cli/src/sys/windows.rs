@@ -94,6 +94,16 @@ impl Input {
     }
 }
 
+/// Reads a line from the console, and does not show it.
+pub(crate) fn read_hidden(_stop: &Stop) -> io::Result<Option<Vec<u8>>> {
+    rpassword::read_password().map(|line| Some(line.into_bytes()))
+}
+
+/// Ends the process as Ctrl-C does.
+pub(crate) fn interrupt() {
+    std::process::exit(128 + SIGINT);
+}
+
 /// Standard output. Writes to a pipe wait here until it has room.
 pub(crate) struct Output(File);
 

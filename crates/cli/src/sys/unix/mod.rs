@@ -14,9 +14,11 @@ use std::time::Duration;
 use manyfiles::tree::Node;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use signal_hook::iterator::Signals;
 
 use super::{FileId, SIGHUP, SIGINT, SIGTERM};
+use crate::stop::Stop;
 
 pub(crate) use acl::Acls;
 pub(crate) use reach::{is_too_long, reach};
@@ -82,6 +84,62 @@ impl Input {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// A terminal that shows nothing of what is typed, as long as this lives. Ctrl-C comes as a character.
+struct Silent(Termios);
+
+impl Silent {
+    fn begin() -> io::Result<Silent> {
+        let before = tcgetattr(io::stdin())?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        silent.special_codes[SpecialCodeIndex::VMIN] = 1;
+        silent.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(io::stdin(), OptionalActions::Drain, &silent)?;
+        Ok(Silent(before))
+    }
+}
+
+impl Drop for Silent {
+    fn drop(&mut self) {
+        // A terminal that is gone needs it no more.
+        let _gone = tcsetattr(io::stdin(), OptionalActions::Drain, &self.0);
+    }
+}
+
+/// Reads a line from the terminal that standard input is, and does not show it. `None`: it has ended, or the job was
+/// stopped. `Interrupted`: by Ctrl-C.
+pub(crate) fn read_hidden(stop: &Stop) -> io::Result<Option<Vec<u8>>> {
+    const CTRL_C: u8 = 3;
+    const CTRL_D: u8 = 4;
+    const CTRL_U: u8 = 0x15;
+    let _silent = Silent::begin()?;
+    let mut input = Input::stdin()?;
+    let mut line = Vec::with_capacity(256);
+    while !stop.is_set() {
+        let mut byte = [0];
+        match (input.read_within(Duration::from_millis(50), &mut byte)?, byte[0]) {
+            (None, _) => {}
+            (Some(0), _) | (_, CTRL_D) => return Ok(None),
+            (_, b'\n' | b'\r') => return Ok(Some(line)),
+            (_, CTRL_C) => return Err(io::ErrorKind::Interrupted.into()),
+            (_, CTRL_U) => line.clear(),
+            (_, 0x08 | 0x7f) => {
+                // All bytes of a character.
+                let start = line.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0);
+                line.truncate(start);
+            }
+            (_, byte) => line.push(byte),
+        }
+    }
+    Ok(None)
+}
+
+/// Ends the process as Ctrl-C does.
+pub(crate) fn interrupt() {
+    // It only fails for signals that there are not.
+    let _impossible = signal_hook::low_level::raise(SIGINT);
 }
 
 /// What may keep its writer waiting: a pipe.
