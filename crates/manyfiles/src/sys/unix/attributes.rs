@@ -7,14 +7,20 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr as again};
 
-use super::{flags_of, is_privileged, xattrs_at, xattrs_of};
+use super::{cannot_be_kept, flags_of, is_privileged, xattrs_at, xattrs_of};
 use crate::sys::{Attributes, EntryKind, Keep, Stat, Things};
 
 /// Of an open file or folder. One that has nothing costs a call for its attributes, and one for its flags if they are
 /// kept.
 pub(crate) fn attributes_of(file: impl AsFd, keep: &Keep) -> io::Result<Attributes> {
-    let (xattrs, lost) = xattrs_of(&file, keep)?;
-    let flags = if keep.wants(Things::FLAGS) { flags_of(&file)? } else { None };
+    let (xattrs, mut lost) = xattrs_of(&file, keep)?;
+    let mut flags = None;
+    if keep.wants(Things::FLAGS) {
+        match flags_of(&file) {
+            Err(error) if cannot_be_kept(&error) => lost = lost.with(Things::FLAGS),
+            read => flags = read?,
+        }
+    }
     Ok(Attributes { xattrs, flags, lost })
 }
 

@@ -35,9 +35,16 @@ impl FileFlags {
 pub(crate) fn flags_of(file: impl AsFd) -> io::Result<Option<FileFlags>> {
     match again(|| rustix::fs::ioctl_getflags(&file)) {
         Ok(flags) => Ok(Some(FileFlags(flags.bits() & FileFlags::KEPT.0))),
-        Err(errno) if super::cannot_be_kept(&errno.into()) => Ok(None),
+        Err(errno) if is_unknown_call(errno) => Ok(None),
         Err(errno) => Err(crate::error::explained(errno.into(), "the file's flags cannot be read")),
     }
+}
+
+/// Whether the file system has nothing of the kind.
+#[cfg(target_os = "linux")]
+pub(super) fn is_unknown_call(errno: rustix::io::Errno) -> bool {
+    use rustix::io::Errno;
+    matches!(errno, Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
 }
 
 /// Makes those of `which` as they are in `flags`. False if some could not be set.

@@ -20,7 +20,14 @@ pub(crate) fn reserve_like(from: &Handle, stat: &Stat, to: &Handle) -> io::Resul
     }
     let mut at = 0;
     let mut all = true;
-    while let Some(extents) = map(from, at)? {
+    loop {
+        let begun = at;
+        let extents = match map(from, at) {
+            Ok(Some(extents)) => extents,
+            Ok(None) => return Ok(true),
+            Err(error) if super::cannot_be_kept(&error) => return Ok(false),
+            Err(error) => return Err(error),
+        };
         for extent in &extents {
             let end = extent.logical.saturating_add(extent.length);
             let start = if extent.flags & UNWRITTEN != 0 { extent.logical } else { extent.logical.max(stat.len) };
@@ -29,11 +36,12 @@ pub(crate) fn reserve_like(from: &Handle, stat: &Stat, to: &Handle) -> io::Resul
             }
             at = end;
         }
-        if extents.last().is_none_or(|last| last.flags & LAST != 0) {
-            break;
+        // What does not go on would not end.
+        let goes_on = at > begun && extents.last().is_some_and(|last| last.flags & LAST == 0);
+        if !goes_on {
+            return Ok(all);
         }
     }
-    Ok(all)
 }
 
 #[cfg(target_os = "linux")]
@@ -76,6 +84,11 @@ struct Map {
     extents: [Extent; AT_ONCE],
 }
 
+#[cfg(target_os = "linux")]
+fn is_unknown_call(error: &io::Error) -> bool {
+    rustix::io::Errno::from_io_error(error).is_some_and(super::flags::is_unknown_call)
+}
+
 /// `FIEMAP_EXTENT_LAST` and `FIEMAP_EXTENT_UNWRITTEN`.
 #[cfg(target_os = "linux")]
 const LAST: u32 = 0x1;
@@ -101,7 +114,7 @@ fn map(file: &Handle, start: u64) -> io::Result<Option<Vec<Extent>>> {
     // which there is room.
     if unsafe { libc::ioctl(file.as_raw_fd(), FIEMAP as _, &raw mut map) } != 0 {
         return match io::Error::last_os_error() {
-            error if super::cannot_be_kept(&error) => Ok(None),
+            error if is_unknown_call(&error) => Ok(None),
             error if error.kind() == io::ErrorKind::Interrupted => self::map(file, start),
             error => Err(crate::error::explained(error, "where the file's space is cannot be read")),
         };
