@@ -213,7 +213,11 @@ impl Index {
             mode: node.mode.map(u32::from),
             modified: node.modified.and_then(|(seconds, nanos)| time(seconds, nanos)),
             owner: node.owner,
+            user_name: None,
+            group_name: None,
             attributes: self.attributes(node),
+            acl: None,
+            default_acl: None,
             refusal: None,
         }
     }

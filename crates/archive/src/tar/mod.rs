@@ -9,6 +9,7 @@ mod check;
 mod deliver;
 mod end;
 mod file;
+mod keeper;
 mod member;
 mod missing;
 mod pax;
@@ -20,13 +21,14 @@ mod stream;
 use std::path::Path;
 
 use crate::cancel::Cancel;
-use crate::entry::Kind;
+use crate::entry::{Attribute, Kind};
 use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Meter;
 use crate::reader::Place;
 use crate::summary::Trailing;
 use crate::target::Target;
+use keeper::Keeper;
 use member::Member;
 use missing::{Missing, Why};
 use scan::Scanner;
@@ -34,6 +36,7 @@ use scan::Scanner;
 pub(crate) use file::FileSource;
 #[cfg(test)]
 pub(crate) use pax::Pax;
+pub(crate) use scan::LONGEST_EXTENSION;
 pub(crate) use source::Source;
 pub(crate) use stream::StreamSource;
 
@@ -49,12 +52,12 @@ pub(crate) fn read<S: Source>(
 ) -> (S, Result<Option<Trailing>, ErrorKind>) {
     let mut scanner = Scanner::new(source);
     let mut member = Member::default();
-    let mut missing = Missing::default();
+    let mut seen = Seen { missing: Missing::default(), keeper: Keeper::new(filter) };
     let mut read = || {
         loop {
             cancel.check()?;
             let step = match scanner.next(&mut member) {
-                Ok(true) => one(&mut scanner, &member, filter, &mut missing, meter, target, cancel).map(|()| true),
+                Ok(true) => one(&mut scanner, &member, filter, &mut seen, meter, target, cancel).map(|()| true),
                 // Whether another tar follows.
                 Ok(false) => scanner.go_on(ignore_zeros, cancel),
                 Err(kind) => Err(kind),
@@ -89,11 +92,17 @@ pub(crate) fn read<S: Source>(
     (scanner.into_source(), read)
 }
 
+/// What is known of the entries so far.
+struct Seen<'a> {
+    missing: Missing,
+    keeper: Keeper<'a>,
+}
+
 fn one<S: Source>(
     scanner: &mut Scanner<S>,
     member: &Member,
     filter: &EntryFilter,
-    missing: &mut Missing,
+    Seen { missing, keeper }: &mut Seen<'_>,
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
@@ -118,6 +127,9 @@ fn one<S: Source>(
         meter.stripped();
         return Ok(());
     };
+    meter.rooted += u64::from(filter.strips_root_of(path));
+    entry.owner = keeper.owner(member);
+    let metadata = keeper.metadata(member, &mut entry, meter);
     entry.check_target();
     if entry.refusal.is_none() {
         missing.check_link(link, filter.strip, &mut entry);
@@ -126,17 +138,6 @@ fn one<S: Source>(
         Some(_) => missing.add(path, Why::Refused),
         None => missing.remove(path),
     }
-    let mut metadata = entry.metadata();
-    let keeps = filter.xattrs.is_some() && meter.may_keep_xattrs(&entry);
-    let mut lost = member.has_attributes && (!keeps || member.has_other_attributes || entry.attributes.is_empty());
-    for attribute in entry.attributes.iter().filter(|_| keeps) {
-        if filter.keeps(attribute) {
-            metadata = metadata.xattr(&attribute.name, &attribute.value);
-        } else {
-            lost = true;
-        }
-    }
-    meter.with_attributes += u64::from(lost);
     if entry.kind == Kind::File && entry.refusal.is_none() {
         meter.content(member.size)?;
     }
@@ -150,6 +151,12 @@ fn one<S: Source>(
         }
         Target::Index(builder) => {
             let position = scanner.source().position();
+            let mut attributes = keeper.lists(member, &mut entry).0;
+            if !attributes.is_empty() {
+                attributes.splice(..0, member.attributes.iter().cloned());
+                Attribute::tidy(&mut attributes);
+                entry.attributes = &attributes;
+            }
             match &member.pieces {
                 None => builder.add(&entry, Place::Tar(position)),
                 Some(pieces) => {

@@ -37,6 +37,7 @@ use crate::read_at::read_at;
 use crate::reader::Place;
 use crate::stamp::Stamp;
 use crate::summary::Trailing;
+use crate::sys;
 use crate::target::Target;
 use content::Decoder;
 pub(crate) use content::Stored;
@@ -200,6 +201,7 @@ impl Jobs {
                 meter.stripped();
                 continue;
             };
+            meter.rooted += u64::from(archive.filter.strips_root_of(sys::path(&name)));
             if entry.kind == Kind::File && entry.refusal.is_none() && is_test {
                 claimed = claimed.saturating_add(record.size);
             } else if entry.kind == Kind::File && entry.refusal.is_none() {
