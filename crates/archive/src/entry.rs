@@ -23,10 +23,18 @@ pub struct Entry<'a> {
     pub modified: Option<SystemTime>,
     /// User and group number, if they are kept.
     pub owner: Option<(u32, u32)>,
+    /// Name of the user, if the archive has one. Tars do.
+    pub user_name: Option<&'a [u8]>,
+    /// Name of the group, if the archive has one.
+    pub group_name: Option<&'a [u8]>,
     /// Extended attributes, sorted by name. Those of tars are known. Access control lists are not among them.
     pub attributes: &'a [Attribute],
     /// Whether its content is encrypted. Known of zip and 7z, and not told by an [`Archive`](crate::Archive).
     pub is_encrypted: bool,
+    /// The access control list, as the text that a tar has.
+    pub acl: Option<&'a [u8]>,
+    /// The list that new files in this folder get, as the text that a tar has.
+    pub default_acl: Option<&'a [u8]>,
     /// Why it would not be written. Reasons that depend on what is in the folder (a name that is taken, a symbolic link
     /// in the way) are found only when it is written.
     pub refusal: Option<Error>,

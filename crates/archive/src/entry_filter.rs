@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use manyfiles::tree::Refusal;
+use manyfiles::tree::{Keep, Refusal};
 
-use crate::entry::{Attribute, Entry, Kind};
-use crate::sys::path;
+use crate::entry::{Entry, Kind};
+use crate::sys::{self, path};
 
 /// Decides by an entry's path whether it is wanted.
 pub(crate) type Select = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
@@ -17,43 +17,28 @@ pub(crate) struct EntryFilter {
     pub strip: usize,
     pub select: Option<Select>,
     pub special_files: bool,
+    /// Whether owners are kept, whatever `keep` says.
     pub ownership: bool,
+    /// Whether names of users and groups are not looked at.
+    pub numeric_owner: bool,
     pub set_id: bool,
-    pub xattrs: Option<Spaces>,
-}
-
-/// Which name spaces of extended attributes are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spaces {
-    /// `user.` alone.
-    User,
-    /// Also `security.` (capabilities) and `trusted.`.
-    Privileged,
-}
-
-impl Spaces {
-    /// Never kept: a label of SELinux belongs to the policy of the machine that it was read on, and those of overlayfs
-    /// lead to other files there.
-    const NEVER: [&[u8]; 3] = [b"security.selinux", b"trusted.overlay.", b"user.overlay."];
-
-    fn keeps(self, attribute: &Attribute) -> bool {
-        let begins = |with: &[u8]| attribute.name.starts_with(with);
-        let of_space =
-            begins(b"user.") || (self == Spaces::Privileged && (begins(b"security.") || begins(b"trusted.")));
-        of_space && !Spaces::NEVER.into_iter().any(begins)
-    }
+    pub keep: Keep,
+    /// Whether absolute paths are taken as if they were relative.
+    pub strip_root: bool,
 }
 
 impl fmt::Debug for EntryFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EntryFilter { strip, select, special_files, ownership, set_id, xattrs } = self;
+        let EntryFilter { strip, select, special_files, ownership, numeric_owner, set_id, keep, strip_root } = self;
         f.debug_struct("EntryFilter")
             .field("strip", strip)
             .field("selects", &select.is_some())
             .field("special_files", special_files)
             .field("ownership", ownership)
+            .field("numeric_owner", numeric_owner)
             .field("set_id", set_id)
-            .field("xattrs", xattrs)
+            .field("keep", keep)
+            .field("strip_root", strip_root)
             .finish()
     }
 }
@@ -61,27 +46,38 @@ impl fmt::Debug for EntryFilter {
 impl EntryFilter {
     /// Whether the entry at `path` is wanted. Asked once for each entry: the program's `select` may count its calls.
     pub(crate) fn selects(&self, path: &Path) -> bool {
-        self.select.as_ref().is_none_or(|select| select(as_matched(path)))
+        self.select.as_ref().is_none_or(|select| select(as_matched(self.without_root(path))))
     }
 
-    /// Whether this extended attribute of an entry is kept.
-    pub(crate) fn keeps(&self, attribute: &Attribute) -> bool {
-        self.xattrs.is_some_and(|spaces| spaces.keeps(attribute))
+    /// Whether owners are kept.
+    pub(crate) fn keeps_owners(&self) -> bool {
+        self.ownership || self.keep.keeps_owners()
+    }
+
+    /// Whether the path loses its root.
+    pub(crate) fn strips_root_of(&self, path: &Path) -> bool {
+        self.without_root(path) != path
+    }
+
+    fn without_root<'a>(&self, path: &'a Path) -> &'a Path {
+        if self.strip_root { sys::path(without_root(path.as_os_str().as_encoded_bytes())) } else { path }
     }
 
     /// The entry as it is to be written, or `None` if stripping leaves no name of it.
     pub(crate) fn reduce<'a>(&self, mut entry: Entry<'a>) -> Option<Entry<'a>> {
-        if self.strip > 0 {
-            entry.path = strip(entry.path, self.strip);
+        if self.strip > 0 || self.strips_root_of(entry.path) {
+            entry.path = strip(self.without_root(entry.path), self.strip);
             if names_nothing(entry.path) {
                 return None;
             }
-            if let Kind::HardLink(existing) = &mut entry.kind {
-                *existing = strip(existing, self.strip);
-            }
         }
-        entry.mode = entry.mode.map(|mode| mode & if self.set_id { ALL } else { ALL & !SET_ID });
-        if !self.ownership {
+        if let Kind::HardLink(existing) = &mut entry.kind {
+            *existing = strip(self.without_root(existing), self.strip);
+        }
+        // A program that runs with its owner's rights is not given to this process's user because its own is not known.
+        let set_id = self.set_id && !(self.keep.keeps_owners() && entry.owner.is_none());
+        entry.mode = entry.mode.map(|mode| mode & if set_id { ALL } else { ALL & !SET_ID });
+        if !self.keeps_owners() {
             entry.owner = None;
         }
         if matches!(entry.kind, Kind::Other) || (matches!(entry.kind, Kind::Node(_)) && !self.special_files) {
@@ -132,6 +128,20 @@ fn strip(entry: &Path, count: usize) -> &Path {
     path(rest)
 }
 
+/// The path without slashes before it; on Windows also without what names a drive or a server.
+fn without_root(mut path: &[u8]) -> &[u8] {
+    let is_separator = |byte: &u8| *byte == b'/' || cfg!(windows) && *byte == b'\\';
+    loop {
+        path = match path {
+            [first, rest @ ..] if is_separator(first) => rest,
+            [drive, b':', rest @ ..] if cfg!(windows) && drive.is_ascii_alphabetic() => rest,
+            // `//?/C:/x`, whose first slashes are gone.
+            [b'?' | b'.', separator, rest @ ..] if cfg!(windows) && is_separator(separator) => rest,
+            _ => return path,
+        };
+    }
+}
+
 /// Whether a path has no name in it. `.` is the folder to unpack into, so no entry can be that.
 fn names_nothing(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
@@ -169,6 +179,18 @@ mod tests {
             assert_eq!(strip(Path::new(hostile), 2), Path::new(hostile));
         }
         assert_eq!(strip(Path::new("a/../x"), 1), Path::new("../x"), "which the tree refuses");
+    }
+
+    #[test]
+    fn a_root_is_stripped_and_what_leads_upwards_stays_refused() {
+        for (from, to) in [("/a/b", "a/b"), ("//a", "a"), ("/", ""), ("/../a", "../a"), ("a/b", "a/b"), ("./a", "./a")]
+        {
+            assert_eq!(without_root(from.as_bytes()), to.as_bytes(), "{from}");
+        }
+        let drives: [&[u8]; 4] = [b"C:\\a", b"c:/a", b"\\\\?\\C:\\a", b"C:a"];
+        for drive in drives {
+            assert_eq!(without_root(drive) == b"a", cfg!(windows), "elsewhere that is a name");
+        }
     }
 
     #[test]

@@ -48,13 +48,15 @@
 //!   which [`ignore_zeros`](Options::ignore_zeros) reads; more zeros than tars are filled up with.
 //! - *Zeros alone* are an empty tar up to 1 MiB. More are space that was reserved, and zeros before other bytes are an
 //!   image.
-//! - Extended attributes of tars are unpacked if they are [asked for](Options::xattrs); entries that lose some, or an
-//!   access control list, are [counted](Summary::with_attributes). The [attributes](Entry::attributes) of a tar are
-//!   told, and a mount shows them. Names of users are not looked at.
+//! - *What entries keep*: extended attributes and access control lists of tars are unpacked if they are [asked
+//!   for](Options::keep); entries that lose some are [counted](Summary::with_attributes). The
+//!   [attributes](Entry::attributes) of a tar are told, and a mount shows them. Owners are found [by
+//!   name](Options::ownership), then by number.
 //!
 //! [`strip_components`]: Options::strip_components
 #![forbid(unsafe_code)]
 
+mod acl;
 mod ar;
 mod cancel;
 mod cpio;
@@ -70,6 +72,7 @@ mod limits;
 mod mount;
 mod number;
 mod options;
+mod owners;
 mod parts;
 mod password;
 mod progress;

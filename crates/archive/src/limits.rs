@@ -1,6 +1,6 @@
 //! What stops a bomb: limits on what an archive may unpack to, and the meter that holds an archive to them.
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{Attribute, Kind};
 use crate::error::{ErrorKind, Result};
 use crate::limit::Limit;
 
@@ -68,6 +68,8 @@ pub(crate) struct Meter {
     pub bytes: u64,
     /// Entries that had attributes that are not unpacked.
     pub with_attributes: u64,
+    /// Entries that lost the root of their paths.
+    pub rooted: u64,
     /// How many bytes of extended attributes wait with their folders for the end.
     attributes_of_folders: usize,
 }
@@ -76,17 +78,26 @@ pub(crate) struct Meter {
 const MOST_OF_FOLDERS: usize = 256 << 20;
 
 impl Meter {
-    /// Whether there is room in memory for the extended attributes of this entry.
-    pub(crate) fn may_keep_xattrs(&mut self, entry: &Entry<'_>) -> bool {
-        if entry.kind != Kind::Folder {
+    /// Whether there is room in memory for these extended attributes of an entry.
+    pub(crate) fn may_keep(&mut self, kind: Kind<'_>, attributes: &[Attribute]) -> bool {
+        if kind != Kind::Folder {
             return true; // The tree waits while too much is on its way.
         }
-        self.attributes_of_folders += entry.attributes.iter().map(|it| it.name.len() + it.value.len()).sum::<usize>();
+        self.attributes_of_folders += attributes.iter().map(|it| it.name.len() + it.value.len()).sum::<usize>();
         self.attributes_of_folders <= MOST_OF_FOLDERS
     }
 
     pub(crate) fn new(limits: Limits) -> Meter {
-        Meter { limits, entries: 0, left_out: 0, stripped: 0, bytes: 0, with_attributes: 0, attributes_of_folders: 0 }
+        Meter {
+            limits,
+            entries: 0,
+            left_out: 0,
+            stripped: 0,
+            bytes: 0,
+            with_attributes: 0,
+            rooted: 0,
+            attributes_of_folders: 0,
+        }
     }
 
     /// An entry is left out because stripping leaves no name of it.

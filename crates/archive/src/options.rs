@@ -4,11 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::entry_filter::{EntryFilter, Spaces};
+use manyfiles::tree::Keep;
+
+use crate::entry_filter::EntryFilter;
 use crate::limits::Limits;
 use crate::password::{Password, Secret};
 use crate::progress::InputProgress;
-use crate::sys;
 
 /// How archives are to be unpacked: choices, to be followed by [`build`](Options::build).
 #[derive(Clone, Debug)]
@@ -76,11 +77,31 @@ impl Options {
         self
     }
 
-    /// Gives entries the user and group numbers that the archive has for them. (Names of users are not looked at.)
-    /// Default: no.
+    /// Gives entries the user and the group that the archive has for them. A tar has names beside numbers: a name that
+    /// this system knows counts, as with tar, else the number. Default: no.
+    ///
+    /// Names are those of this system also where the tree is to be another system's: see
+    /// [`numeric_owner`](Options::numeric_owner).
     #[must_use]
     pub fn ownership(mut self, ownership: bool) -> Self {
         self.filter.ownership = ownership;
+        self
+    }
+
+    /// Takes owners, and users and groups in access control lists, by their numbers, whatever names the archive has:
+    /// for the tree of another system. Default: no. (An entry of a list that has a name alone is found by that.)
+    #[must_use]
+    pub fn numeric_owner(mut self, numeric_owner: bool) -> Self {
+        self.filter.numeric_owner = numeric_owner;
+        self
+    }
+
+    /// Takes absolute paths, and those of hard links, as if they were relative: without the slashes before them, and on
+    /// Windows without drive and server. Those that had a root are [counted](crate::Summary::rooted). Default: no, they
+    /// are refused. A path with `..` is refused either way. What symbolic links say stays.
+    #[must_use]
+    pub fn strip_root(mut self, strip_root: bool) -> Self {
+        self.filter.strip_root = strip_root;
         self
     }
 
@@ -101,15 +122,20 @@ impl Options {
         self
     }
 
-    /// Gives entries the extended attributes that a tar has for them: those that begin with `user.`, and as root also
-    /// `security.` (capabilities) and `trusted.`. Not labels of SELinux, and not what overlayfs writes (`trusted.overlay.`,
-    /// `user.overlay.`): they are of use only where they were made. An attribute that cannot be set is a failure of its
-    /// entry. Attributes that no file of Linux can have are left out: a name longer than 255 bytes, a value longer than
-    /// 64 KiB. Entries that lose one are [counted](crate::Summary::with_attributes). Default: no.
+    /// What else entries keep of what a tar has for them. Default: nothing. (Zips are read without attributes.)
+    ///
+    /// - *Extended attributes* as [`Keep::xattrs`] says. Those that no file of Linux can have are left out: a name longer
+    ///   than 255 bytes, a value longer than 64 KiB.
+    /// - *Access control lists* of Linux (POSIX.1e), from the text that GNU tar, star and bsdtar write. A user or group
+    ///   in one is looked for by name, then by the number beside the name. Not those of Solaris and NFSv4.
+    /// - *Owners*, as with [`ownership`](Options::ownership), by [`Keep::owners`].
+    ///
+    /// Give the tree the same by its own option of this name: it decides what an attribute that cannot be set means. A list that
+    /// cannot be understood, or that is for a user who is not known here, is a failure of its entry if lists were asked
+    /// for by [`Keep::acls`]. Entries that lose something are [counted](crate::Summary::with_attributes).
     #[must_use]
-    pub fn xattrs(mut self, xattrs: bool) -> Self {
-        let spaces = if sys::is_privileged() { Spaces::Privileged } else { Spaces::User };
-        self.filter.xattrs = xattrs.then_some(spaces);
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.filter.keep = keep;
         self
     }
 

@@ -171,7 +171,11 @@ pub(crate) fn read<S: Source>(
         mode: single.mode,
         modified: single.modified,
         owner: None,
+        user_name: None,
+        group_name: None,
         attributes: &[],
+        acl: None,
+        default_acl: None,
         refusal: None,
     };
     if let Target::Test(test) = target {

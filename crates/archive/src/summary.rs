@@ -20,6 +20,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Entries that had extended attributes or access control lists that were not unpacked. Zips are not asked.
     pub with_attributes: u64,
+    /// Entries whose absolute paths were taken as relative ones: see [`Options::strip_root`](crate::Options::strip_root).
+    pub rooted: u64,
     /// What followed the archive and was not read. Its text is a warning.
     pub trailing: Option<Trailing>,
 }

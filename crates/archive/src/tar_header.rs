@@ -71,6 +71,14 @@ impl<'a> Header<'a> {
         Some((given(&self.0[108..116])?, given(&self.0[116..124])?))
     }
 
+    /// The names of user and group; each may be empty. Old tars have none.
+    pub(crate) fn owner_names(self) -> (&'a [u8], &'a [u8]) {
+        if !self.has_magic() {
+            return (b"", b"");
+        }
+        (text(&self.0[265..297]), text(&self.0[297..329]))
+    }
+
     /// `None` if the field is no number, or no possible size.
     pub(crate) fn size(self) -> Option<u64> {
         u64::try_from(number(&self.0[124..136])?).ok()

@@ -360,8 +360,8 @@ impl Unpacker {
 }
 
 fn summary(format: Format, meter: &Meter, trailing: Option<Trailing>) -> Summary {
-    let &Meter { entries, left_out, stripped, bytes, with_attributes, .. } = meter;
-    Summary { format, entries, left_out, stripped, bytes, with_attributes, trailing }
+    let &Meter { entries, left_out, stripped, bytes, with_attributes, rooted, .. } = meter;
+    Summary { format, entries, left_out, stripped, bytes, with_attributes, rooted, trailing }
 }
 
 impl std::fmt::Debug for Input {

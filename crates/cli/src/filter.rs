@@ -1,11 +1,12 @@
 //! Which entries are written: `--include` and `--exclude`.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 
 use crate::args::Pattern;
+use crate::listed;
 
 /// The patterns, ready to match entries.
 pub(crate) struct Filter {
@@ -49,6 +50,17 @@ impl Filter {
             unmatched: AtomicUsize::new(include.len()),
         });
         Ok(Filter { include, exclude: Patterns::compile(exclude, "--exclude")? })
+    }
+
+    /// Of the patterns that were given, and those in files.
+    pub(crate) fn listed(
+        include: (&[Pattern], &[PathBuf]),
+        exclude: (&[Pattern], &[PathBuf]),
+    ) -> Result<Filter, String> {
+        listed::read_once(include.1.iter().chain(exclude.1))?;
+        let include = listed::patterns(include.0, include.1, "--include-from")?;
+        let exclude = listed::patterns(exclude.0, exclude.1, "--exclude-from")?;
+        Filter::new(&include, &exclude)
     }
 
     /// Whether every path is written, so that paths need not be matched.

@@ -12,6 +12,7 @@ mod generate;
 mod human;
 mod job;
 mod list;
+mod listed;
 mod log;
 mod measuring;
 #[cfg(target_os = "linux")]

@@ -14,8 +14,10 @@ pub(crate) struct Read {
     pub other_owners: u64,
     /// Entries that have attributes or access control lists in the source, and not in the copy.
     pub with_attributes: u64,
-    /// Whether extended attributes were to be kept.
-    pub keeps_xattrs: bool,
+    /// Whether all that can be kept of these was to be kept.
+    pub keeps_attributes: bool,
+    /// Entries whose absolute paths lost their root.
+    pub rooted: u64,
 }
 
 impl Read {

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use manyfiles_archive::{Entry, ErrorKind, Finding, InputProgress, Kind as ArchiveKind, Unpacker};
+use manyfiles::tree::Keep;
+use manyfiles_archive::{Entry, ErrorKind, Finding, InputProgress, Kind as ArchiveKind, Summary, Unpacker};
 
 use crate::archive::{Archive, read_twice};
-use crate::args;
+use crate::args::{self, Keeping};
 use crate::dry_run::{self, Is, Plan};
 use crate::filter::Filter;
 use crate::job::Job;
@@ -33,7 +34,7 @@ pub(crate) struct Unpack {
 impl Unpack {
     /// Checks all arguments, and touches nothing.
     pub(crate) fn check(args: args::Unpack) -> Result<Unpack, CannotBegin> {
-        let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
+        let filter = args.options.filter().map_err(CannotBegin::because)?;
         let password = Known::of(&args.unlock)?;
         let (mut archives, mut wrong) = (Vec::new(), Vec::new());
         for (number, path) in args.archives.iter().enumerate() {
@@ -61,10 +62,11 @@ impl Unpack {
         let mut choices = Unpacker::options()
             .strip_components(options.strip_components)
             .limits(self.args.reading.limits())
-            .special_files(options.special_files)
-            .ownership(options.same_owner)
-            .set_id(options.set_id)
-            .xattrs(self.args.xattrs)
+            .special_files(options.special_files || self.args.archive)
+            .numeric_owner(self.args.numeric_owner)
+            .set_id(options.set_id || self.args.archive) // Without their owner, files lose them again.
+            .keep(self.keep())
+            .strip_root(self.args.strip_root)
             .ignore_zeros(self.args.reading.ignore_zeros)
             .progress(self.progress.clone());
         choices = self.password.give(choices, asker);
@@ -95,7 +97,13 @@ impl Job for Unpack {
     }
 
     fn keeps_permissions(&self) -> bool {
-        sys::is_privileged()
+        self.args.archive || sys::is_privileged()
+    }
+
+    fn keep(&self) -> Keep {
+        let args::Unpack { archive, xattrs, acls, options, .. } = &self.args;
+        let keeping = Keeping { archive: *archive, xattrs: *xattrs, acls: *acls };
+        keeping.keep(options.same_owner)
     }
 
     fn input_read(&self) -> Box<dyn Fn() -> InputRead + Send> {
@@ -116,7 +124,7 @@ impl Job for Unpack {
 impl Work for Unpack {
     fn write(&self, session: &Session) -> Read {
         let unpacker = self.unpacker(session.namer(), session.asker());
-        let mut with_attributes = 0;
+        let mut seen = Seen::default();
         let unpack = |archive: &Archive| {
             let mut damage = 0;
             let mut tell = |finding: &Finding| {
@@ -134,7 +142,7 @@ impl Work for Unpack {
             };
             match unpacked.map_err(|error| archive.cannot(error.kind()) + advice(error.kind())) {
                 Ok(summary) => {
-                    with_attributes += summary.with_attributes;
+                    seen.add(&summary);
                     let warning = archive.warning(&summary);
                     session.warn(warning.as_deref());
                     Source { warning, damage, ..Source::whole(&archive.path) }
@@ -143,12 +151,12 @@ impl Work for Unpack {
             }
         };
         let sources = self.archives.iter().take_while(|_| !session.stop().is_set()).map(unpack).collect();
-        self.read(sources, with_attributes)
+        self.read(sources, seen)
     }
 
     fn list(&self, plan: &mut Plan) -> Read {
         let unpacker = self.unpacker(None::<fn(&Path)>, Asker::on(&Arc::new(Screen::default())));
-        let mut with_attributes = 0;
+        let mut seen = Seen::default();
         let list = |archive: &Archive| {
             let listed = match archive.open(&Stop::default()) {
                 Ok(input) => {
@@ -159,21 +167,37 @@ impl Work for Unpack {
             let source = Source::whole(&archive.path);
             match listed {
                 Ok(summary) => {
-                    with_attributes += summary.with_attributes;
+                    seen.add(&summary);
                     Source { warning: archive.warning(&summary), ..source }
                 }
                 Err(error) => Source { error: Some(error), ..source },
             }
         };
         let sources = self.archives.iter().map(list).collect();
-        self.read(sources, with_attributes)
+        self.read(sources, seen)
+    }
+}
+
+/// What the archives' summaries say together.
+#[derive(Default)]
+struct Seen {
+    with_attributes: u64,
+    rooted: u64,
+}
+
+impl Seen {
+    fn add(&mut self, summary: &Summary) {
+        self.with_attributes += summary.with_attributes;
+        self.rooted += summary.rooted;
     }
 }
 
 impl Unpack {
-    fn read(&self, sources: Vec<Source>, with_attributes: u64) -> Read {
-        let (unmatched, keeps_xattrs) = (self.filter.unmatched(), self.args.xattrs);
-        Read { sources, unmatched, with_attributes, keeps_xattrs, ..Read::default() }
+    fn read(&self, sources: Vec<Source>, seen: Seen) -> Read {
+        let Seen { with_attributes, rooted } = seen;
+        let unmatched = self.filter.unmatched();
+        let keeps_attributes = self.args.archive || self.args.xattrs && self.args.acls;
+        Read { sources, unmatched, with_attributes, rooted, keeps_attributes, ..Read::default() }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use manyfiles::Operation;
+use manyfiles::tree::Keep;
 
 use super::builder::Builder;
 use super::chunks::Chunks;
@@ -168,7 +169,12 @@ impl Opening<'_> {
 
     fn unpacker(&self) -> crate::Unpacker {
         let options = Options::default().limits(self.options.limits).progress(self.options.progress.clone());
-        let mut options = options.ignore_zeros(self.options.ignore_zeros).special_files(true).ownership(true);
+        let mut options = options
+            .ignore_zeros(self.options.ignore_zeros)
+            .special_files(true)
+            .ownership(true)
+            .numeric_owner(true)
+            .keep(Keep::everything());
         options.secret = self.options.secret.clone();
         options.build()
     }

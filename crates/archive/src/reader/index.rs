@@ -213,8 +213,12 @@ impl Index {
             mode: node.mode.map(u32::from),
             modified: node.modified.and_then(|(seconds, nanos)| time(seconds, nanos)),
             owner: node.owner,
+            user_name: None,
+            group_name: None,
             attributes: self.attributes(node),
             is_encrypted: false,
+            acl: None,
+            default_acl: None,
             refusal: None,
         }
     }

@@ -19,7 +19,7 @@ use crate::format::Compression;
 use crate::stamp::Stamp;
 use crate::sys;
 
-const MAGIC: &[u8; 8] = b"mfindex\x03";
+const MAGIC: &[u8; 8] = b"mfindex\x04";
 /// How many of the archive's first and last bytes are compared.
 const COMPARED: u64 = 64 << 10;
 /// A kept index that was not made anew for so long is removed.

@@ -17,11 +17,6 @@ pub(crate) const fn make_representable(_bytes: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Whether this process may set attributes that only the administrator may set.
-pub(crate) fn is_privileged() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
 /// The path with these bytes.
 pub(crate) fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
@@ -237,4 +232,24 @@ pub(crate) fn write_within(mut file: &File, time: Duration, bytes: &[u8]) -> io:
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
         written => written,
     }
+}
+
+/// The number of the user of this name.
+pub(crate) fn user_id(name: &str) -> Option<u32> {
+    Some(nix::unistd::User::from_name(name).ok()??.uid.as_raw())
+}
+
+/// The number of the group of this name.
+pub(crate) fn group_id(name: &str) -> Option<u32> {
+    Some(nix::unistd::Group::from_name(name).ok()??.gid.as_raw())
+}
+
+/// The name of the user of this number.
+pub(crate) fn user_name(id: u32) -> Option<String> {
+    Some(nix::unistd::User::from_uid(id.into()).ok()??.name)
+}
+
+/// The name of the group of this number.
+pub(crate) fn group_name(id: u32) -> Option<String> {
+    Some(nix::unistd::Group::from_gid(id.into()).ok()??.name)
 }

@@ -190,9 +190,21 @@ pub(crate) fn write_within(mut file: &File, _time: Duration, bytes: &[u8]) -> io
     io::Write::write(&mut file, bytes)
 }
 
-/// There are no attributes here that only the administrator may set.
-pub(crate) fn is_privileged() -> bool {
-    false
+/// Users have no numbers here.
+pub(crate) fn user_id(_name: &str) -> Option<u32> {
+    None
+}
+
+pub(crate) fn group_id(_name: &str) -> Option<u32> {
+    None
+}
+
+pub(crate) fn user_name(_id: u32) -> Option<String> {
+    None
+}
+
+pub(crate) fn group_name(_id: u32) -> Option<String> {
+    None
 }
 
 #[cfg(test)]

@@ -32,10 +32,16 @@ pub(crate) struct Member {
     pub owner: Option<(u32, u32)>,
     /// Whether it has extended attributes or an access control list.
     pub has_attributes: bool,
-    /// Whether some of them are not in `attributes`: lists, and what no file can have.
+    /// Whether some of them are not here: lists of other systems, and what no file can have.
     pub has_other_attributes: bool,
     /// Extended attributes, sorted by name.
     pub attributes: Vec<Attribute>,
+    /// Access control lists, as text.
+    pub acl: Option<Vec<u8>>,
+    pub default_acl: Option<Vec<u8>>,
+    /// Names of the owner. Empty: there is none.
+    pub user_name: Vec<u8>,
+    pub group_name: Vec<u8>,
     /// What is wrong with a field of its headers that is ignored.
     pub ignored: Option<&'static str>,
     /// Whether this system cannot have such a path or link.
@@ -65,7 +71,11 @@ impl Member {
             modified: self.modified,
             owner: self.owner,
             is_encrypted: false,
+            user_name: Some(&*self.user_name).filter(|name| !name.is_empty()),
+            group_name: Some(&*self.group_name).filter(|name| !name.is_empty()),
             attributes: &self.attributes,
+            acl: self.acl.as_deref(),
+            default_acl: self.default_acl.as_deref(),
             refusal: None,
         }
         .unless(self.not_unicode.then_some(Refusal::NotUnicode))

@@ -10,6 +10,7 @@ mod check;
 mod deliver;
 mod end;
 mod file;
+mod keeper;
 mod member;
 mod missing;
 mod pax;
@@ -22,13 +23,14 @@ mod walk;
 use std::path::Path;
 
 use crate::cancel::Cancel;
-use crate::entry::Kind;
+use crate::entry::{Attribute, Kind};
 use crate::entry_filter::EntryFilter;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Meter;
 use crate::reader::Place;
 use crate::summary::Trailing;
 use crate::target::Target;
+use keeper::Keeper;
 use missing::{Missing, Why};
 
 pub(crate) use body::Body;
@@ -36,7 +38,7 @@ pub(crate) use file::FileSource;
 pub(crate) use member::{Class, Member};
 #[cfg(test)]
 pub(crate) use pax::Pax;
-pub(crate) use scan::Scanner;
+pub(crate) use scan::{LONGEST_EXTENSION, Scanner};
 pub(crate) use source::Source;
 pub(crate) use stream::StreamSource;
 pub(crate) use walk::Walk;
@@ -52,12 +54,12 @@ pub(crate) fn read<W: Walk>(
     cancel: &Cancel,
 ) -> (W::Source, Result<Option<Trailing>, ErrorKind>) {
     let mut member = Member::default();
-    let mut missing = Missing::default();
+    let mut seen = Seen { missing: Missing::default(), keeper: Keeper::new(filter) };
     let mut read = || {
         loop {
             cancel.check()?;
             let step = match walk.next(&mut member) {
-                Ok(true) => one(&mut walk, &member, filter, &mut missing, meter, target, cancel).map(|()| true),
+                Ok(true) => one(&mut walk, &member, filter, &mut seen, meter, target, cancel).map(|()| true),
                 // Whether another archive follows.
                 Ok(false) => walk.go_on(ignore_zeros, cancel),
                 Err(kind) => Err(kind),
@@ -92,11 +94,17 @@ pub(crate) fn read<W: Walk>(
     (walk.into_source(), read)
 }
 
+/// What is known of the entries so far.
+struct Seen<'a> {
+    missing: Missing,
+    keeper: Keeper<'a>,
+}
+
 fn one<W: Walk>(
     scanner: &mut W,
     member: &Member,
     filter: &EntryFilter,
-    missing: &mut Missing,
+    Seen { missing, keeper }: &mut Seen<'_>,
     meter: &mut Meter,
     target: &mut Target<'_>,
     cancel: &Cancel,
@@ -121,6 +129,9 @@ fn one<W: Walk>(
         meter.stripped();
         return Ok(());
     };
+    meter.rooted += u64::from(filter.strips_root_of(path));
+    entry.owner = keeper.owner(member);
+    let metadata = keeper.metadata(member, &mut entry, meter);
     entry.check_target();
     if entry.refusal.is_none() {
         missing.check_link(link, filter.strip, &mut entry);
@@ -129,17 +140,6 @@ fn one<W: Walk>(
         Some(_) => missing.add(path, Why::Refused),
         None => missing.remove(path),
     }
-    let mut metadata = entry.metadata();
-    let keeps = filter.xattrs.is_some() && meter.may_keep_xattrs(&entry);
-    let mut lost = member.has_attributes && (!keeps || member.has_other_attributes || entry.attributes.is_empty());
-    for attribute in entry.attributes.iter().filter(|_| keeps) {
-        if filter.keeps(attribute) {
-            metadata = metadata.xattr(&attribute.name, &attribute.value);
-        } else {
-            lost = true;
-        }
-    }
-    meter.with_attributes += u64::from(lost);
     if entry.kind == Kind::File && entry.refusal.is_none() {
         meter.content(member.size)?;
     }
@@ -153,6 +153,12 @@ fn one<W: Walk>(
         }
         Target::Index(builder) => {
             let position = scanner.source().position();
+            let mut attributes = keeper.lists(member, &mut entry).0;
+            if !attributes.is_empty() {
+                attributes.splice(..0, member.attributes.iter().cloned());
+                Attribute::tidy(&mut attributes);
+                entry.attributes = &attributes;
+            }
             match &member.pieces {
                 None => builder.add(&entry, Place::Tar(position)),
                 Some(pieces) => {

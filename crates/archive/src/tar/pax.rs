@@ -16,8 +16,14 @@ pub(crate) struct Pax {
     pub group: Option<u32>,
     /// Whether there are extended attributes or access control lists.
     pub has_attributes: bool,
-    /// Whether some of them are not in `attributes`: lists, and what no file can have.
+    /// Whether some of them are not here: lists of other systems, and what no file can have.
     pub has_other_attributes: bool,
+    /// Access control lists, as text.
+    pub acl: Option<Vec<u8>>,
+    pub default_acl: Option<Vec<u8>>,
+    /// Names of the owner.
+    pub user_name: Option<Vec<u8>>,
+    pub group_name: Option<Vec<u8>>,
     /// Extended attributes, in the order of the records.
     pub attributes: Vec<Attribute>,
     /// GNU: whether the tar begins in the middle of a file that begins in an earlier volume.
@@ -91,6 +97,10 @@ impl Pax {
                 self.group = decimal(value).and_then(|id| u32::try_from(id).ok());
                 self.ignore_if(decimal(value).is_none() && !value.is_empty(), "a pax group is no number");
             }
+            b"uname" => self.user_name = bytes(),
+            b"gname" => self.group_name = bytes(),
+            b"SCHILY.acl.access" => (self.has_attributes, self.acl) = (true, bytes()),
+            b"SCHILY.acl.default" => (self.has_attributes, self.default_acl) = (true, bytes()),
             b"GNU.sparse.major" => {
                 self.sparse.major = number("a sparse version is no number")?;
                 self.sparse.version()?;
@@ -132,7 +142,7 @@ impl Pax {
 
     /// Takes the fields of a global header that the entry's own header does not have.
     pub(super) fn or(&mut self, global: &Pax) {
-        let Pax { path, link_path, size, modified, user, group, .. } = global;
+        let Pax { path, link_path, size, modified, user, group, user_name, group_name, .. } = global;
         fn inherit<T: Clone>(own: &mut Option<T>, global: &Option<T>) {
             if own.is_none() {
                 own.clone_from(global);
@@ -144,6 +154,8 @@ impl Pax {
         inherit(&mut self.modified, modified);
         inherit(&mut self.user, user);
         inherit(&mut self.group, group);
+        inherit(&mut self.user_name, user_name);
+        inherit(&mut self.group_name, group_name);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::test::Test;
 
 /// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names
 /// end at 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
-const LONGEST_EXTENSION: u64 = 16 << 20;
+pub(crate) const LONGEST_EXTENSION: u64 = 16 << 20;
 
 /// Tars in several volumes consist of whole records, which are of this size by default.
 const RECORD: u64 = 10_240;
@@ -274,6 +274,7 @@ impl<S: Source> Scanner<S> {
         member.ignored = pax.ignored.or(self.global.ignored.take());
         member.has_attributes = pax.has_attributes || has_acl;
         member.attributes = std::mem::take(&mut pax.attributes);
+        (member.acl, member.default_acl) = (pax.acl.take(), pax.default_acl.take());
         let all_kept = Attribute::tidy(&mut member.attributes);
         member.has_other_attributes = pax.has_other_attributes || has_acl || !all_kept;
         let mut sparse = std::mem::take(&mut pax.sparse);
@@ -302,6 +303,10 @@ impl<S: Source> Scanner<S> {
             pax.modified.or(header.modified().map(|seconds| (seconds, 0))).and_then(|(s, nanos)| time(s, nanos));
         let owner = header.owner();
         member.owner = pax.user.or(owner.map(|(user, _)| user)).zip(pax.group.or(owner.map(|(_, group)| group)));
+
+        let (user, group) = header.owner_names();
+        member.user_name = pax.user_name.unwrap_or_else(|| user.to_vec());
+        member.group_name = pax.group_name.unwrap_or_else(|| group.to_vec());
 
         let device = header.device().unwrap_or((0, 0));
         member.class = match header.kind() {

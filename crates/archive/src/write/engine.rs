@@ -237,6 +237,10 @@ impl Shared {
         &self.counts.progress
     }
 
+    pub(super) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

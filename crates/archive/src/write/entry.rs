@@ -6,6 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use manyfiles::tree::{Metadata, Node};
 
 use super::source::{Opened, SourceFile};
+use crate::entry::Attribute;
+use crate::owners::Names;
 
 /// The head of an entry.
 #[derive(Clone, Debug)]
@@ -16,6 +18,10 @@ pub(super) struct Head {
     pub owner: (u32, u32),
     /// Seconds since 1970, and nanoseconds after them.
     pub modified: (i64, u32),
+    /// Extended attributes, with access control lists in the kernel's form.
+    pub attributes: Vec<Attribute>,
+    /// Who knows the names of users and groups, if they are stored.
+    pub names: Option<Arc<Names>>,
 }
 
 impl Head {
@@ -25,7 +31,24 @@ impl Head {
             mode: metadata.mode.unwrap_or(default_mode),
             owner: metadata.owner.unwrap_or((0, 0)),
             modified: metadata.modified.map_or((0, 0), since_1970),
+            attributes: metadata
+                .xattrs()
+                .map(|(name, value)| Attribute { name: name.to_vec(), value: value.to_vec() })
+                .collect(),
+            names: None,
         }
+    }
+
+    /// With the attributes that the file was found to have. What was given for the entry counts.
+    pub(super) fn with_found(&self, found: &Metadata) -> Head {
+        let mut head = self.clone();
+        for (name, value) in found.xattrs() {
+            if self.attributes.iter().all(|given| given.name != name) {
+                head.attributes.push(Attribute { name: name.to_vec(), value: value.to_vec() });
+            }
+        }
+        head.attributes.sort_unstable();
+        head
     }
 }
 

@@ -22,6 +22,7 @@ pub struct WriterOptions {
     pub(super) verify: bool,
     pub(super) utc: bool,
     pub(super) holes: bool,
+    pub(super) owner_names: bool,
     pub(super) progress: WriterProgress,
 }
 
@@ -37,6 +38,7 @@ impl Default for WriterOptions {
             verify: false,
             utc: false,
             holes: true,
+            owner_names: false,
             progress: WriterProgress::default(),
         }
     }
@@ -102,6 +104,15 @@ impl WriterOptions {
     #[must_use]
     pub fn holes(mut self, holes: bool) -> Self {
         self.holes = holes;
+        self
+    }
+
+    /// Whether a tar has the names of users and groups beside their numbers, as this system knows them: of the owners of
+    /// entries, and in access control lists. Each is looked up once. Default: no; the bytes then do not depend on the
+    /// system. A zip has no names.
+    #[must_use]
+    pub fn owner_names(mut self, owner_names: bool) -> Self {
+        self.owner_names = owner_names;
         self
     }
 

@@ -28,6 +28,10 @@ pub struct Written {
     pub bytes: u64,
     /// The size of the archive.
     pub archive_bytes: u64,
+    /// Entries that have extended attributes or access control lists that are not in the archive: those that are not
+    /// kept, or that cannot be read and need not be. Only those are known of which something is kept, by
+    /// [`SourceFile::keep`](super::SourceFile::keep) or `Metadata::attributes_of`: to look at each file costs a call.
+    pub not_kept: u64,
     /// Each entry that is not in it, or not as it should be: files that could not be read, and those that were changed
     /// meanwhile. An error of [`Operation::Sync`](manyfiles::Operation::Sync) is that of the folder that the archive is
     /// in: it was to be durable, and a power cut may still take it.
@@ -131,6 +135,7 @@ pub(super) struct Counts {
     /// Bytes that symbolic links in a zip say, which are its content there.
     pub link_bytes: AtomicU64,
     pub archive_bytes: AtomicU64,
+    pub not_kept: AtomicU64,
 }
 
 impl Counts {
@@ -151,6 +156,7 @@ impl Counts {
             nodes: count(&self.nodes),
             bytes: count(&self.bytes),
             archive_bytes: count(&self.archive_bytes),
+            not_kept: count(&self.not_kept),
             failures,
         }
     }

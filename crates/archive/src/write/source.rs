@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use manyfiles::tree::{self, Keep};
 use manyfiles::{Error, Operation};
 
+use super::report::{Counts, count};
 use crate::sys;
 
 /// A file that an archive is to have the content of.
@@ -17,6 +19,7 @@ use crate::sys;
 pub struct SourceFile {
     path: PathBuf,
     found: Found,
+    keep: Keep,
 }
 
 #[derive(Debug)]
@@ -31,7 +34,7 @@ impl SourceFile {
     /// directory's entry. It is opened when its turn comes. If another file has its name by then, or it was written to
     /// since, that is told as a failure. (On Windows another file of the same length and time is not noticed.)
     pub fn found(path: impl Into<PathBuf>, found: Metadata) -> SourceFile {
-        SourceFile { path: path.into(), found: Found::Closed(found) }
+        SourceFile { path: path.into(), found: Found::Closed(found), keep: Keep::default() }
     }
 
     /// Looks what is at `path` now. Fails if that is no file; a symbolic link is none.
@@ -50,9 +53,20 @@ impl SourceFile {
         let path = path.into();
         match file.metadata() {
             Ok(metadata) if !metadata.is_file() => Err(Error::new(Operation::Read, path, not_a_file())),
-            Ok(metadata) => Ok(SourceFile { path, found: Found::Opened(file, metadata) }),
+            Ok(metadata) => Ok(SourceFile { path, found: Found::Opened(file, metadata), keep: Keep::default() }),
             Err(error) => Err(Error::new(Operation::Metadata, path, error)),
         }
+    }
+
+    /// Also stores what `keep` keeps of the file's extended attributes and access control lists, beside those that the
+    /// entry's [`Metadata`](tree::Metadata) gives. They are read through the handle that the content is read through,
+    /// when it is opened. A file whose attributes cannot be read is not in the archive and is named by
+    /// [`finish`](super::ArchiveWriter::finish), if they were asked for by their name; else it is
+    /// [counted](super::Written::not_kept). A zip stores none, and they are not read for one. Default: nothing.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
+        self
     }
 
     /// How long it was when it was found.
@@ -73,21 +87,25 @@ impl SourceFile {
         matches!(self.found, Found::Opened(..))
     }
 
+    /// Opens the file that was found, to be [`read`](Self::read).
+    pub(super) fn open_found(&self, is_wanted: &dyn Fn() -> bool) -> Result<File, Error> {
+        open(&self.path, is_wanted).map_err(|error| Error::new(Operation::Read, &self.path, error))
+    }
+
+    /// What is kept of the attributes of the file that it was opened as. `None`: nothing is.
+    pub(super) fn attributes(&self, file: &File, counts: &Counts) -> Result<Option<tree::Metadata>, Error> {
+        attributes(file, &self.path, self.keep, counts)
+    }
+
     /// Reads all of it, as long as it was found to be, into the end of `to`. A failure is one of the file; if it says
     /// that the file has changed, then the bytes that were read are there all the same.
-    pub(super) fn read(
-        &self,
-        to: &mut Vec<u8>,
-        failure: &mut Option<Error>,
-        is_wanted: &dyn Fn() -> bool,
-    ) -> Result<(), Error> {
+    pub(super) fn read(&self, file: &File, to: &mut Vec<u8>, failure: &mut Option<Error>) -> Result<(), Error> {
         let Found::Closed(found) = &self.found else { unreachable!("a file that is open is read in pieces") };
         let error = |error| Error::new(Operation::Read, &self.path, error);
-        let file = open(&self.path, is_wanted).map_err(error)?;
         let start = to.len();
         let len = usize::try_from(found.len()).map_err(|_| error(io::ErrorKind::OutOfMemory.into()))?;
         to.resize(start + len + 1, 0);
-        let mut read = read_at(&file, &mut to[start..], 0, len);
+        let mut read = read_at(file, &mut to[start..], 0, len);
         // More than its length says: of a file below /proc, of a mount whose lengths lie, of a file that grows.
         while let Ok(got) = read
             && got > 0
@@ -98,7 +116,7 @@ impl SourceFile {
                 break;
             }
             to.resize(start + 2 * got + 4096, 0);
-            let more = read_at(&file, &mut to[start + got..], got as u64, usize::MAX);
+            let more = read_at(file, &mut to[start + got..], got as u64, usize::MAX);
             read = more.map(|more| got + more).map_err(|(more, error)| (got + more, error));
         }
         let after = file.metadata();
@@ -122,8 +140,14 @@ impl SourceFile {
         Ok(())
     }
 
-    /// Opens it now, if it is not open. Holes are looked for if they are to be kept.
-    pub(super) fn open(self, keeps_holes: bool, is_wanted: &dyn Fn() -> bool) -> Result<Opened, Error> {
+    /// Opens it now, if it is not open. Holes are looked for if they are to be kept. With what is kept of its
+    /// attributes; a zip has no `counts` to say that some are not.
+    pub(super) fn open(
+        self,
+        keeps_holes: bool,
+        counts: Option<&Counts>,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<(Opened, Option<tree::Metadata>), Error> {
         let path = self.path;
         let opened = match self.found {
             Found::Opened(file, metadata) => Ok((file, metadata)),
@@ -133,12 +157,28 @@ impl SourceFile {
             }),
         };
         let (file, metadata) = opened.map_err(|error| Error::new(Operation::Read, &path, error))?;
+        let attributes = match counts {
+            Some(counts) => attributes(&file, &path, self.keep, counts)?,
+            None => None,
+        };
         let len = metadata.len();
         let data = (keeps_holes && sys::may_have_holes(&metadata)).then(|| sys::data_of(&file, len)).flatten();
         let data = data.filter(|data| data.iter().map(|piece| piece.1).sum::<u64>() < len);
         let content = Content::File(file, Box::new(metadata));
-        Ok(Opened { content, path, len, data, is_told: AtomicBool::new(false) })
+        Ok((Opened { content, path, len, data, is_told: AtomicBool::new(false) }, attributes))
     }
+}
+
+fn attributes(file: &File, path: &Path, keep: Keep, counts: &Counts) -> Result<Option<tree::Metadata>, Error> {
+    if keep == Keep::default() {
+        return Ok(None);
+    }
+    let found = tree::Metadata::default().attributes_of_file(file, keep);
+    let found = found.map_err(|error| Error::new(Operation::Metadata, path, error))?;
+    if found.loses_attributes() {
+        count(&counts.not_kept);
+    }
+    Ok(Some(found))
 }
 
 /// A file that is laid out in pieces: opened when it was handed over, or bytes of the caller.

@@ -72,10 +72,14 @@ fn one(
             file(counts, bytes.len() as u64);
         }
         Item::Small(entry, source, len) => {
+            let handle = source.open_found(is_wanted)?;
+            let found = source.attributes(&handle, counts)?;
+            let with_found = found.as_ref().map(|found| entry.with_found(found));
+            let entry = with_found.as_ref().unwrap_or(entry);
             let start = tar.len();
             tar.extend(header(entry, Kind::File { size: *len })?);
             let content = tar.len();
-            if let Err(error) = source.read(tar, failure, is_wanted) {
+            if let Err(error) = source.read(&handle, tar, failure) {
                 tar.truncate(start);
                 return Err(error);
             }

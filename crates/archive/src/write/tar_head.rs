@@ -5,6 +5,10 @@
 use manyfiles::tree::Node;
 
 use super::entry::Head;
+use crate::acl::{self, Owner};
+use crate::entry::Attribute;
+use crate::owners::Names;
+use crate::tar::LONGEST_EXTENSION;
 use crate::tar_header::{BLOCK, Block};
 
 /// What an entry is.
@@ -32,8 +36,8 @@ pub(super) enum Kind<'a> {
 }
 
 /// All that precedes the content: the pax header if one is needed, the header, and a sparse file's map. `None` if the
-/// pieces' lengths and the map exceed what a size can say, a device has a number that no field holds, or a tar knows no
-/// such kind.
+/// pieces' lengths and the map exceed what a size can say, a device has a number that no field holds, a tar knows no
+/// such kind, or the attributes are longer than readers take.
 pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
     let mut records = Records::default();
     let mut path = member.path.clone();
@@ -100,6 +104,25 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
             return None;
         }
     }
+    if let Some(names) = &member.names {
+        let (user, group) = member.owner;
+        for (field, key, owner) in [(265..297, "uname", Owner::User(user)), (297..329, "gname", Owner::Group(group))] {
+            let name = names.of(owner).unwrap_or_default();
+            // The field ends with a zero, and has no character set.
+            if !name.is_ascii() || name.len() >= field.len() {
+                records.add(key, name.as_bytes());
+            }
+            if name.is_ascii() {
+                fill(&mut header[field.start..field.end - 1], name.as_bytes());
+            }
+        }
+    }
+    for attribute in &member.attributes {
+        records.add_attribute(attribute, member.names.as_deref());
+    }
+    if records.0.len() as u64 > LONGEST_EXTENSION {
+        return None;
+    }
     finish(&mut header, kind);
     let mut bytes = records.into_member();
     bytes.extend(header);
@@ -127,14 +150,31 @@ fn sparse_map(size: u64, pieces: &[(u64, u64)]) -> Vec<u8> {
 struct Records(Vec<u8>);
 
 impl Records {
-    fn add(&mut self, key: &str, value: &[u8]) {
+    /// As GNU tar, star and bsdtar read it. A list that is none is kept as it is.
+    fn add_attribute(&mut self, attribute: &Attribute, names: Option<&Names>) {
+        let list = match &*attribute.name {
+            acl::ACCESS => "SCHILY.acl.access",
+            acl::DEFAULT => "SCHILY.acl.default",
+            _ => "",
+        };
+        let text = if list.is_empty() { None } else { acl::text(&attribute.value, &mut |owner| names?.of(owner)) };
+        match text {
+            Some(text) => self.add(list, text.as_bytes()),
+            None => self.add([b"SCHILY.xattr.", &*escaped(&attribute.name)].concat(), &attribute.value),
+        }
+    }
+
+    fn add(&mut self, key: impl AsRef<[u8]>, value: &[u8]) {
+        let key = key.as_ref();
         // The length counts its own digits.
         let rest = key.len() + value.len() + 3;
         let mut len = rest + 1;
         while len != rest + len.to_string().len() {
             len += 1;
         }
-        self.0.extend(format!("{len} {key}=").as_bytes());
+        self.0.extend(format!("{len} ").as_bytes());
+        self.0.extend(key);
+        self.0.push(b'=');
         self.0.extend(value);
         self.0.push(b'\n');
     }
@@ -157,6 +197,19 @@ impl Records {
         bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
         bytes
     }
+}
+
+/// The name of an attribute as GNU tar has it in a key, which an `=` ends.
+fn escaped(name: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(name.len());
+    for &byte in name {
+        match byte {
+            b'=' => text.extend(b"%3D"),
+            b'%' => text.extend(b"%25"),
+            _ => text.push(byte),
+        }
+    }
+    text
 }
 
 /// As much of `text` as there is room for; whether that is all.
@@ -202,7 +255,14 @@ mod tests {
     use crate::tar_header::Header;
 
     fn file() -> Head {
-        Head { path: b"folder/file".to_vec(), mode: 0o640, owner: (1000, 100), modified: (1_700_000_000, 0) }
+        Head {
+            path: b"folder/file".to_vec(),
+            mode: 0o640,
+            owner: (1000, 100),
+            modified: (1_700_000_000, 0),
+            attributes: Vec::new(),
+            names: None,
+        }
     }
 
     /// The records and the header of the member itself, each read by the reader of this crate.
@@ -238,7 +298,7 @@ mod tests {
         for len in 80..1100 {
             let path = vec![b'p'; len];
             let owner = (1 << 21, u32::MAX);
-            let member = Head { path: path.clone(), mode: 0o644, owner, modified: (-2, 250_000_000) };
+            let member = Head { path: path.clone(), owner, modified: (-2, 250_000_000), ..file() };
             let (pax, _) = read(&head(&member, Kind::File { size: 1 << 33 }).unwrap());
             assert_eq!(pax.path, (len > 100).then_some(path));
             assert_eq!((pax.size, pax.user, pax.group), (Some(1 << 33), Some(1 << 21), Some(u32::MAX)));
@@ -269,6 +329,23 @@ mod tests {
         assert_eq!((pax.sparse.name, pax.sparse.real_size), (Some(file().path), Some(9000)));
         assert_eq!(Header::new(&header).size(), Some(512 + 10));
         assert!(head[head.len() - BLOCK..].starts_with(b"2\n4096\n10\n9000\n0\n\0"));
+    }
+
+    #[test]
+    fn attributes_come_back_as_they_were_and_lists_are_text() {
+        let attribute = |name: &[u8], value: &[u8]| Attribute { name: name.to_vec(), value: value.to_vec() };
+        let list = [&2u32.to_le_bytes()[..], &[1, 0, 6, 0], &[255; 4], &[2, 0, 4, 0, 7, 0, 0, 0]].concat();
+        let mut member = file();
+        member.attributes = vec![
+            attribute(acl::ACCESS, &list),
+            attribute(acl::DEFAULT, b"no list"),
+            attribute(b"user.a=b%3D\xff", b"x=y\n\0"),
+        ];
+        let (mut pax, _) = read(&head(&member, Kind::Folder).unwrap());
+        assert_eq!(pax.acl.take().as_deref(), Some(&b"user::rw-,user:7:r--"[..]));
+        assert_eq!(pax.attributes, member.attributes[1..]);
+        member.attributes = vec![attribute(b"user.long", &vec![0; 17 << 20])];
+        assert!(head(&member, Kind::Folder).is_none(), "which no reader would take");
     }
 
     #[test]

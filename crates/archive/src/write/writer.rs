@@ -13,9 +13,10 @@ use super::destination::Destination;
 use super::engine::{Engine, Order, Shared};
 use super::entry::{Head, Item};
 use super::options::WriterOptions;
-use super::report::{NotWritten, Written};
+use super::report::{NotWritten, Written, count};
 use super::source::{Opened, SourceFile};
 use crate::format::Format;
+use crate::owners::Names;
 use crate::sys;
 
 /// Writes one archive: many files become one. The calls are those of a [`TreeWriter`](manyfiles::tree::TreeWriter), and
@@ -50,13 +51,16 @@ use crate::sys;
 ///   followed to a file.
 ///
 /// An entry without a mode gets 0644, or 0755 if it is a folder. One without an owner belongs to number 0, one without
-/// a time is of 1970. Extended attributes and names of users are not stored.
+/// a time is of 1970. A tar stores extended attributes that [`Metadata::xattr`] gives, and access control lists, which
+/// are two of them, as text; to store what a file has, see [`SourceFile::keep`]. In a zip an entry with attributes is a
+/// failure.
 pub struct ArchiveWriter {
     engine: Engine,
     batch: Mutex<Batch>,
     format: Format,
     partial: Option<PathBuf>,
     keeps_holes: bool,
+    names: Option<Arc<Names>>,
     /// How many bytes make a batch.
     most: u64,
 }
@@ -132,8 +136,9 @@ impl ArchiveWriter {
         };
         let partial = destination.partial().map(Path::to_path_buf);
         let keeps_holes = options.holes && format != Format::Zip;
+        let names = (options.owner_names && format != Format::Zip).then(Arc::default);
         let engine = Engine::start(order, destination)?;
-        Ok(ArchiveWriter { engine, batch: Mutex::default(), format, partial, keeps_holes, most })
+        Ok(ArchiveWriter { engine, batch: Mutex::default(), format, partial, keeps_holes, names, most })
     }
 
     /// The kind of archive.
@@ -176,8 +181,13 @@ impl ArchiveWriter {
         if !source.is_open() && source.len() > self.most {
             self.leave_handles()?;
         }
-        let opened = source.open(self.keeps_holes, &|| self.check().is_ok());
-        let mut opened = opened.inspect_err(|error| self.fail(error.clone()))?;
+        let counts = (self.format != Format::Zip).then(|| self.engine.shared().counts());
+        let opened = source.open(self.keeps_holes, counts, &|| self.check().is_ok());
+        let (mut opened, found) = opened.inspect_err(|error| self.fail(error.clone()))?;
+        let head = match found {
+            Some(found) => head.with_found(&found),
+            None => head,
+        };
         if opened.stored() <= self.most {
             let changed = opened.read_now().inspect_err(|error| self.fail(error.clone()))?;
             changed.into_iter().for_each(|error| self.fail(error));
@@ -318,7 +328,17 @@ impl ArchiveWriter {
             Ok(name) if self.format == Format::Zip && name.len() >= usize::from(u16::MAX) => {
                 Err(self.refuse(operation, path, Refusal::TooLong))
             }
-            Ok(name) => Ok(Head::new(name, metadata, mode)),
+            Ok(_) if self.format == Format::Zip && metadata.xattrs().next().is_some() => Err(self.unsupported(
+                operation,
+                path,
+                "a zip keeps neither extended attributes nor access control lists",
+            )),
+            Ok(name) => {
+                if metadata.loses_attributes() {
+                    count(&self.engine.shared().counts().not_kept);
+                }
+                Ok(Head { names: self.names.clone(), ..Head::new(name, metadata, mode) })
+            }
             Err(refusal) => Err(self.refuse(operation, path, refusal)),
         }
     }

@@ -115,7 +115,8 @@ impl Layout {
             }
             Item::Small(entry, source, _) => {
                 let mut content = Vec::new();
-                if let Err(error) = source.read(&mut content, failure, is_wanted) {
+                let read = |file| source.read(&file, &mut content, failure);
+                if let Err(error) = source.open_found(is_wanted).and_then(read) {
                     return Ok(Err(error));
                 }
                 self.whole(parts, entry, 0o100_000, &content)?;

@@ -87,6 +87,10 @@ impl<'a> Record<'a> {
         let read_only = mode.is_none() && self.attributes & 1 != 0 && kind == Kind::File;
         let mut entry = Entry {
             attributes: &[],
+            acl: None,
+            default_acl: None,
+            user_name: None,
+            group_name: None,
             path: sys::path(name),
             kind,
             size: if kind == Kind::File { self.size } else { 0 },

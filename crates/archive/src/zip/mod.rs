@@ -37,6 +37,7 @@ use crate::password::{Password, Secret, Unlocked};
 use crate::progress::InputProgress;
 use crate::reader::Place;
 use crate::summary::Trailing;
+use crate::sys;
 use crate::target::Target;
 use content::Decoder;
 pub(crate) use content::Stored;
@@ -261,6 +262,7 @@ impl Jobs {
                 meter.stripped();
                 continue;
             };
+            meter.rooted += u64::from(archive.filter.strips_root_of(sys::path(&name)));
             if entry.kind == Kind::File && entry.refusal.is_none() && is_test {
                 claimed = claimed.saturating_add(record.size);
             } else if entry.kind == Kind::File && entry.refusal.is_none() {

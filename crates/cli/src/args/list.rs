@@ -39,9 +39,19 @@ pub(crate) struct List {
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<Pattern>,
 
+    /// Take more patterns for --include from this file, one a line; '-' is standard input
+    ///
+    /// Empty lines and those that begin with '#' are no patterns ('\#' begins one).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub include_from: Vec<PathBuf>,
+
+    /// Take more patterns for --exclude from this file, as --include-from does
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub exclude_from: Vec<PathBuf>,
+
     /// Show permissions, owner, size, time and name of each entry, and where links lead
     ///
-    /// The owner is the user's and the group's number. The size is in bytes; of a device it is its major and minor
+    /// The owner is the user's and the group's name, or the number where the archive has no name. The size is in bytes; of a device it is its major and minor
     /// number. The time is that of the last modification, in this computer's time zone. A '?' or '-' stands for what
     /// the archive does not say. Behind an entry that 'manyfiles unpack' would refuse, the reason is given.
     #[arg(short, long, help_heading = "What is printed", conflicts_with_all = ["by_folder", "null", "json"])]
@@ -71,7 +81,9 @@ pub(crate) struct List {
     ///
     /// Its keys: archive, path, kind (file, folder, symlink, hard_link, fifo, char_device, block_device, other), bytes
     /// (of content), mode (octal digits, as a string), modified (in UTC, such as 2026-11-22T10:12:06Z), user, group
-    /// (numbers), target (of links), major and minor (of devices), encrypted (true, if its content is), refused (why 'manyfiles unpack' would not write it).
+    /// (numbers), user_name, group_name, xattrs (name and value_hex of each extended attribute), acl and default_acl
+    /// (access control lists, as the archive has them), target (of links), major and minor (of devices), encrypted (true,
+    /// if its content is), refused (why 'manyfiles unpack' would not write it).
     /// Keys whose value the archive does not have are left out. With --sizes an object is a folder: archive, folder,
     /// bytes, entries. An archive that cannot be read to its end ends with an object with archive and error.
     ///

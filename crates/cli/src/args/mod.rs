@@ -97,13 +97,45 @@ pub(crate) struct Unpack {
     #[arg(long, conflicts_with = "dry_run")]
     pub salvage: bool,
 
+    /// Take absolute paths as if they were relative, and say how many there were; they are refused otherwise
+    ///
+    /// They lose the slashes before them, on Windows also drive and server; paths of hard links alike. A path with '..'
+    /// is refused either way, and what symbolic links say stays as it is.
+    #[arg(long)]
+    pub strip_root: bool,
+
+    /// Keep all that an archive has of each entry, as far as it can be kept here
+    ///
+    /// That is --preserve-permissions, --same-owner, --set-id, --special-files, --xattrs and --acls: with files that run
+    /// with the rights of their owner, and devices. So use it as root with archives that you trust. What this user may
+    /// not keep, or the file system does not have, is lost and counted: a line at the end tells how many entries lost
+    /// something. Where an owner is lost, set-id bits are dropped. To count what is asked for by its own option
+    /// (--xattrs, --acls, --same-owner) as failed, give both. File flags and times of access are not kept.
+    #[arg(short = 'a', long, help_heading = "What entries keep")]
+    pub archive: bool,
+
     /// Keep the extended attributes of tars: those of users, and for root also capabilities and trusted ones
     ///
-    /// Labels of SELinux and what overlayfs writes are of use only where they were made, and are never kept. An entry
-    /// whose attributes cannot be set is not unpacked, and named. Access control lists are not kept. How many entries
-    /// lost attributes or a list is told at the end.
+    /// Labels of SELinux, the seals of EVM and what overlayfs writes are of use only where they were made, and are never
+    /// kept. An entry whose attributes cannot be set is not unpacked, and named; -a counts it instead. How many entries
+    /// lost attributes or a list that were not to be kept is told at the end.
     #[arg(long, help_heading = "What entries keep")]
     pub xattrs: bool,
+
+    /// Keep the access control lists of tars, as GNU tar, star and bsdtar write them
+    ///
+    /// Users and groups in a list are looked for by name, then by the number that star and bsdtar write beside it. An
+    /// entry is not unpacked, and named, if its list is for somebody who is not known here, cannot be understood, or
+    /// cannot be set; -a counts it instead. An entry without a list gets none from the folder that it comes into. Lists
+    /// of Solaris, NFSv4 and Windows are not kept, and counted.
+    #[arg(long, help_heading = "What entries keep")]
+    pub acls: bool,
+
+    /// Take owners by number, whatever names the archive has for them; also those in access control lists
+    ///
+    /// For the tree of another system, or of a container: the names are those of this one.
+    #[arg(long, help_heading = "What entries keep")]
+    pub numeric_owner: bool,
 
     #[command(flatten)]
     pub options: Options,
@@ -150,8 +182,8 @@ pub(crate) struct Copy {
     /// permissions, owner or time, 'l' becomes a link, '!' replaces something of another kind, '-' is removed.
     #[arg(
         long,
-        conflicts_with_all = ["on_conflict", "strip_components", "include", "no_preserve_permissions", "max_entries",
-            "max_bytes", "archive", "xattrs", "acls"],
+        conflicts_with_all = ["on_conflict", "strip_components", "include", "include_from", "no_preserve_permissions",
+            "max_entries", "max_bytes", "archive", "xattrs", "acls"],
         help_heading = "Mirror"
     )]
     pub mirror: bool,

@@ -1,8 +1,11 @@
 //! The options that `unpack` and `copy` share.
 
-use clap::{ArgAction, Args, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueEnum, ValueHint};
 
 use super::Pattern;
+use crate::filter::Filter;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
@@ -37,6 +40,16 @@ pub(crate) struct Options {
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<Pattern>,
 
+    /// Take more patterns for --include from this file, one a line; '-' is standard input
+    ///
+    /// Empty lines and those that begin with '#' are no patterns ('\#' begins one).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub include_from: Vec<PathBuf>,
+
+    /// Take more patterns for --exclude from this file, as --include-from does
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub exclude_from: Vec<PathBuf>,
+
     /// Return only when everything is on the disk, so that a power cut takes nothing
     ///
     /// One sync for all where the file system can (ext4, XFS, btrfs, F2FS), else one for each file. It waits for what
@@ -56,7 +69,10 @@ pub(crate) struct Options {
     #[arg(long, overrides_with = "preserve_permissions", help_heading = "What entries keep")]
     pub no_preserve_permissions: bool,
 
-    /// Keep user and group, by number; needs privileges
+    /// Keep user and group; needs privileges
+    ///
+    /// 'unpack' takes the names that a tar has, and the numbers for names that are not known here: see --numeric-owner.
+    /// 'copy' keeps the numbers.
     #[arg(long, help_heading = "What entries keep")]
     pub same_owner: bool,
 
@@ -76,7 +92,8 @@ pub(crate) struct Options {
     /// hard_links, nodes, bytes, skipped, not_written, renamed (from, to), failures (path, operation, error,
     /// os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had others),
     /// with_attributes (how many had attributes that are not kept), not_kept (how many lost what could not be kept:
-    /// entries, and of these xattrs, acls, owners, flags, space), unmatched (each --include that matched nothing),
+    /// entries, and of these xattrs, acls, owners, flags, space), rooted (how many lost a root by --strip-root),
+    /// unmatched (each --include that matched nothing),
     /// signal, seconds, seconds_asking (how much of that waiting for answers took), seconds_by_operation, peak_threads.
     /// Every entry is in one of the counts, or a failure, or a socket. If nothing could be begun: status not_begun, and
     /// errors. With --dry-run: status dry_run, actions (how many of each), unmatched, and entries (action, path, kind,
@@ -98,6 +115,13 @@ pub(crate) struct Options {
     /// Show entries, bytes, rate and time left on standard error
     #[arg(long, value_name = "WHEN", default_value_t = Progress::Auto, value_enum, help_heading = "What is told")]
     pub progress: Progress,
+}
+
+impl Options {
+    /// Which entries are written.
+    pub(crate) fn filter(&self) -> Result<Filter, String> {
+        Filter::listed((&self.include, &self.include_from), (&self.exclude, &self.exclude_from))
+    }
 }
 
 /// What to do with a file if its name is taken.

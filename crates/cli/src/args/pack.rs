@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use manyfiles::tree::Keep;
 use manyfiles_archive::{Compression, Format};
 
-use super::{Pattern, Progress};
+use super::{Keeping, Pattern, Progress};
 
 /// Pack files and folders into one archive.
 ///
@@ -63,6 +64,16 @@ pub(crate) struct Pack {
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<Pattern>,
 
+    /// Take more patterns for --include from this file, one a line; '-' is standard input
+    ///
+    /// Empty lines and those that begin with '#' are no patterns ('\#' begins one).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub include_from: Vec<PathBuf>,
+
+    /// Take more patterns for --exclude from this file, as --include-from does
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub exclude_from: Vec<PathBuf>,
+
     /// Leave out what git ignores there, and '.git' itself
     ///
     /// By the .gitignore files in the sources and in the folders above them up to the top of their repository, and by
@@ -79,6 +90,41 @@ pub(crate) struct Pack {
     #[arg(long)]
     pub reproducible: bool,
 
+    /// Also pack the paths that this file lists, one a line, with all that is in them; '-' is standard input
+    ///
+    /// They are as paths of the command line: below --directory, and each must be there.
+    #[arg(short = 'T', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files_from: Option<PathBuf>,
+
+    /// The paths in the file of --files-from end with a zero byte each, as those of 'find -print0'
+    #[arg(short = '0', long, requires = "files_from")]
+    pub null: bool,
+
+    /// Keep all that a tar can have: --xattrs and --acls, as far as they can be read
+    ///
+    /// An entry that has what cannot be read is packed, and counted; with --xattrs or --acls beside it, it is a failure.
+    /// File flags (chattr) and times of access are not kept. Owners, set-id bits, devices and FIFOs always are.
+    #[arg(short = 'a', long, conflicts_with = "reproducible", help_heading = "What entries keep")]
+    pub archive: bool,
+
+    /// Keep extended attributes: those of users, and for root also capabilities and trusted ones; not in a zip
+    ///
+    /// Labels of SELinux, the seals of EVM and what overlayfs writes are of use only where they were made, and are never
+    /// kept. Without this and -a nothing is told of attributes: to look at each entry would cost a call.
+    #[arg(long, conflicts_with = "reproducible", help_heading = "What entries keep")]
+    pub xattrs: bool,
+
+    /// Keep access control lists, as GNU tar and bsdtar read them; not in a zip
+    ///
+    /// Without it, a file that has such a list gets the permissions of its owner, of its group and of all others, and
+    /// not what the list lets anybody do at most.
+    #[arg(long, conflicts_with = "reproducible", help_heading = "What entries keep")]
+    pub acls: bool,
+
+    /// Leave out the names of users and groups, and store their numbers alone
+    #[arg(long, help_heading = "What entries keep")]
+    pub numeric_owner: bool,
+
     /// Read the archive back before it gets its name, and compare every byte with what was packed
     #[arg(long)]
     pub verify: bool,
@@ -93,7 +139,8 @@ pub(crate) struct Pack {
     ///
     /// Its keys: command, status (complete, incomplete, stopped, not_written), exit_code, archive, format, files,
     /// folders, symlinks, hard_links, nodes, bytes (of content), archive_bytes, failures (path, operation, error,
-    /// os_error, refusal), sockets (path: of those left out), ignored (how many entries --gitignore left out),
+    /// os_error, refusal), sockets (path: of those left out), not_kept (how many entries have attributes that are not
+    /// kept, of those that were looked at: see --xattrs), ignored (how many entries --gitignore left out),
     /// unmatched (each --include that matched nothing), signal, seconds. If nothing could be begun: status not_begun,
     /// and errors.
     #[arg(long, help_heading = "What is told")]
@@ -110,6 +157,14 @@ pub(crate) struct Pack {
     /// Show entries, bytes and rate on standard error
     #[arg(long, value_name = "WHEN", default_value_t = Progress::Auto, value_enum, help_heading = "What is told")]
     pub progress: Progress,
+}
+
+impl Pack {
+    /// What is kept of files beside permissions, times and owners.
+    pub(crate) fn keep(&self) -> Keep {
+        let &Pack { archive, xattrs, acls, .. } = self;
+        Keeping { archive, xattrs, acls }.keep(false)
+    }
 }
 
 /// A format that can be written.

@@ -25,7 +25,7 @@ const WORDS: Words = Words { command: "copy", done: "mirrored", sources: "source
 
 pub(crate) fn run(args: &args::Copy) -> ExitCode {
     let begun = check(args).and_then(|(source, target)| {
-        let filter = Filter::new(&[], &args.options.exclude).map_err(CannotBegin::because)?;
+        let filter = args.options.filter().map_err(CannotBegin::because)?;
         let stop = Stop::on_signals()
             .map_err(|error| CannotBegin::because(format_args!("cannot listen for signals: {error}")))?;
         mirror(args, source, target, filter, &stop)

@@ -55,7 +55,7 @@ impl Copy {
     pub(crate) fn check(mut args: args::Copy) -> Result<Copy, CannotBegin> {
         args.options.set_id |= args.keeping.archive;
         args.options.special_files |= args.keeping.archive;
-        let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
+        let filter = args.options.filter().map_err(CannotBegin::because)?;
         let (destination, sources) = match args.paths.split_last() {
             Some((destination, sources)) if !sources.is_empty() => (destination, sources),
             _ => {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use manyfiles::tree::Node;
-use manyfiles_archive::{Entry, Kind};
-use serde_json::{Map, Value};
+use manyfiles_archive::{Attribute, Entry, Kind};
+use serde_json::{Map, Value, json};
 
 use super::form::{Form, refusal};
 use crate::human::utc;
@@ -36,6 +36,19 @@ impl Form for Json<'_> {
         if let Some((user, group)) = entry.owner {
             object.insert("user".into(), user.into());
             object.insert("group".into(), group.into());
+        }
+        for (key, text) in [
+            ("user_name", entry.user_name),
+            ("group_name", entry.group_name),
+            ("acl", entry.acl),
+            ("default_acl", entry.default_acl),
+        ] {
+            if let Some(text) = text {
+                object.insert(key.into(), String::from_utf8_lossy(text).into());
+            }
+        }
+        if !entry.attributes.is_empty() {
+            object.insert("xattrs".into(), entry.attributes.iter().map(xattr).collect());
         }
         if let Kind::Symlink(target) | Kind::HardLink(target) = entry.kind {
             json_path(&mut object, "target", target);
@@ -71,6 +84,11 @@ pub(super) fn print_error(archive: &Path, error: Option<&str>, out: &mut Lines) 
         object.insert("error".into(), error.into());
         print(object, out);
     }
+}
+
+fn xattr(attribute: &Attribute) -> Value {
+    let hex: String = attribute.value.iter().map(|byte| format!("{byte:02x}")).collect();
+    json!({ "name": String::from_utf8_lossy(&attribute.name), "value_hex": hex })
 }
 
 fn kind(kind: Kind<'_>) -> &'static str {

@@ -21,7 +21,7 @@ impl Default for Long {
 
 impl Form for Long {
     fn entry(&mut self, entry: &Entry<'_>, out: &mut Lines) {
-        let owner = entry.owner.map_or_else(|| "-".into(), |(user, group)| format!("{user}/{group}"));
+        let owner = owner(entry);
         let size = match entry.kind {
             Kind::Node(Node::CharDevice(major, minor) | Node::BlockDevice(major, minor)) => format!("{major},{minor}"),
             _ => entry.size.to_string(),
@@ -43,6 +43,19 @@ impl Form for Long {
             w = self.owner,
             s = self.size,
         ));
+    }
+}
+
+/// `lisa/users`, with a number where there is no name, and `-` where there is nothing.
+fn owner(entry: &Entry<'_>) -> String {
+    let (user, group) = entry.owner.unzip();
+    let shown = |name: Option<&[u8]>, id: Option<u32>| match (name, id) {
+        (Some(name), _) => Some(one_line(&String::from_utf8_lossy(name)).replace(' ', "\\ ")),
+        (None, id) => id.map(|id| id.to_string()),
+    };
+    match (shown(entry.user_name, user), shown(entry.group_name, group)) {
+        (None, None) => "-".into(),
+        (user, group) => format!("{}/{}", user.unwrap_or_else(|| "-".into()), group.unwrap_or_else(|| "-".into())),
     }
 }
 

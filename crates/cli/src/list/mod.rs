@@ -36,7 +36,10 @@ pub(crate) fn run(args: args::List) -> ExitCode {
 }
 
 fn list(args: &args::List) -> Result<ExitCode, CannotBegin> {
-    let filter = Arc::new(Filter::new(&args.include, &args.exclude).map_err(CannotBegin::because)?);
+    let filter = Arc::new(
+        Filter::listed((&args.include, &args.include_from), (&args.exclude, &args.exclude_from))
+            .map_err(CannotBegin::because)?,
+    );
     let archives = Archive::check_all(&args.archives)?;
     let progress = InputProgress::new();
     let screen = Arc::new(Screen::default());
@@ -91,6 +94,7 @@ fn unpacker(
         .limits(args.reading.limits())
         .ignore_zeros(args.reading.ignore_zeros)
         .ownership(true)
+        .numeric_owner(true)
         .set_id(true)
         .progress(progress.clone());
     let choices = password.give(choices, asker);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use manyfiles::tree::Metadata;
+use manyfiles::tree::{Keep, Metadata};
 use manyfiles::{Error, Operation, Result};
 use manyfiles_archive::{ArchiveWriter, Format, SourceFile};
 
@@ -36,6 +36,8 @@ pub(super) struct HandOver<'a> {
     pub replaced: Option<FileId>,
     /// With `--reproducible`: the time of all entries.
     pub time: Option<SystemTime>,
+    /// What is kept beside permissions, times and owners.
+    keep: Keep,
     pub report: Packed,
     acls: sys::Acls,
     /// Each file that has more names: its path in the archive, and what it was then.
@@ -69,6 +71,7 @@ impl<'a> HandOver<'a> {
             partial: None,
             replaced: None,
             time: None,
+            keep: args.keep(),
             report: Packed::default(),
             acls: sys::Acls::default(),
             names: HashMap::new(),
@@ -134,8 +137,18 @@ impl<'a> HandOver<'a> {
         if sys::is_socket(&found.metadata) {
             return self.report.sockets.push(found.source.clone());
         }
-        let metadata = self.metadata(found);
         let kind = found.metadata.file_type();
+        // A file's attributes are read when it is opened, by the threads.
+        let metadata = match self.metadata(found) {
+            metadata if kind.is_file() || self.keep == Keep::default() => metadata,
+            metadata => {
+                let kept = sys::reach(&found.source).and_then(|at| metadata.attributes_of(at.path(), self.keep));
+                match kept {
+                    Ok(metadata) => metadata,
+                    Err(error) => return self.archive.fail(Error::new(Operation::Metadata, &found.source, error)),
+                }
+            }
+        };
         let handed_over = match sys::node(&found.metadata) {
             Some(node) => self.archive.node(&found.path, node, metadata),
             None if kind.is_dir() => self.archive.folder(&found.path, metadata),
@@ -172,7 +185,7 @@ impl<'a> HandOver<'a> {
             _ => {}
         }
         let source = match self.source(found) {
-            Ok(source) => source,
+            Ok(source) => source.keep(self.keep),
             Err(error) => return self.fail(found, error),
         };
         match id {
@@ -214,7 +227,12 @@ impl<'a> HandOver<'a> {
             metadata.owner = Some((0, 0));
             return metadata;
         }
-        metadata.mode = Some(if of.is_symlink() { 0o777 } else { self.acls.mode(&found.source, of) });
+        metadata.mode = Some(match () {
+            () if of.is_symlink() => 0o777,
+            // Beside the list itself these bits say what anybody in it may do at most.
+            () if self.keep.keeps_attribute("system.posix_acl_access") => sys::mode(of),
+            () => self.acls.mode(&found.source, of),
+        });
         metadata.modified = of.modified().ok();
         metadata.owner = sys::owner(of);
         metadata

@@ -14,10 +14,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use manyfiles_archive::{ArchiveWriter, NotWritten, WriterProgress};
+use manyfiles_archive::{ArchiveWriter, Format, NotWritten, WriterProgress};
 
 use crate::args;
 use crate::filter::Filter;
+use crate::listed;
 use crate::report::tell_cannot_begin;
 use crate::stop::{InterruptibleOutput, Stop};
 use crate::sys;
@@ -38,9 +39,16 @@ pub(crate) fn run(args: args::Pack) -> ExitCode {
 }
 
 fn pack(args: &args::Pack) -> Result<Outcome, CannotBegin> {
-    let filter = Filter::new(&args.include, &args.exclude).map_err(CannotBegin::because)?;
+    let filter = Filter::listed((&args.include, &args.include_from), (&args.exclude, &args.exclude_from))
+        .map_err(CannotBegin::because)?;
+    let listed = match &args.files_from {
+        Some(file) => listed::paths(file, args.null).map_err(CannotBegin::because)?,
+        None => Vec::new(),
+    };
     let (path, sources) = match args.paths.split_last() {
-        Some((path, sources)) if !sources.is_empty() => (path, sources),
+        Some((path, sources)) if !sources.is_empty() || args.files_from.is_some() => {
+            (path, [sources, &listed].concat())
+        }
         _ => {
             let only = args.paths.first().map_or("nothing".into(), |path| path.display().to_string());
             return Err(CannotBegin::because(format_args!(
@@ -48,7 +56,7 @@ fn pack(args: &args::Pack) -> Result<Outcome, CannotBegin> {
             )));
         }
     };
-    let placed = place(sources, &args.directory).map_err(CannotBegin)?;
+    let placed = place(&sources, &args.directory).map_err(CannotBegin)?;
     are_there(&placed)?;
     let time = args.reproducible.then(fixed_time).transpose().map_err(CannotBegin::because)?;
     let stop =
@@ -56,6 +64,12 @@ fn pack(args: &args::Pack) -> Result<Outcome, CannotBegin> {
     let started = Instant::now();
     let progress = WriterProgress::new();
     let archive = begin(args, path, progress.clone(), &stop)?;
+    if archive.format() == Format::Zip && (args.archive || args.xattrs || args.acls) {
+        return Err(CannotBegin::because(
+            "a zip keeps neither extended attributes nor access control lists; leave out --archive, --xattrs and --acls, \
+             or pack a tar",
+        ));
+    }
     let canceller = archive.canceller();
     stop.attach(move || canceller.cancel());
     let screen = Arc::new(Screen::of(&stop));
@@ -120,6 +134,7 @@ fn begin(args: &args::Pack, path: &Path, progress: WriterProgress, stop: &Stop) 
         .verify(args.verify)
         .utc(args.reproducible)
         .holes(!args.reproducible)
+        .owner_names(!args.reproducible && !args.numeric_owner)
         .progress(progress);
     if let Some(format) = args.format {
         options = options.format(format.into());

@@ -96,6 +96,13 @@ impl Outcome {
             share(written),
         )];
         lines.extend(sockets_skipped(&self.report.sockets));
+        if written.not_kept > 0 {
+            let (have, which) = if written.not_kept == 1 { ("has", "is") } else { ("have", "are") };
+            lines.push(format!(
+                "{} {have} extended attributes or access control lists that {which} not kept",
+                entries(written.not_kept)
+            ));
+        }
         if self.report.ignored > 0 {
             lines.push(format!("{} left out, because git ignores them", entries(self.report.ignored)));
         }
@@ -155,6 +162,7 @@ impl Outcome {
             Value::from(object)
         };
         object.insert("sockets".into(), self.report.sockets.iter().map(socket).collect());
+        object.insert("not_kept".into(), self.written().map_or(0, |written| written.not_kept).into());
         object.insert("ignored".into(), self.report.ignored.into());
         object.insert("unmatched".into(), self.unmatched.clone().into());
         let signal = if let End::Stopped(signal) = self.end { Some(signal) } else { None };

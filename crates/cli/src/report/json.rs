@@ -45,6 +45,7 @@ pub(super) fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     object.insert("other_owners".into(), outcome.read.other_owners.into());
     object.insert("with_attributes".into(), outcome.read.with_attributes.into());
     object.insert("not_kept".into(), not_kept(&report.not_kept));
+    object.insert("rooted".into(), outcome.read.rooted.into());
     object.insert("unmatched".into(), outcome.read.wrong_patterns().into());
     object.insert("signal".into(), outcome.signal.into());
     object.insert("seconds".into(), seconds(outcome.elapsed));

@@ -47,6 +47,9 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
         }
     }
     lines.extend(sockets(&outcome.read.sockets));
+    if outcome.read.rooted > 0 {
+        lines.push(format!("{} had absolute paths, which were taken as relative", entries(outcome.read.rooted)));
+    }
     if outcome.read.other_owners > 0 {
         lines.push(format!(
             "{} had other owners, and {} yours now; --same-owner keeps owners",
@@ -54,10 +57,10 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
             if outcome.read.other_owners == 1 { "is" } else { "are" },
         ));
     }
-    let hint = match (outcome.words.command, outcome.read.keeps_xattrs) {
+    let hint = match (outcome.words.command, outcome.read.keeps_attributes) {
         ("copy", _) => "; -a keeps them",
         (_, true) => "",
-        (_, false) => "; --xattrs keeps attributes",
+        (_, false) => "; --xattrs and --acls keep them",
     };
     lines.extend(attributes(outcome.read.with_attributes, hint));
     lines.extend(not_kept(&report.not_kept));
@@ -90,8 +93,8 @@ fn sharing(report: &Report, options: &Options) -> Option<String> {
     })
 }
 
-/// `3 entries have extended attributes or access control lists in the source, which were not kept; --xattrs keeps
-/// attributes`
+/// `3 entries have extended attributes or access control lists in the source, which were not kept; --xattrs and --acls
+/// keep them`
 fn attributes(entries_with: u64, hint: &str) -> Option<String> {
     let have = if entries_with == 1 { "has" } else { "have" };
     let what = "extended attributes or access control lists in the source, which were not kept";

@@ -111,9 +111,15 @@ impl Keep {
         Keep::thing(name).is_some() && !self.keeps_attribute(name)
     }
 
+    /// Whether owners are kept, if only as far as this process may.
+    pub fn keeps_owners(&self) -> bool {
+        self.wanted.has(Things::OWNERS)
+    }
+
     /// Whether it is a failure of an entry if the attribute of this name cannot be set. So it is with one that is given
     /// and was not asked for.
-    pub(crate) fn requires_attribute(&self, name: &[u8]) -> bool {
+    pub fn requires_attribute(&self, name: impl AsRef<[u8]>) -> bool {
+        let name = name.as_ref();
         Keep::thing(name).is_none_or(|thing| self.required.has(thing) || !self.wanted.has(thing))
     }
 

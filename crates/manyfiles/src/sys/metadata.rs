@@ -173,6 +173,12 @@ impl Metadata {
         self.xattrs.iter()
     }
 
+    /// Whether the file that they were [read from](Metadata::attributes_of) has more that is not kept, or that could not be
+    /// read and need not be.
+    pub fn loses_attributes(&self) -> bool {
+        self.lost.has(Things::XATTRS.with(Things::ACLS))
+    }
+
     /// Of the attributes and lists that `keep` keeps, the entry is to have those that are given and no others: not the
     /// list that a new file gets from its folder, and not what was on a file or folder that is there already. Give the
     /// permissions with it.
