@@ -347,7 +347,8 @@ fn extended_attributes_are_kept_if_asked_for() {
     with_records(&mut tar, "odd", &[("SCHILY.xattr.user.good", b"1"), ("SCHILY.xattr.without", b"x"), list]);
     with_records(&mut tar, "long", &[("SCHILY.xattr.user.long", &vec![b'v'; 70 << 10])]);
     write(temp.path().join("a.tar"), tar.into_inner().unwrap());
-    let ran = manyfiles(temp.path(), &["unpack", "a.tar", "-C", "plain", "--json"]).code(0).says("--xattrs and --acls keep");
+    let ran =
+        manyfiles(temp.path(), &["unpack", "a.tar", "-C", "plain", "--json"]).code(0).says("--xattrs and --acls keep");
     assert_eq!(ran.json()["with_attributes"], 3, "what belongs to another machine is not missed");
     assert_eq!(xattrs(&temp.path().join("plain/noted")), []);
     let ran = manyfiles(temp.path(), &["unpack", "--xattrs", "a.tar", "-C", "out", "--json"]).code(0);

@@ -129,6 +129,7 @@ fn one<S: Source>(
     };
     meter.rooted += u64::from(filter.strips_root_of(path));
     entry.owner = keeper.owner(member);
+    let mode = entry.mode;
     let metadata = keeper.metadata(member, &mut entry, meter);
     entry.check_target();
     if entry.refusal.is_none() {
@@ -145,6 +146,7 @@ fn one<S: Source>(
         Target::Tree(tree) => deliver::deliver(scanner, member, &entry, metadata, tree, false, cancel),
         Target::Salvage(tree, _) => deliver::deliver(scanner, member, &entry, metadata, tree, true, cancel),
         Target::List(visit) => {
+            entry.mode = mode; // Beside its list, which is shown.
             entry.check_paths();
             visit(&entry);
             Ok(())
