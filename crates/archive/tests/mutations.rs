@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 
 use common::*;
 use manyfiles::Operation;
+use manyfiles::tree::Keep;
 use manyfiles_archive::{Format, Input, Unpacker};
 use manyfiles_testkit::cases;
 use proptest::prelude::*;
@@ -34,6 +35,13 @@ fn originals() -> &'static [Vec<u8>] {
             .file("c", b"0123456789")
             .pax(&[("GNU.sparse.major", b"1"), ("GNU.sparse.minor", b"0"), ("GNU.sparse.realsize", b"20")])
             .file("d", &[&b"1\n10\n3\n"[..], &[0; 504], b"abc"].concat())
+            .pax(&[
+                ("SCHILY.acl.access", b"user::rw-,user:root:r--:0,group::r--,group:7:r-x,mask::rwx,other::---"),
+                ("SCHILY.acl.default", b"u::rwx\ng::r-x\to:r--\n"),
+                ("SCHILY.xattr.user.a%3Db", b"x=\0"),
+                ("uname", b"root"),
+            ])
+            .file("e", b"1")
             .end();
         let gzip = {
             let mut packed = Vec::new();
@@ -320,7 +328,7 @@ proptest! {
         }
         let count = |input| {
             let mut entries = 0u64;
-            let result = Unpacker::new().list(input, &mut |_| entries += 1);
+            let result = Unpacker::options().keep(Keep::everything().acls()).build().list(input, &mut |_| entries += 1);
             if let Ok(summary) = &result {
                 assert_eq!(summary.entries, entries);
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use manyfiles::tree::{Incomplete, Metadata, TreeWriter};
+use manyfiles::tree::{Incomplete, Keep, Metadata, TreeWriter};
 use manyfiles_archive::{ArchiveWriter, Compression, Entry, Format, Input, Kind, Limits, Unpacker};
 
 /// Of content: a few kilobytes of input may stand for much.
@@ -45,7 +45,7 @@ fn folder() -> tempfile::TempDir {
 
 fn agree(input: &dyn Fn() -> Input) {
     let limits = Limits::default().bytes(MOST_BYTES).entries(MOST_ENTRIES);
-    let unpacker = Unpacker::options().limits(limits).threads(1).build();
+    let unpacker = Unpacker::options().limits(limits).threads(1).keep(Keep::everything()).build();
 
     let mut listed = 0;
     let mut refused = 0;
@@ -56,7 +56,7 @@ fn agree(input: &dyn Fn() -> Input) {
     let test = unpacker.test(input(), &mut |_| ());
     let temp = folder();
     let root = temp.path().join("root");
-    let tree = TreeWriter::options().threads(1).last_wins(true).open(&root).expect("there is room");
+    let tree = TreeWriter::options().threads(1).last_wins(true).keep(Keep::everything()).open(&root).expect("there is room");
     let unpack = unpacker.unpack(input(), &tree);
     let report = tree.finish().unwrap_or_else(Incomplete::into_report);
 

@@ -131,6 +131,7 @@ fn one<W: Walk>(
     };
     meter.rooted += u64::from(filter.strips_root_of(path));
     entry.owner = keeper.owner(member);
+    let mode = entry.mode;
     let metadata = keeper.metadata(member, &mut entry, meter);
     entry.check_target();
     if entry.refusal.is_none() {
@@ -147,6 +148,7 @@ fn one<W: Walk>(
         Target::Tree(tree) => deliver::deliver(scanner, member, &entry, metadata, tree, false, cancel),
         Target::Salvage(tree, _) => deliver::deliver(scanner, member, &entry, metadata, tree, true, cancel),
         Target::List(visit) => {
+            entry.mode = mode; // Beside its list, which is shown.
             entry.check_paths();
             visit(&entry);
             Ok(())

@@ -24,6 +24,7 @@ use ways::OURS;
 fn the_page_says_what_is_kept_and_nothing_is_lost_that_others_keep() {
     skip_unless!(Need::Root, Need::LoopDevices);
     skip_unless!(Need::Program("getfacl"), Need::Program("setcap"), Need::Program("getfattr"), Need::Program("rsync"));
+    skip_unless!(Need::Program("tar"), Need::Program("bsdtar"));
     skip_unless!(
         Need::Program("lsattr"),
         Need::Program("mkfs.xfs"),

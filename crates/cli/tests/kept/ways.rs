@@ -13,5 +13,15 @@ pub(crate) const WAYS: &[Way] = &[
     Way { name: "manyfiles copy -a", run: "\"$M\" copy -q -a \"$s/.\" \"$t\"" },
     Way { name: "cp -a", run: "cp -a \"$s/.\" \"$t\"" },
     Way { name: "rsync -aHAX", run: "rsync -aHAX \"$s/\" \"$t\"" },
+    Way {
+        name: "manyfiles pack -a, unpack -a",
+        run: "\"$M\" pack -q -a -C \"$s\" . - --format tar | \"$M\" unpack -q -a - -C \"$t\"",
+    },
+    Way {
+        name: "tar --xattrs --acls",
+        run: "tar -c --xattrs --xattrs-include=\"*\" --acls -C \"$s\" . \
+              | tar -xp --xattrs --xattrs-include=\"*\" --acls -C \"$t\"",
+    },
+    Way { name: "bsdtar", run: "bsdtar -cf - -C \"$s\" . | bsdtar -xpf - -C \"$t\"" },
     Way { name: "manyfiles copy", run: "\"$M\" copy -q \"$s/.\" \"$t\"" },
 ];

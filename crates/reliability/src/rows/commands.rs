@@ -22,10 +22,17 @@ pub fn rows() -> Vec<Row> {
             manyfiles(folder, &["unpack", "--salvage", "src/archive.tar", "-C", "dst"])
         })
         .inside(),
+        ours("manyfiles unpack -a", unpacked, |folder| {
+            manyfiles(folder, &["unpack", "-a", "src/archive.tar", "-C", "dst"])
+        })
+        .inside(),
         ours("manyfiles copy", copied, |folder| manyfiles(folder, &["copy", "src/.", "dst"])).inside(),
         ours("manyfiles copy --fsync", copied, |folder| manyfiles(folder, &["copy", "--fsync", "src/.", "dst"]))
             .inside(),
         ours("manyfiles pack", packed, |folder| manyfiles(folder, &["pack", "-C", "src", ".", "dst/archive.tar"])),
+        ours("manyfiles pack -a", packed, |folder| {
+            manyfiles(folder, &["pack", "-a", "-C", "src", ".", "dst/archive.tar"])
+        }),
         ours("manyfiles pack --force --fsync", packed_over, |folder| {
             manyfiles(folder, &["pack", "--force", "--fsync", "-C", "src", ".", "dst/archive.tar"])
         }),
