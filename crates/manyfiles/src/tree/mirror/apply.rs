@@ -94,7 +94,7 @@ impl Applying {
         let Differences { how, from, source, target, target_is, all, links, .. } = found;
         let from_is = from.identity().map_err(|cause| Error::new(Operation::Metadata, source.as_path(), cause))?;
         let held = || -> io::Result<_> {
-            let (to, alone) = hold(&target)?;
+            let (to, alone) = hold(&target, target_is.is_none())?;
             let is = to.identity()?;
             if target_is.is_some_and(|it| it != is) {
                 let why = "another folder has its name since it was compared; nothing was touched";
@@ -129,10 +129,11 @@ impl Applying {
             options = options.threads(threads);
         }
         let tree = options.open(&self.target)?;
-        let is = tree.shared.root_dir().and_then(|root| root.identity().ok());
-        if is != Some(self.writing.target_is) {
-            let why = io::Error::other("another folder has its name by now: nothing is written there");
-            return Err(Error::new(Operation::Open, self.target.as_path(), why));
+        let failed = |cause| Error::new(Operation::Open, self.target.as_path(), cause);
+        if let Some(root) = tree.shared.root_dir()
+            && root.identity().map_err(failed)? != self.writing.target_is
+        {
+            return Err(failed(io::Error::other("another folder has its name by now: nothing is written there")));
         }
         Ok(tree)
     }
@@ -255,9 +256,11 @@ fn make_writable(touched: &BTreeSet<PathBuf>, to: &Arc<Dir>, how: &Mirror) {
     });
 }
 
-/// Makes the target, and takes its lock. Two runs at once would each remove what the other writes.
-fn hold(target: &Path) -> io::Result<(Dir, Option<File>)> {
-    fs::create_dir_all(target)?;
+/// Makes the target if it was not there, and takes its lock. Two runs at once would each remove what the other writes.
+fn hold(target: &Path, is_new: bool) -> io::Result<(Dir, Option<File>)> {
+    if is_new {
+        fs::create_dir_all(target)?;
+    }
     let root = Dir::open_root(target)?;
     let alone = root.hold(OsStr::new(".")).map_err(|error| match error.kind() {
         io::ErrorKind::ResourceBusy => {

@@ -252,15 +252,16 @@ impl Comparison {
 
     fn own_metadata(&self, pair: &Pair) {
         let own = OsStr::new(".");
-        let both = pair.source.stat(own).and_then(|source| Ok((source, pair.target.stat(own)?)));
-        match both {
-            Ok((source, target)) => {
+        let fail = |root: &Root, cause| self.fail(Operation::Metadata, root.path.join(&pair.path), cause);
+        match (pair.source.stat(own), pair.target.stat(own)) {
+            (Ok(source), Ok(target)) => {
                 if self.metadata_differs(&pair.source, own, (&source, &target)) || !self.is_same_time(&source, &target)
                 {
                     self.differs(pair.path.clone(), &source, What::Metadata);
                 }
             }
-            Err(cause) => self.fail(Operation::Metadata, self.source.path.join(&pair.path), cause),
+            (Err(cause), _) => fail(&self.source, cause),
+            (_, Err(cause)) => fail(&self.target, cause),
         }
     }
 

@@ -84,7 +84,7 @@ impl Task for HandOver {
             if self.is_cancelled() {
                 return;
             }
-            if only_folders && !self.writing.is_folder(&path, &mut last) {
+            if only_folders && !self.writing.may_be_folder(&path, &mut last) {
                 continue;
             }
             if self.writing.entry(&self.tree, &path, &mut last) && is_whole {
@@ -137,9 +137,12 @@ impl Writing {
         Ok((dir, name))
     }
 
-    fn is_folder(&self, path: &Path, last: &mut Last) -> bool {
-        let found = self.folder_of(path, last).and_then(|(dir, name)| dir.stat(&name));
-        found.is_ok_and(|stat| stat.kind == EntryKind::Folder)
+    /// Whether it is a folder of the source, or whether that has to be told to be unknown.
+    fn may_be_folder(&self, path: &Path, last: &mut Last) -> bool {
+        match self.folder_of(path, last).and_then(|(dir, name)| dir.stat(&name)) {
+            Ok(stat) => stat.kind == EntryKind::Folder,
+            Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        }
     }
 
     /// One entry of the source. True: it is a folder to be looked into.
