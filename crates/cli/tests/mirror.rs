@@ -95,7 +95,7 @@ fn a_dry_run_lists_each_difference_and_touches_nothing() {
 #[test]
 fn a_moved_file_is_listed_as_one_and_renamed_unless_it_is_to_be_copied() {
     for (copy, what) in
-        [(false, "0 entries written (0 B), 1 moved, 0 removed"), (true, "1 entries written (4 B), 1 removed")]
+        [(false, "0 entries written (0 B), 1 moved, 0 removed"), (true, "1 entry written (4 B), 1 removed")]
     {
         let temp = tempdir().unwrap();
         make(temp.path());
