@@ -124,7 +124,7 @@ impl Applying {
 
     fn open(&self, on_conflict: OnConflict) -> Result<TreeWriter> {
         let mut options =
-            TreeWriter::options().on_conflict(on_conflict).exact_permissions(true).durability(self.how.durability);
+            TreeWriter::options().on_conflict(on_conflict).exact_permissions(true).keep(self.how.keep).durability(self.how.durability);
         if let Some(threads) = self.how.threads {
             options = options.threads(threads);
         }
@@ -317,6 +317,12 @@ fn add(report: &mut Report, done: Report) {
     report.bytes += done.bytes;
     report.skipped += done.skipped;
     report.not_written += done.not_written;
+    report.not_kept.entries += done.not_kept.entries;
+    report.not_kept.xattrs += done.not_kept.xattrs;
+    report.not_kept.acls += done.not_kept.acls;
+    report.not_kept.owners += done.not_kept.owners;
+    report.not_kept.flags += done.not_kept.flags;
+    report.not_kept.space += done.not_kept.space;
     report.failures.extend(done.failures);
     report.cancelled |= done.cancelled;
     report.peak_threads = report.peak_threads.max(done.peak_threads);

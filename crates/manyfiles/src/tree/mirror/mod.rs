@@ -22,6 +22,7 @@ mod same;
 mod settle;
 mod write;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,8 +32,9 @@ pub use difference::{Difference, Differences, What};
 pub use progress::MirrorProgress;
 pub use report::{Mirrored, NotMirrored};
 
-use super::Durability;
+use super::{Durability, Keep};
 use crate::Errors;
+use crate::sys::{self, Dir, Stat, Things};
 
 /// How one tree is to be made equal to another, the target: choices, to be followed by [`mirror`](Mirror::mirror), or
 /// by [`compare`](Mirror::compare) to see first what would be done.
@@ -79,6 +81,7 @@ pub struct Mirror {
     finds_moved: bool,
     owners: bool,
     set_id: bool,
+    keep: Keep,
     special_files: bool,
     one_file_system: bool,
     max_delete: Option<u64>,
@@ -98,6 +101,7 @@ impl Default for Mirror {
             finds_moved: true,
             owners: false,
             set_id: false,
+            keep: Keep::default(),
             special_files: false,
             one_file_system: false,
             max_delete: None,
@@ -143,6 +147,17 @@ impl Mirror {
     #[must_use]
     pub fn set_id(mut self, set_id: bool) -> Self {
         self.set_id = set_id;
+        self
+    }
+
+    /// What else entries are to have of their source, as [`Options::keep`](super::Options::keep) says: it is compared, and
+    /// set where it differs. What a file system or this user cannot keep, and need not, is counted in
+    /// [`Report::not_kept`](super::Report::not_kept) of what is written, and found to differ each time; owners are left
+    /// out for that by who has no privileges. Times of the last access and reserved space are no differences. Default:
+    /// nothing more.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
         self
     }
 
@@ -228,6 +243,21 @@ impl Mirror {
         }
     }
 
+    /// Whether users and groups are compared.
+    fn compares_owners(&self) -> bool {
+        self.owners || self.keep.demands(Things::OWNERS) || self.keep.wants(Things::OWNERS) && sys::is_privileged()
+    }
+
+    fn compares_attributes(&self) -> bool {
+        self.keep.wants(Things::ATTRIBUTES)
+    }
+
+    /// The permission bits of a name: where access control lists are kept, they say what anybody in them may do at most.
+    fn mode_of(&self, folder: &Dir, name: &OsStr, stat: &Stat) -> u32 {
+        let mode = if self.keep.wants(Things::ACLS) { stat.mode } else { folder.own_mode(name, stat) };
+        mode & self.mode_bits()
+    }
+
     /// The permission bits that are kept.
     fn mode_bits(&self) -> u32 {
         if self.set_id { 0o7777 } else { 0o1777 }
@@ -243,6 +273,7 @@ impl fmt::Debug for Mirror {
         f.debug_struct("Mirror")
             .field("by_content", &self.by_content)
             .field("owners", &self.owners)
+            .field("keep", &self.keep)
             .field("special_files", &self.special_files)
             .field("one_file_system", &self.one_file_system)
             .field("max_delete", &self.max_delete)
