@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use manyfiles::tree::Keep;
+
 use crate::terminal::{AboutEntry, InputRead};
 use crate::words::Words;
 
@@ -15,6 +17,11 @@ pub(crate) trait Job {
 
     /// Whether permissions are kept as they are, whatever the umask, if no option says so.
     fn keeps_permissions(&self) -> bool;
+
+    /// What entries keep besides permissions and times, and what of that has to be kept.
+    fn keep(&self) -> Keep {
+        Keep::default()
+    }
 
     /// Whether the last of several entries of one path stays, whatever is done with a file that was there before the
     /// run.

@@ -127,6 +127,7 @@ fn open(job: &dyn Job, options: &Options, question: impl FnOnce() -> Question) -
         .on_conflict(on_conflict)
         .last_wins(job.last_wins())
         .exact_permissions(exact_permissions)
+        .keep(job.keep())
         .durability(durability);
     if options.jobs > 0 {
         tree = tree.threads(options.jobs);

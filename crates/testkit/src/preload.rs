@@ -57,6 +57,10 @@ pub enum Call {
     Thread,
     /// `sync_file_range`.
     SyncRange,
+    /// `flistxattr`, `getxattr`, `fsetxattr` and their like: attributes and access control lists.
+    Xattr,
+    /// The `ioctl`s that read and set a file's flags, and tell where its space is.
+    Flags,
     /// Each of these: [`Rule::nth`] then counts all of them as one.
     Any,
 }
@@ -87,6 +91,8 @@ impl Call {
             Call::Map => "map",
             Call::Thread => "thread",
             Call::SyncRange => "syncrange",
+            Call::Xattr => "xattr",
+            Call::Flags => "flags",
             Call::Any => "any",
         }
     }

@@ -5,6 +5,7 @@ mod bench;
 mod cat;
 mod explain;
 mod glob;
+mod keeping;
 mod list;
 mod log;
 #[cfg(target_os = "linux")]
@@ -26,6 +27,7 @@ pub(crate) use bench::Bench;
 pub(crate) use cat::Cat as ArchiveCat;
 pub(crate) use explain::Explain;
 pub(crate) use glob::Pattern;
+pub(crate) use keeping::Keeping;
 pub(crate) use list::List;
 pub(crate) use log::{Cat, Check, Form, Log, LogCommand, Repair, Tail};
 #[cfg(target_os = "linux")]
@@ -112,9 +114,9 @@ pub(crate) struct Unpack {
 /// As with 'cp -a': if DST is a folder, each SRC goes into it under its own name; if DST isn't there, it becomes the
 /// copy of the one SRC; 'SRC/.' stands for the content of the folder SRC. Permissions, modification times, symbolic
 /// links (as links), hard links among what is copied and holes of sparse files are kept. Where the file system can
-/// share blocks between files, files are cloned. Not copied: extended attributes and access control lists; rights that
-/// a default list of the target's folder gives to every new file, the copies get too. A file that changes while it is
-/// copied counts as failed, and no copy of it stays.
+/// share blocks between files, files are cloned. With -a all else is kept that can be kept. Without it the copies belong
+/// to this user, have no extended attributes and no access control lists, and get what a default list of the target's
+/// folder gives to every new file. A file that changes while it is copied counts as failed, and no copy of it stays.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "manyfiles copy [OPTIONS] <SRC>... <DST>",
@@ -143,7 +145,7 @@ pub(crate) struct Copy {
     #[arg(
         long,
         conflicts_with_all = ["on_conflict", "strip_components", "include", "no_preserve_permissions", "max_entries",
-            "max_bytes"],
+            "max_bytes", "archive", "xattrs", "acls"],
         help_heading = "Mirror"
     )]
     pub mirror: bool,
@@ -166,6 +168,9 @@ pub(crate) struct Copy {
 
     #[command(flatten)]
     pub options: Options,
+
+    #[command(flatten)]
+    pub keeping: Keeping,
 
     /// Stop when there are more entries than this
     #[arg(long, value_name = "N", default_value_t = Count::NONE, help_heading = "Limits")]

@@ -74,7 +74,8 @@ pub(crate) struct Options {
     /// sources (each with path, error, warning, and damage: how many places --salvage went on behind), files, folders,
     /// symlinks, hard_links, nodes, bytes, skipped, not_written, renamed (from, to), failures (path, operation, error,
     /// os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had others),
-    /// with_attributes (how many had attributes that are not kept), unmatched (each --include that matched nothing),
+    /// with_attributes (how many had attributes that are not kept), not_kept (how many lost what could not be kept:
+    /// entries, and of these xattrs, acls, owners, flags, space), unmatched (each --include that matched nothing),
     /// signal, seconds, seconds_asking (how much of that waiting for answers took), seconds_by_operation, peak_threads.
     /// Every entry is in one of the counts, or a failure, or a socket. If nothing could be begun: status not_begun, and
     /// errors. With --dry-run: status dry_run, actions (how many of each), unmatched, and entries (action, path, kind,

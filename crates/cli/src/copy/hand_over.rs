@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use manyfiles::tree::{self, Content, Metadata, Refusal};
+use manyfiles::tree::{self, Content, Keep, Metadata, Refusal};
 use manyfiles::{Error, Operation};
 
 use super::hard_links::{self, HardLinks};
-use crate::args::Options;
+use crate::args::{self, Keeping, Options};
 use crate::session::Session;
 use crate::sys;
 use crate::walk::Found;
@@ -17,6 +17,8 @@ use crate::walk::Found;
 pub(super) struct HandOver<'a> {
     session: &'a Session,
     options: &'a Options,
+    keeping: &'a Keeping,
+    keep: Keep,
     links: HardLinks,
     acls: sys::Acls,
     /// The user and group of this process's files, if it could also make files of other owners.
@@ -28,16 +30,23 @@ pub(super) struct HandOver<'a> {
 }
 
 impl<'a> HandOver<'a> {
-    pub(super) fn new(session: &'a Session, options: &'a Options) -> HandOver<'a> {
+    pub(super) fn new(session: &'a Session, args: &'a args::Copy, keep: Keep) -> HandOver<'a> {
         HandOver {
             session,
-            options,
+            options: &args.options,
+            keeping: &args.keeping,
+            keep,
             links: HardLinks::default(),
             acls: sys::Acls::default(),
             own_ids: sys::is_privileged().then(sys::own_ids),
             sockets: Vec::new(),
             other_owners: 0,
         }
+    }
+
+    /// Entries with an access control list that is not kept, as far as that was seen.
+    pub(super) fn with_attributes(&self) -> u64 {
+        self.acls.found()
     }
 
     /// Hands one entry over. Errors of the tree are in its report.
@@ -51,7 +60,7 @@ impl<'a> HandOver<'a> {
         let Some(first) = first else { return self.whole(found) };
         let tree = self.session.tree();
         let handed_over = match found.metadata.is_file() {
-            true => tree.hard_link_or(&found.path, first, Content::copy_of(&found.absolute), self.metadata(found)),
+            true => tree.hard_link_or(&found.path, first, Content::copy_of(&found.absolute), self.own_metadata(found)),
             false => tree.hard_link(&found.path, first),
         };
         drop(handed_over); // an error of these calls is in the report
@@ -69,8 +78,15 @@ impl<'a> HandOver<'a> {
     /// Hands over an entry with its content.
     fn whole(&mut self, found: &Found) {
         let tree = self.session.tree();
-        let metadata = self.metadata(found);
         let kind = found.metadata.file_type();
+        let mut metadata = self.own_metadata(found);
+        // What a file has is read where it is opened for its bytes.
+        if !kind.is_file() && self.is_wanted(found) && self.keep != Keep::default() {
+            match self.with_attributes_of(found, metadata) {
+                Ok(with) => metadata = with,
+                Err(error) => return tree.fail(Error::new(Operation::Metadata, &found.source, error)),
+            }
+        }
         if kind.is_file() && sys::is_too_long(&found.source) {
             if let Err(error) = self.stream(found, metadata) {
                 tree.fail(Error::new(Operation::Read, &found.source, error));
@@ -102,6 +118,7 @@ impl<'a> HandOver<'a> {
     /// one of the source; errors of the tree are in its report.
     fn stream(&self, found: &Found, metadata: Metadata) -> io::Result<()> {
         let mut source = File::open(sys::reach(&found.source)?.path())?;
+        let metadata = metadata.attributes_of_file(&source, self.keep)?;
         let Ok(mut copy) = self.session.tree().create(&found.path, metadata) else { return Ok(()) };
         let has_holes = sys::has_holes(&found.metadata);
         let mut buffer = vec![0; 256 << 10];
@@ -124,15 +141,28 @@ impl<'a> HandOver<'a> {
         Ok(())
     }
 
-    fn metadata(&mut self, found: &Found) -> Metadata {
+    /// What it has of all that is kept and that a look at it does not show.
+    fn with_attributes_of(&self, found: &Found, metadata: Metadata) -> io::Result<Metadata> {
+        metadata.attributes_of(sys::reach(&found.source)?.path(), self.keep)
+    }
+
+    /// Permissions, times and owner.
+    fn own_metadata(&mut self, found: &Found) -> Metadata {
         let of = &found.metadata;
         let bits = if self.options.set_id { 0o7777 } else { 0o1777 };
-        let mut metadata = Metadata::default().mode(self.acls.mode(&found.source, of) & bits);
+        let keeps_lists = self.keeping.archive || self.keeping.acls;
+        let mode = if keeps_lists { sys::mode(of) } else { self.acls.mode(&found.source, of) };
+        let mut metadata = Metadata::default().mode(mode & bits);
         if let Ok(modified) = of.modified() {
             metadata = metadata.modified(modified);
         }
+        if let Ok(accessed) = of.accessed()
+            && self.keeping.archive
+        {
+            metadata = metadata.accessed(accessed);
+        }
         if let Some((user, group)) = sys::owner(of) {
-            if self.options.same_owner {
+            if self.options.same_owner || self.keeping.archive {
                 metadata = metadata.owner(user, group);
             } else if self.own_ids.is_some_and(|own| own != (user, group)) {
                 self.other_owners += 1;

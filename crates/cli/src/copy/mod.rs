@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use manyfiles::tree::Keep;
 use manyfiles::{Error, Operation};
 
 use crate::args::{self, Conflict};
@@ -51,7 +52,9 @@ pub(crate) struct Copy {
 
 impl Copy {
     /// Checks all arguments, and touches nothing.
-    pub(crate) fn check(args: args::Copy) -> Result<Copy, CannotBegin> {
+    pub(crate) fn check(mut args: args::Copy) -> Result<Copy, CannotBegin> {
+        args.options.set_id |= args.keeping.archive;
+        args.options.special_files |= args.keeping.archive;
         let filter = Filter::new(&args.options.include, &args.options.exclude).map_err(CannotBegin::because)?;
         let (destination, sources) = match args.paths.split_last() {
             Some((destination, sources)) if !sources.is_empty() => (destination, sources),
@@ -128,6 +131,10 @@ impl Job for Copy {
         true
     }
 
+    fn keep(&self) -> Keep {
+        self.args.keeping.keep(self.args.options.same_owner)
+    }
+
     fn input_read(&self) -> Box<dyn Fn() -> InputRead + Send> {
         let found = self.found.clone();
         Box::new(move || InputRead::Entries(found.load(Ordering::Relaxed)))
@@ -157,7 +164,7 @@ impl Job for Copy {
 impl Work for Copy {
     fn write(&self, session: &Session) -> Read {
         let namer = session.namer();
-        let mut hand_over = HandOver::new(session, &self.args.options);
+        let mut hand_over = HandOver::new(session, &self.args, self.keep());
         let stopped = self.each(&mut |found| {
             match found {
                 Ok(found) => {
@@ -171,7 +178,8 @@ impl Work for Copy {
             if session.stop().is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let read = self.read(stopped.map(|(path, why)| session.cannot_read(&path, why)));
-        Read { sockets: hand_over.sockets, other_owners: hand_over.other_owners, ..read }
+        let (other_owners, with_attributes) = (hand_over.other_owners, hand_over.with_attributes());
+        Read { sockets: hand_over.sockets, other_owners, with_attributes, ..read }
     }
 
     fn list(&self, plan: &mut Plan) -> Read {

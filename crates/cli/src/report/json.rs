@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use manyfiles::Error;
-use manyfiles::tree::{Refusal, Times};
+use manyfiles::tree::{NotKept, Refusal, Times};
 use serde_json::{Map, Value, json};
 
 use super::outcome::{Outcome, UNREADABLE};
@@ -42,6 +42,7 @@ pub(super) fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
     object.insert("sockets".into(), outcome.read.sockets.iter().map(|socket| one_path(socket)).collect());
     object.insert("other_owners".into(), outcome.read.other_owners.into());
     object.insert("with_attributes".into(), outcome.read.with_attributes.into());
+    object.insert("not_kept".into(), not_kept(&report.not_kept));
     object.insert("unmatched".into(), outcome.read.wrong_patterns().into());
     object.insert("signal".into(), outcome.signal.into());
     object.insert("seconds".into(), seconds(outcome.elapsed));
@@ -115,6 +116,11 @@ pub(crate) fn failure(error: &Error) -> Value {
 /// `parent_folder`, `through_symlink`…
 pub(super) fn refusal(refusal: Refusal) -> String {
     snake_case(&format!("{refusal:?}"))
+}
+
+fn not_kept(not_kept: &NotKept) -> Value {
+    let NotKept { entries, xattrs, acls, owners, flags, space, .. } = *not_kept;
+    json!({"entries": entries, "xattrs": xattrs, "acls": acls, "owners": owners, "flags": flags, "space": space})
 }
 
 fn times(times: &Times) -> Value {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use manyfiles::tree::NotKept;
+
 use super::hints;
 use super::outcome::Outcome;
 use crate::args::Options;
@@ -49,7 +51,13 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
             if outcome.read.other_owners == 1 { "is" } else { "are" },
         ));
     }
-    lines.extend(attributes(outcome.read.with_attributes, outcome.read.keeps_xattrs));
+    let hint = match (outcome.words.command, outcome.read.keeps_xattrs) {
+        ("copy", _) => "; -a keeps them",
+        (_, true) => "",
+        (_, false) => "; --xattrs keeps attributes",
+    };
+    lines.extend(attributes(outcome.read.with_attributes, hint));
+    lines.extend(not_kept(&report.not_kept));
     match (report.failures.len() as u64, outcome.each_is_named) {
         (0, _) => {}
         (failed, true) => lines.push(format!("{} failed or refused, each named above", count(failed))),
@@ -66,11 +74,25 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
 
 /// `3 entries have extended attributes or access control lists in the source, which were not kept; --xattrs keeps
 /// attributes`
-fn attributes(entries_with: u64, asked: bool) -> Option<String> {
+fn attributes(entries_with: u64, hint: &str) -> Option<String> {
     let have = if entries_with == 1 { "has" } else { "have" };
     let what = "extended attributes or access control lists in the source, which were not kept";
-    let hint = if asked { "" } else { "; --xattrs keeps attributes" };
     (entries_with > 0).then(|| format!("{} {have} {what}{hint}", entries(entries_with)))
+}
+
+/// `3 entries lost what this user or this file system cannot keep: owners (2), file flags (1)`
+fn not_kept(not_kept: &NotKept) -> Option<String> {
+    let things = [
+        ("owners", not_kept.owners),
+        ("extended attributes", not_kept.xattrs),
+        ("access control lists", not_kept.acls),
+        ("file flags", not_kept.flags),
+        ("reserved space", not_kept.space),
+    ];
+    let things = things.into_iter().filter(|(_, n)| *n > 0).map(|(thing, n)| format!("{thing} ({})", count(n)));
+    let things = things.collect::<Vec<_>>().join(", ");
+    let lost = entries(not_kept.entries);
+    (not_kept.entries > 0).then(|| format!("{lost} lost what this user or this file system cannot keep: {things}"))
 }
 
 /// `2 sockets skipped (a, b): …`

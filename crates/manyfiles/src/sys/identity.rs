@@ -56,6 +56,13 @@ pub(crate) struct Stat {
     pub(crate) modified: SystemTime,
     /// When anything about it was changed last, its name or its permissions included.
     pub(crate) changed: SystemTime,
+    /// Time of the last access.
+    pub(crate) accessed: SystemTime,
+    /// How many bytes the file takes on the disk, as far as the system says.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems reserve nothing that stays"))]
+    pub(crate) allocated: u64,
     /// Whether less is allocated than the length needs.
     pub(crate) sparse: bool,
+    /// Whether more is allocated than the length needs.
+    pub(crate) spare: bool,
 }

@@ -1,8 +1,16 @@
 //! What a file carries besides its bytes.
 
 use std::fmt;
+#[cfg(any(unix, windows))]
+use std::fs::File;
+#[cfg(any(unix, windows))]
+use std::io;
+#[cfg(any(unix, windows))]
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use super::keep::{Keep, Things};
 
 /// Permissions, modification time, owner and extended attributes of an entry. What is `None` is left as the system sets it.
 ///
@@ -24,7 +32,42 @@ pub struct Metadata {
     /// User and group number. Needs privileges that most processes lack. `None`: those of this process, or of the file
     /// that is written over or replaced, where that is allowed.
     pub owner: Option<(u32, u32)>,
+    /// Time of the last access. `None`: that of the copying, or as the system sets it.
+    pub accessed: Option<SystemTime>,
     pub(crate) xattrs: Xattrs,
+    pub(crate) flags: Option<FileFlags>,
+    /// Of these the entry is to have what is given here and no more.
+    pub(crate) exact: Things,
+    /// What the source has of these, and the entry will not have.
+    pub(crate) lost: Things,
+}
+
+/// Flags that a file or folder can have, as the system numbers them: those of `chattr`, the attributes of Windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileFlags(pub(crate) u32);
+
+impl FileFlags {
+    pub(crate) fn has(self, any: FileFlags) -> bool {
+        self.0 & any.0 != 0
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Those of these that are among `which`.
+    pub(crate) fn only(self, which: FileFlags) -> FileFlags {
+        FileFlags(self.0 & which.0)
+    }
+
+    pub(crate) fn without(self, which: FileFlags) -> FileFlags {
+        FileFlags(self.0 & !which.0)
+    }
+
+    /// Those in which the two differ.
+    pub(crate) fn differing(self, other: FileFlags) -> FileFlags {
+        FileFlags(self.0 ^ other.0)
+    }
 }
 
 /// Extended attributes. Without any it is one word, and nothing is allocated. Clones share them.
@@ -48,8 +91,14 @@ impl Xattrs {
         self.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
+    #[cfg_attr(not(unix), allow(dead_code, reason = "no files have any elsewhere"))]
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&[u8]> {
+        let all = self.0.as_ref()?;
+        all.binary_search_by(|(has, _)| (**has).cmp(name)).ok().map(|at| &*all[at].1)
+    }
+
     /// A later value of a name takes the place of the one before.
-    fn set(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn set(&mut self, name: &[u8], value: &[u8]) {
         let all = Arc::make_mut(self.0.get_or_insert_default());
         match all.binary_search_by(|(has, _)| (**has).cmp(name)) {
             Ok(at) => all[at].1 = value.into(),
@@ -96,6 +145,13 @@ impl Metadata {
         self
     }
 
+    /// With this time of the last access.
+    #[must_use]
+    pub fn accessed(mut self, time: SystemTime) -> Self {
+        self.accessed = Some(time);
+        self
+    }
+
     /// With this extended attribute. The name has its name space, as in `user.comment`. A later value of a name takes
     /// the place of the one before.
     ///
@@ -111,6 +167,60 @@ impl Metadata {
         self.xattrs.set(name.as_ref(), value.as_ref());
         self
     }
+
+    /// Its extended attributes, by name.
+    pub fn xattrs(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.xattrs.iter()
+    }
+
+    /// Of the attributes and lists that `keep` keeps, the entry is to have those that are given and no others: not the
+    /// list that a new file gets from its folder, and not what was on a file or folder that is there already. Give the
+    /// permissions with it.
+    #[must_use]
+    pub fn exactly(mut self, keep: Keep) -> Self {
+        self.exact = keep.wanted();
+        self
+    }
+
+    /// With what `keep` keeps of the file, folder, link or node at `path`: extended attributes, access control lists,
+    /// file flags. Links are not followed. [Exactly](Metadata::exactly) these. Permissions, times and owner are not read
+    /// here.
+    ///
+    /// # Errors
+    /// What cannot be read and has to be kept.
+    #[cfg(any(unix, windows))]
+    pub fn attributes_of(self, path: impl AsRef<Path>, keep: Keep) -> io::Result<Self> {
+        let found = super::attributes_at(path.as_ref(), &keep)?;
+        Ok(self.with(found, keep))
+    }
+
+    /// The same of an open file, without a look at its name.
+    ///
+    /// # Errors
+    /// What cannot be read and has to be kept.
+    #[cfg(any(unix, windows))]
+    pub fn attributes_of_file(self, file: &File, keep: Keep) -> io::Result<Self> {
+        let found = super::attributes_of(file, &keep)?;
+        Ok(self.with(found, keep))
+    }
+
+    #[cfg(any(unix, windows))]
+    pub(crate) fn with(mut self, found: Attributes, keep: Keep) -> Self {
+        // What is given counts, as with the rest.
+        let mut xattrs = found.xattrs;
+        xattrs.add(&self.xattrs);
+        (self.xattrs, self.flags, self.lost) = (xattrs, found.flags, self.lost.with(found.lost));
+        self.exactly(keep)
+    }
+}
+
+/// What a file or folder has of what is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Attributes {
+    pub(crate) xattrs: Xattrs,
+    pub(crate) flags: Option<FileFlags>,
+    /// What it has besides, and that is not kept.
+    pub(crate) lost: Things,
 }
 
 /// An entry that is neither file, folder nor link.

@@ -4,6 +4,7 @@
 //! It knows nothing of the rest of the crate but how an error is explained.
 
 mod identity;
+mod keep;
 mod location;
 mod metadata;
 #[cfg(any(unix, windows))]
@@ -13,8 +14,12 @@ mod refusal;
 pub use identity::EntryKind;
 pub use identity::Identity;
 pub(crate) use identity::{Entering, Stat};
+pub use keep::Keep;
+#[cfg(any(unix, windows))]
+pub(crate) use keep::Things;
 pub(crate) use location::{AtPath, Location};
-pub(crate) use metadata::Xattrs;
+#[cfg(any(unix, windows))]
+pub(crate) use metadata::{Attributes, FileFlags, Xattrs};
 pub use metadata::{Metadata, Node};
 #[cfg(any(unix, windows))]
 pub(crate) use name::{ShortName, split_at_last_separator};
@@ -38,17 +43,19 @@ pub(crate) use windows::DELETE_ON_CLOSE;
 #[cfg(any(unix, windows))]
 pub(crate) use system::{
     Access, COPIES_BY_PATH, Dir, Handle, Listing, Mapping, Process, SYSTEM_PATHS_ARE_QUICK, Sleeps, SystemPath,
-    WholeFileSystem, appends, around_forks, at_exit, at_path, can_sync_file_system, clone_file, close,
-    coarse_milliseconds, copy_contents, copy_in_kernel, create_like, create_to_append, explain_folder, file_at,
-    file_system_of, forget_cached, free_handles, handle_limit, has_usual_separators, has_xattrs, have_one_kernel,
-    id_of_path, identity_and_birth, identity_of, is_not_writable_in_place, is_out_of_handles, is_privileged,
-    is_read_only, is_running, is_separator, is_stand_in, is_unreadable, leave_processor, leaves_room, location,
-    location_without_path, make_room_for_handles, may_be_for_an_open_file, may_hold_lock, may_not_change_entries,
-    may_not_open, may_not_remove, may_not_set_permissions, name_is_taken, names_at, names_of, next_data,
-    open_for_one_writer, open_source, own_process, own_user, path_from_bytes, path_of, preallocate, processor, read,
-    read_at, refusal_of_name, regular_file, rename_new, seek, set_group, set_len, set_modified, set_owner,
-    set_permissions, set_xattrs, spawn_quiet, start_writeback, stat, sync_all, sync_data, sync_file_system,
-    sync_folder, sync_handle, system_path, umask, unlock, unwritten, while_in_use, write, write_at,
+    WholeFileSystem, appends, around_forks, at_exit, at_path, attributes_at, attributes_of, can_sync_file_system,
+    cannot_be_kept, clone_file, close, coarse_milliseconds, copy_contents, copy_in_kernel, create_like,
+    create_to_append, explain_folder, file_at, file_system_of, flags_of, forget_cached, free_handles, handle_limit,
+    has_other_xattrs, has_usual_separators, has_xattrs, have_one_kernel, id_of_path, identity_and_birth, identity_of,
+    is_not_writable_in_place, is_out_of_handles, is_privileged, is_read_only, is_running, is_separator, is_stand_in,
+    is_unreadable, leave_processor, leaves_room, location, location_without_path, make_room_for_handles,
+    may_be_for_an_open_file, may_hold_lock, may_not_change_entries, may_not_open, may_not_remove,
+    may_not_set_permissions, mode_without_list, name_is_taken, names_at, names_of, next_data, open_for_one_writer,
+    open_source, own_process, own_user, path_from_bytes, path_of, preallocate, processor, read, read_at,
+    refusal_of_name, regular_file, rename_new, reserve_like, seek, set_flags, set_group, set_len, set_owner,
+    set_permissions, set_times, set_xattrs, spawn_quiet, start_writeback, stat, sync_all, sync_data, sync_file_system,
+    sync_folder, sync_handle, system_path, take_away_other_xattrs, umask, unlock, unwritten, while_in_use, write,
+    write_at,
 };
 
 #[cfg(not(any(unix, windows)))]

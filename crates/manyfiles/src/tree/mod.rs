@@ -42,7 +42,7 @@ mod stream;
 mod window;
 mod writer;
 
-pub use crate::sys::{EntryKind, Metadata, Node, Refusal};
+pub use crate::sys::{EntryKind, Keep, Metadata, Node, Refusal};
 pub use content::Content;
 pub use control::{Canceller, Observer};
 pub use digest::Digest;
@@ -52,6 +52,6 @@ pub use options::{Answer, Durability, OnConflict, Options};
 pub use outcome::{Entry, EntryStat, Outcome};
 pub use path::check;
 pub use removal::{NotRemoved, Removal, RemovalProgress, Removed, remove};
-pub use report::{Incomplete, Progress, Report, Times};
+pub use report::{Incomplete, NotKept, Progress, Report, Times};
 pub use stream::TreeFile;
 pub use writer::TreeWriter;

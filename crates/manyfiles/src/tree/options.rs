@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::digest::{Digest, NewDigest};
 use super::outcome::{Entry, OnEntry};
+use crate::sys::Keep;
 
 /// What to do with an entry whose name is taken: a file, a link or a device. A folder that exists is never a conflict,
 /// and a folder is never replaced by something else: that is a failure, unless the entry is skipped or gets another
@@ -116,6 +117,7 @@ pub struct Options {
     pub(super) threads: Option<usize>,
     pub(super) bytes_in_flight: usize,
     pub(super) exact_permissions: bool,
+    pub(super) keep: Keep,
     pub(super) durability: Durability,
     pub(super) last_wins: bool,
     pub(super) on_entry: Option<OnEntry>,
@@ -130,6 +132,7 @@ impl Default for Options {
             threads: None,
             bytes_in_flight: 32 << 20,
             exact_permissions: false,
+            keep: Keep::default(),
             durability: Durability::None,
             last_wins: false,
             on_entry: None,
@@ -169,6 +172,38 @@ impl Options {
     #[must_use]
     pub fn exact_permissions(mut self, exact: bool) -> Self {
         self.exact_permissions = exact;
+        self
+    }
+
+    /// What [copies of files](super::Content::copy_of) take from their source besides bytes, permissions and time, on
+    /// the handle that is open for the bytes. What [`Metadata`](super::Metadata) gives counts instead. Default:
+    /// nothing more.
+    ///
+    /// Of attributes and owners that are given, it says whether one that cannot be set is a failure of its entry: all
+    /// are but those that [`Keep::everything`] has for as far as they can be kept. What those lose is in
+    /// [`Report::not_kept`](super::Report::not_kept).
+    ///
+    /// Entries without content get what [`Metadata::attributes_of`](super::Metadata::attributes_of) has read.
+    /// Immutable and append-only files become so by [`finish`](super::TreeWriter::finish), when all else is done.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let temp = tempfile::tempdir()?;
+    /// # let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+    /// # std::fs::create_dir(&source)?;
+    /// # std::fs::write(source.join("file"), "")?;
+    /// use manyfiles::tree::{Content, Keep, Metadata, TreeWriter};
+    /// let keep = Keep::everything();
+    /// let tree = TreeWriter::options().keep(keep).exact_permissions(true).open(&target)?;
+    /// tree.folder(".", Metadata::default().mode(0o755).attributes_of(&source, keep)?)?;
+    /// tree.file("file", Content::copy_of(source.join("file")))?;
+    /// let report = tree.finish()?;
+    /// println!("{} entries had what could not be kept", report.not_kept.entries);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
         self
     }
 

@@ -31,6 +31,8 @@ pub struct Report {
     /// Entries written under another name, each with the name asked for and the name got
     /// ([`Rename`](super::OnConflict::Rename)).
     pub renamed: Vec<(PathBuf, PathBuf)>,
+    /// Entries that arrived without all that their source has.
+    pub not_kept: NotKept,
     /// Each entry that did not arrive, and each other failure, in the order in which they were noticed.
     pub failures: Vec<Error>,
     /// Whether the writing was cancelled.
@@ -48,6 +50,25 @@ impl Report {
     pub fn is_complete(&self) -> bool {
         self.failures.is_empty() && self.not_written == 0 && !self.cancelled
     }
+}
+
+/// How many entries have something in their source that they did not get, where that was
+/// [looked for](super::Options::keep). What belongs to the machine, as a label of SELinux, is not missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotKept {
+    /// Entries that have any of these.
+    pub entries: u64,
+    /// Entries with extended attributes that were not kept, capabilities among them.
+    pub xattrs: u64,
+    /// Entries with access control lists that were not kept. Their groups have no more rights than they had.
+    pub acls: u64,
+    /// Entries that belong to another user or group now. Set-id bits were dropped with that.
+    pub owners: u64,
+    /// Files and folders with flags that were not kept.
+    pub flags: u64,
+    /// Files with space reserved that was not reserved.
+    pub space: u64,
 }
 
 /// Time by kind of system call, added up over all threads: with two threads it grows by up to two seconds a second.

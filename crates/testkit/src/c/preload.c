@@ -39,11 +39,12 @@
 
 enum call {
     OPEN, CLOSE, READ, WRITE, FSYNC, SYNCFS, MKDIR, RENAME, UNLINK, LINK, FTRUNCATE, UTIMENS, CHMOD, COPY, STAT, LIST, CHOWN,
-    RESERVE, READLINK, LOCK, MAP, THREAD, SYNCRANGE, CALLS, ANY
+    RESERVE, READLINK, LOCK, MAP, THREAD, SYNCRANGE, XATTR, FLAGS, CALLS, ANY
 };
 static const char *const call_names[ANY + 1] = {
     "open", "close", "read", "write", "fsync", "syncfs", "mkdir", "rename", "unlink", "link", "ftruncate", "utimens", "chmod",
-    "copy", "stat", "list", "chown", "reserve", "readlink", "lock", "map", "thread", "syncrange", "", "any",
+    "copy", "stat", "list", "chown", "reserve", "readlink", "lock", "map", "thread", "syncrange", "xattr", "flags", "",
+    "any",
 };
 
 struct rule {
@@ -440,6 +441,41 @@ int futimens(int fd, const struct timespec times[2]) {
     NEXT(futimens);
     FAIL_IF_DUE(UTIMENS, fd, NULL);
     return next(fd, times);
+}
+
+#define FD_XATTRS(result, name, args, given)                          \
+    result name args;                                                 \
+    result name args { NEXT(name); FAIL_IF_DUE(XATTR, fd, NULL); return next given; }
+#define PATH_XATTRS(result, name, args, given)                        \
+    result name args;                                                 \
+    result name args { NEXT(name); FAIL_IF_DUE(XATTR, AT_FDCWD, path); return next given; }
+FD_XATTRS(ssize_t, flistxattr, (int fd, char *names, size_t size), (fd, names, size))
+FD_XATTRS(ssize_t, fgetxattr, (int fd, const char *name, void *value, size_t size), (fd, name, value, size))
+FD_XATTRS(int, fsetxattr, (int fd, const char *name, const void *value, size_t size, int how), (fd, name, value, size, how))
+FD_XATTRS(int, fremovexattr, (int fd, const char *name), (fd, name))
+PATH_XATTRS(ssize_t, listxattr, (const char *path, char *names, size_t size), (path, names, size))
+PATH_XATTRS(ssize_t, llistxattr, (const char *path, char *names, size_t size), (path, names, size))
+PATH_XATTRS(ssize_t, getxattr, (const char *path, const char *name, void *value, size_t size), (path, name, value, size))
+PATH_XATTRS(ssize_t, lgetxattr, (const char *path, const char *name, void *value, size_t size), (path, name, value, size))
+PATH_XATTRS(int, setxattr, (const char *path, const char *name, const void *value, size_t size, int how),
+            (path, name, value, size, how))
+PATH_XATTRS(int, lsetxattr, (const char *path, const char *name, const void *value, size_t size, int how),
+            (path, name, value, size, how))
+PATH_XATTRS(int, removexattr, (const char *path, const char *name), (path, name))
+PATH_XATTRS(int, lremovexattr, (const char *path, const char *name), (path, name))
+
+/* Flags of files, and where their space is. All other commands go past. */
+int ioctl(int fd, unsigned long command, ...);
+int ioctl(int fd, unsigned long command, ...) {
+    va_list more;
+    va_start(more, command);
+    void *argument = va_arg(more, void *);
+    va_end(more);
+    NEXT(ioctl);
+    /* FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_IOC_FIEMAP, FS_IOC_FSGETXATTR */
+    unsigned short which = command & 0xffff;
+    if (which == 0x6601 || which == 0x6602 || which == 0x660b || which == 0x581f) FAIL_IF_DUE(FLAGS, fd, NULL);
+    return next(fd, command, argument);
 }
 
 int mkdir(const char *path, mode_t mode) { NEXT(mkdir); FAIL_IF_DUE(MKDIR, AT_FDCWD, path); return next(path, mode); }

@@ -14,9 +14,15 @@ use super::{mode, reach};
 pub(crate) struct Acls {
     /// Devices with a file system without such lists.
     without: HashSet<u64>,
+    found: u64,
 }
 
 impl Acls {
+    /// How many files and folders were seen to have one.
+    pub(crate) fn found(&self) -> u64 {
+        self.found
+    }
+
     /// Permission bits, set-id and sticky bits included, with what the group really may do.
     pub(crate) fn mode(&mut self, path: &Path, metadata: &Metadata) -> u32 {
         let bits = mode(metadata);
@@ -42,7 +48,10 @@ impl Acls {
         let mut list = [0; 4096];
         let path = reach(path).ok()?;
         match rustix::fs::lgetxattr(path.path(), "system.posix_acl_access", &mut list) {
-            Ok(len) => of_owning_group(&list[..len]),
+            Ok(len) => {
+                self.found += 1;
+                of_owning_group(&list[..len])
+            }
             Err(rustix::io::Errno::OPNOTSUPP) => {
                 self.without.insert(metadata.dev());
                 None

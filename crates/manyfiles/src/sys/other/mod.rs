@@ -52,6 +52,11 @@ pub(crate) fn is_read_only(_file: &Handle) -> bool {
     false
 }
 
+/// Nobody is.
+pub(crate) fn is_privileged() -> bool {
+    false
+}
+
 pub(crate) fn leaves_room<T>(_any: T) -> bool {
     false
 }

@@ -8,14 +8,20 @@ use rustix::io::retry_on_intr as again;
 
 use super::Handle;
 
-pub(crate) fn set_modified(file: &Handle, modified: SystemTime) -> io::Result<()> {
-    let times = timestamps(modified);
+/// `None` stays as it is.
+pub(crate) fn set_times(file: &Handle, modified: Option<SystemTime>, accessed: Option<SystemTime>) -> io::Result<()> {
+    let times = timestamps(modified, accessed);
     Ok(again(|| rustix::fs::futimens(file, &times))?)
 }
 
-/// The modification time, and an access time that stays as it is.
-pub(super) fn timestamps(modified: SystemTime) -> Timestamps {
-    let (seconds, nanoseconds) = match modified.duration_since(UNIX_EPOCH) {
+/// `None` stays as it is.
+pub(super) fn timestamps(modified: Option<SystemTime>, accessed: Option<SystemTime>) -> Timestamps {
+    let omit = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT as _ };
+    Timestamps { last_access: accessed.map_or(omit, timespec), last_modification: modified.map_or(omit, timespec) }
+}
+
+fn timespec(time: SystemTime) -> Timespec {
+    let (seconds, nanoseconds) = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
         Err(before) => {
             let before = before.duration();
@@ -26,10 +32,7 @@ pub(super) fn timestamps(modified: SystemTime) -> Timestamps {
             }
         }
     };
-    Timestamps {
-        last_access: Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT as _ },
-        last_modification: Timespec { tv_sec: seconds as _, tv_nsec: nanoseconds as _ },
-    }
+    Timespec { tv_sec: seconds as _, tv_nsec: nanoseconds as _ }
 }
 
 pub(super) fn system_time(seconds: i64, nanoseconds: u32) -> SystemTime {
@@ -63,7 +66,7 @@ mod tests {
     #[test]
     fn times_before_1970_round_towards_the_past_as_the_system_counts_them() {
         for (seconds, nanoseconds) in [(0, 0), (1, 5), (-1, 0), (-1, 999_999_999), (-86_400, 1)] {
-            let stamps = timestamps(system_time(seconds, nanoseconds));
+            let stamps = timestamps(Some(system_time(seconds, nanoseconds)), None);
             assert_eq!(i128::from(stamps.last_modification.tv_sec), i128::from(seconds));
             assert_eq!(i128::from(stamps.last_modification.tv_nsec), i128::from(nanoseconds));
         }

@@ -196,19 +196,29 @@ impl Dir {
         false
     }
 
-    pub(crate) fn set_modified(&self, name: &OsStr, modified: SystemTime) -> io::Result<()> {
-        let times = timestamps(modified);
+    /// `None` stays as it is.
+    pub(crate) fn set_times(
+        &self,
+        name: &OsStr,
+        modified: Option<SystemTime>,
+        accessed: Option<SystemTime>,
+    ) -> io::Result<()> {
+        if modified.is_none() && accessed.is_none() {
+            return Ok(());
+        }
+        let times = timestamps(modified, accessed);
         Ok(again(|| rustix::fs::utimensat(&self.0, name, &times, AtFlags::SYMLINK_NOFOLLOW))?)
     }
 
     /// Sets the owner of the folder `name`, through a handle: whatever else took its place is left alone.
-    pub(crate) fn set_owner(&self, name: &OsStr, (user, group): (u32, u32)) -> io::Result<()> {
-        let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
+    /// Without a user, its group alone.
+    pub(crate) fn set_owner(&self, name: &OsStr, user: Option<u32>, group: u32) -> io::Result<()> {
+        let (user, group) = (user.map(rustix::fs::Uid::from_raw), Some(rustix::fs::Gid::from_raw(group)));
         let folder = again(|| rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()))?;
         #[cfg(target_os = "linux")]
-        return Ok(again(|| rustix::fs::chownat(&folder, c"", Some(user), Some(group), AtFlags::EMPTY_PATH))?);
+        return Ok(again(|| rustix::fs::chownat(&folder, c"", user, group, AtFlags::EMPTY_PATH))?);
         #[cfg(not(target_os = "linux"))]
-        Ok(again(|| rustix::fs::fchown(&folder, Some(user), Some(group)))?)
+        Ok(again(|| rustix::fs::fchown(&folder, user, group))?)
     }
 
     /// Sets the permissions of the folder `name`, or of this one if the name is empty, through a handle of its own: a

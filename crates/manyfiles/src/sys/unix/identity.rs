@@ -29,6 +29,8 @@ impl From<rustix::fs::Stat> for Stat {
     fn from(stat: rustix::fs::Stat) -> Stat {
         use rustix::fs::FileType;
         let len = u64::try_from(stat.st_size).unwrap_or(0);
+        let allocated = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
+        let block = u64::try_from(stat.st_blksize).unwrap_or(0).max(4096);
         Stat {
             kind: FileType::from_raw_mode(stat.st_mode).into(),
             identity: Identity { volume: stat.st_dev as u64, file: u128::from(stat.st_ino) },
@@ -38,7 +40,10 @@ impl From<rustix::fs::Stat> for Stat {
             owner: (stat.st_uid, stat.st_gid),
             modified: super::system_time(stat.st_mtime as i64, stat.st_mtime_nsec as u32),
             changed: super::system_time(stat.st_ctime as i64, stat.st_ctime_nsec as u32),
-            sparse: u64::try_from(stat.st_blocks).is_ok_and(|blocks| blocks.saturating_mul(512) < len),
+            accessed: super::system_time(stat.st_atime as i64, stat.st_atime_nsec as u32),
+            allocated,
+            sparse: allocated < len,
+            spare: len.checked_next_multiple_of(block).is_some_and(|whole| allocated > whole),
         }
     }
 }

@@ -10,7 +10,7 @@ use rustix::io::{Errno, retry_on_intr as again};
 
 use super::{Dir, bits};
 use crate::error::explained;
-use crate::sys::{Metadata, Node};
+use crate::sys::{Keep, Metadata, Node, Things};
 
 impl Dir {
     pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
@@ -66,30 +66,56 @@ impl Dir {
     /// Owner and permissions are given through a handle, and only to what this process's user owns and what has no
     /// other name: another user with rights to the folder could have put a name of one of this user's files there
     /// meanwhile.
-    pub(crate) fn dress(&self, name: &OsStr, metadata: &Metadata, mode: Option<u32>) -> io::Result<()> {
+    /// Returns what could not be kept and need not be.
+    pub(crate) fn dress(
+        &self,
+        name: &OsStr,
+        metadata: &Metadata,
+        mode: Option<u32>,
+        keep: &Keep,
+    ) -> io::Result<Things> {
         #[cfg(target_os = "linux")]
         if metadata.owner.is_some() || mode.is_some() || !metadata.xattrs.is_empty() {
-            return self.dress_through_handle(name, metadata, mode);
+            return self.dress_through_handle(name, metadata, mode, keep);
         }
+        #[cfg(not(target_os = "linux"))]
+        let mut lost = Things::default();
         #[cfg(not(target_os = "linux"))]
         {
             if let Some((user, group)) = metadata.owner {
                 let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
                 let flags = AtFlags::SYMLINK_NOFOLLOW;
-                again(|| rustix::fs::chownat(&self.0, name, Some(user), Some(group), flags))?;
+                match again(|| rustix::fs::chownat(&self.0, name, Some(user), Some(group), flags)) {
+                    Err(errno) if keep.may_lose(Things::OWNERS) && super::cannot_be_kept(&errno.into()) => {
+                        lost = lost.with(Things::OWNERS);
+                    }
+                    set => set?,
+                }
             }
             if let Some(mode) = mode {
                 again(|| rustix::fs::chmodat(&self.0, name, bits(mode), AtFlags::SYMLINK_NOFOLLOW))?;
             }
-            if !metadata.xattrs.is_empty() {
+            if !metadata.xattrs.is_empty() && keep.may_lose(Things::XATTRS) {
+                lost = lost.with(Things::XATTRS);
+            } else if !metadata.xattrs.is_empty() {
                 return Err(explained(Errno::NOTSUP.into(), "only files and folders get extended attributes here"));
             }
         }
-        metadata.modified.map_or(Ok(()), |modified| self.set_modified(name, modified))
+        self.set_times(name, metadata.modified, metadata.accessed)?;
+        #[cfg(target_os = "linux")]
+        return Ok(Things::default());
+        #[cfg(not(target_os = "linux"))]
+        Ok(lost)
     }
 
     #[cfg(target_os = "linux")]
-    fn dress_through_handle(&self, name: &OsStr, metadata: &Metadata, mode: Option<u32>) -> io::Result<()> {
+    fn dress_through_handle(
+        &self,
+        name: &OsStr,
+        metadata: &Metadata,
+        mode: Option<u32>,
+        keep: &Keep,
+    ) -> io::Result<Things> {
         use std::os::fd::AsRawFd;
 
         use rustix::fs::OFlags;
@@ -103,21 +129,32 @@ impl Dir {
         if !ours || (stat.owner.0 != super::own_user() && owner.is_some()) {
             return Err(explained(Errno::STALE.into(), "something else has the name now"));
         }
-        if let Some((user, group)) = owner {
-            let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
-            again(|| rustix::fs::chownat(&handle, c"", Some(user), Some(group), AtFlags::EMPTY_PATH))?;
+        let (mut mode, mut lost) = (mode, Things::default());
+        if let Some(owner) = owner {
+            let give = |user: Option<u32>, group| {
+                let (user, group) = (user.map(rustix::fs::Uid::from_raw), Some(rustix::fs::Gid::from_raw(group)));
+                Ok(again(|| rustix::fs::chownat(&handle, c"", user, group, AtFlags::EMPTY_PATH))?)
+            };
+            if !keep.give_owner(owner, give)? {
+                (mode, lost) = (mode.map(|mode| mode & 0o1777), Things::OWNERS);
+            }
         }
         // What the handle stands for, itself, under the name that the kernel gives to handles.
         let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
-        super::xattrs::set_at(&path, &metadata.xattrs)?;
+        let exact = if stat.kind == EntryKind::Other { metadata.exact } else { Things::default() };
+        let not_set = super::xattrs::set_at(&path, &metadata.xattrs, exact, keep)?;
+        lost = lost.with(not_set);
+        if not_set.has(Things::ACLS) {
+            mode = mode.map(|mode| super::mode_without_list(mode, &metadata.xattrs));
+        }
         if let Some(mode) = mode.filter(|_| stat.kind == EntryKind::Other) {
             again(|| rustix::fs::chmod(&*path, bits(mode)))?;
         }
-        if let Some(modified) = metadata.modified {
-            let times = super::timestamps(modified);
+        if metadata.modified.is_some() || metadata.accessed.is_some() {
+            let times = super::timestamps(metadata.modified, metadata.accessed);
             again(|| rustix::fs::utimensat(rustix::fs::CWD, &*path, &times, AtFlags::empty()))?;
         }
-        Ok(())
+        Ok(lost)
     }
 }
 

@@ -137,7 +137,7 @@ impl Dir {
 /// What a list in the kernel's form (a version, then entries of tag, permissions and id) gives the group that the file
 /// belongs to.
 #[cfg(target_os = "linux")]
-fn of_owning_group(list: &[u8]) -> Option<u32> {
+pub(super) fn of_owning_group(list: &[u8]) -> Option<u32> {
     const GROUP: u16 = 0x04;
     let entries = list.strip_prefix(&2_u32.to_le_bytes())?.chunks_exact(8);
     let of = |entry: &[u8], at: usize| u16::from_le_bytes([entry[at], entry[at + 1]]);

@@ -1,9 +1,11 @@
 //! Unix.
 
+mod attributes;
 mod clock;
 mod data;
 mod dir;
 mod error;
+mod flags;
 mod forbidden;
 mod handle;
 mod identity;
@@ -21,15 +23,18 @@ mod process;
 mod removal;
 mod rename;
 mod rights;
+mod space;
 mod sync;
 mod system_path;
 mod thread;
 mod xattrs;
 
+pub(crate) use attributes::*;
 pub(crate) use clock::*;
 pub(crate) use data::*;
 pub(crate) use dir::*;
 pub(crate) use error::*;
+pub(crate) use flags::*;
 pub(crate) use forbidden::*;
 pub(crate) use handle::*;
 pub(crate) use identity::*;
@@ -43,6 +48,7 @@ pub(crate) use process::*;
 pub(crate) use removal::Listing;
 pub(crate) use rename::*;
 pub(crate) use rights::*;
+pub(crate) use space::*;
 pub(crate) use sync::*;
 pub(crate) use system_path::*;
 pub(crate) use thread::*;

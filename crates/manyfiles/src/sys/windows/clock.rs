@@ -9,9 +9,11 @@ use windows_sys::Win32::System::SystemInformation::GetTickCount64;
 use super::Handle;
 use super::information::set;
 
-pub(crate) fn set_modified(file: &Handle, modified: SystemTime) -> io::Result<()> {
-    // Zero leaves the others as they are.
-    set(file, &FILE_BASIC_INFO { LastWriteTime: file_time(modified), ..FILE_BASIC_INFO::default() })
+/// `None` stays as it is.
+pub(crate) fn set_times(file: &Handle, modified: Option<SystemTime>, accessed: Option<SystemTime>) -> io::Result<()> {
+    let time = |time: Option<SystemTime>| time.map_or(0, file_time); // Zero leaves it as it is.
+    let times = FILE_BASIC_INFO { LastWriteTime: time(modified), LastAccessTime: time(accessed), ..Default::default() };
+    set(file, &times)
 }
 
 /// Milliseconds on a clock that never goes back. It steps every 16 ms or so, and reading it takes a few ns.

@@ -25,8 +25,8 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::identity::kind;
 use super::native::{Links, Open, Status, set_information, set_name, while_in_use, while_in_use_or_denied, wide};
-use super::{Handle, Permissions, forbids_writing, no_owner, rights};
-use crate::sys::{EntryKind, Stat, Xattrs};
+use super::{Handle, Permissions, forbids_writing, no_owner};
+use crate::sys::{EntryKind, Stat};
 
 /// An open folder.
 #[derive(Debug)]
@@ -244,17 +244,22 @@ impl Dir {
         false
     }
 
-    pub(crate) fn set_modified(&self, name: &OsStr, modified: SystemTime) -> io::Result<()> {
-        super::set_modified(&self.open_any(name, FILE_WRITE_ATTRIBUTES)?, modified)
+    /// `None` stays as it is.
+    pub(crate) fn set_times(
+        &self,
+        name: &OsStr,
+        modified: Option<SystemTime>,
+        accessed: Option<SystemTime>,
+    ) -> io::Result<()> {
+        if modified.is_none() && accessed.is_none() {
+            return Ok(());
+        }
+        super::set_times(&self.open_any(name, FILE_WRITE_ATTRIBUTES)?, modified, accessed)
     }
 
     /// A user or group of Windows has no number.
-    pub(crate) fn set_owner(&self, _name: &OsStr, _owner: (u32, u32)) -> io::Result<()> {
+    pub(crate) fn set_owner(&self, _name: &OsStr, _user: Option<u32>, _group: u32) -> io::Result<()> {
         Err(no_owner())
-    }
-
-    pub(crate) fn set_folder_xattrs(&self, _name: &OsStr, _xattrs: &Xattrs) -> io::Result<()> {
-        Err(rights::no_xattrs())
     }
 
     /// Of folders the read-only attribute says nothing.
@@ -391,7 +396,7 @@ mod tests {
     fn the_folder_itself_is_a_dot() {
         let (temp, root) = root();
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
-        root.set_modified(name("."), time).unwrap();
+        root.set_times(name("."), Some(time), None).unwrap();
         assert_eq!(root.stat(name(".")).unwrap().kind, EntryKind::Folder);
         assert_eq!(fs::metadata(temp.path()).unwrap().modified().unwrap(), time);
     }

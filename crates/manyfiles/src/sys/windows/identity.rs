@@ -117,6 +117,9 @@ pub(crate) fn stat(file: &OwnedHandle) -> io::Result<Stat> {
         owner: (0, 0),
         modified: system_time(basic.LastWriteTime),
         changed: system_time(basic.ChangeTime),
+        accessed: system_time(basic.LastAccessTime),
+        allocated: u64::try_from(standard.AllocationSize).unwrap_or(0),
+        spare: false, // What is reserved is given back when the file is closed.
         sparse: attributes & FILE_ATTRIBUTE_SPARSE_FILE != 0
             && u64::try_from(standard.AllocationSize).is_ok_and(|allocated| allocated < len),
     })

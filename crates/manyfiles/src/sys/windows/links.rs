@@ -22,6 +22,7 @@ use super::location::final_path;
 use super::native::{Links, Open, set_name, wide};
 use super::{Dir, Permissions, control, dir, no_owner};
 use crate::error::explained;
+use crate::sys::{Keep, Things};
 
 impl Dir {
     pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
@@ -56,14 +57,17 @@ impl Dir {
         name: &OsStr,
         metadata: &crate::sys::Metadata,
         _mode: Option<Permissions>,
-    ) -> io::Result<()> {
+        keep: &Keep,
+    ) -> io::Result<Things> {
+        let mut lost = super::without_xattrs(&metadata.xattrs, keep)?;
         if metadata.owner.is_some() {
-            return Err(no_owner());
+            match keep.may_lose(Things::OWNERS) {
+                true => lost = lost.with(Things::OWNERS),
+                false => return Err(no_owner()),
+            }
         }
-        if !metadata.xattrs.is_empty() {
-            return Err(super::rights::no_xattrs());
-        }
-        metadata.modified.map_or(Ok(()), |modified| self.set_modified(name, modified))
+        self.set_times(name, metadata.modified, metadata.accessed)?;
+        Ok(lost)
     }
 }
 

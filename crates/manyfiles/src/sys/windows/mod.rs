@@ -1,6 +1,7 @@
 //! Windows: 10 and later is what it is made for. Where a file system, an older Windows or a server does not know a
 //! call, the one before it is used.
 
+mod attributes;
 mod clock;
 mod control;
 mod data;
@@ -27,6 +28,7 @@ mod sync;
 mod system_path;
 mod thread;
 
+pub(crate) use attributes::*;
 pub(crate) use clock::*;
 pub(crate) use data::*;
 pub(crate) use dir::*;

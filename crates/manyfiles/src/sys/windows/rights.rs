@@ -9,7 +9,6 @@ use windows_sys::Win32::Storage::FileSystem::{FILE_ATTRIBUTE_NORMAL, FILE_ATTRIB
 
 use super::information::{get, set};
 use super::{Dir, Handle, no_owner};
-use crate::sys::Xattrs;
 
 #[derive(Debug)]
 pub(crate) struct Access;
@@ -58,18 +57,6 @@ pub(super) fn set_read_only(file: &Handle, read_only: bool) -> io::Result<bool> 
 
 pub(crate) fn set_owner(_file: &Handle, _owner: (u32, u32)) -> io::Result<()> {
     Err(no_owner())
-}
-
-pub(crate) fn set_xattrs(_file: &Handle, _xattrs: &Xattrs) -> io::Result<()> {
-    Err(no_xattrs())
-}
-
-pub(crate) fn has_xattrs(_file: &Handle, xattrs: &Xattrs) -> bool {
-    xattrs.is_empty()
-}
-
-pub(super) fn no_xattrs() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "extended attributes are not set on Windows")
 }
 
 /// The group that a replaced file had and a new one has are the same number: none.

@@ -14,8 +14,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::folders::Folder;
 use super::folders::OpenFolder;
 use super::lane::Lane;
+use super::name::Name;
 use super::placement::{Placement, Target};
-use crate::sys::{self, Dir, Handle, Stat};
+use crate::sys::{self, Dir, FileFlags, Handle, Stat, Things};
 use crate::tree::Metadata;
 
 /// The permissions of a file for which none are given.
@@ -56,27 +57,88 @@ impl Folder {
     }
 }
 
+/// What the system gives a new file in a folder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newborn {
+    owner: (u32, u32),
+    flags: FileFlags,
+}
+
 impl Lane {
+    /// What `file`, which was just made, has. Its folder decides that, so one file of each folder is asked.
+    fn newborn(&mut self, at: &OpenFolder, file: &Handle) -> io::Result<Newborn> {
+        if let Some((folder, newborn)) = self.newborn
+            && folder == at.folder.id
+        {
+            return Ok(newborn);
+        }
+        let flags = match self.shared.options.keep.wants(Things::FLAGS) {
+            true => sys::flags_of(file)?.unwrap_or_default(),
+            false => FileFlags::default(),
+        };
+        let newborn = Newborn { owner: sys::stat(file)?.owner, flags };
+        self.newborn = Some((at.folder.id, newborn));
+        Ok(newborn)
+    }
+
+    /// False if it has another owner, and may have.
+    fn give_owner(&self, file: &Handle, owner: (u32, u32)) -> io::Result<bool> {
+        self.shared.options.keep.give_owner(owner, |user, group| match user {
+            Some(user) => sys::set_owner(file, (user, group)),
+            None => sys::set_group(file, group),
+        })
+    }
+
     /// The mode to set for a given one, where the kernel does not apply the umask.
     fn wanted(&self, mode: u32) -> u32 {
         mode & 0o7777 & !self.shared.masked()
     }
 
     /// Sets owner and rights that have to be set before the first byte is written.
-    pub(super) fn prepare(&self, at: &OpenFolder, target: &mut Target, metadata: &Metadata) -> io::Result<()> {
+    pub(super) fn prepare(&mut self, at: &OpenFolder, target: &mut Target, metadata: &Metadata) -> io::Result<()> {
+        let lost = &mut target.lost;
         target.mode_at_the_end = match &target.placement {
-            Placement::New | Placement::Beside { old: None, .. } => self.prepare_new(at, &target.file, metadata)?,
-            Placement::InPlace(old) => self.prepare_in_place(&target.file, old, metadata)?,
-            Placement::Beside { old: Some(old), .. } => self.prepare_beside(&target.file, old, metadata)?,
+            Placement::New | Placement::Beside { old: None, .. } => {
+                self.prepare_new(at, &target.file, metadata, lost)?
+            }
+            Placement::InPlace(old) => self.prepare_in_place(&target.file, old, metadata, lost)?,
+            Placement::Beside { old: Some(old), .. } => self.prepare_beside(&target.file, old, metadata, lost)?,
         };
+        match metadata.flags {
+            Some(flags) => self.prepare_flags(at, target, flags),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets the flags that a file has to have while it is empty.
+    fn prepare_flags(&mut self, at: &OpenFolder, target: &mut Target, flags: FileFlags) -> io::Result<()> {
+        let has = match &target.placement {
+            Placement::InPlace(_) => sys::flags_of(&target.file)?.unwrap_or_default(),
+            Placement::New | Placement::Beside { .. } => self.newborn(at, &target.file)?.flags,
+        };
+        target.flags = flags.differing(has);
+        let first = target.flags.only(FileFlags::FIRST);
+        if !first.is_empty() && !sys::set_flags(&target.file, flags, first)? {
+            target.lost = target.lost.with(Things::FLAGS);
+        }
         Ok(())
     }
 
-    fn prepare_new(&self, at: &OpenFolder, file: &Handle, metadata: &Metadata) -> io::Result<Option<u32>> {
-        if let Some(owner) = metadata.owner {
-            sys::set_owner(file, owner)?;
+    fn prepare_new(
+        &mut self,
+        at: &OpenFolder,
+        file: &Handle,
+        metadata: &Metadata,
+        lost: &mut Things,
+    ) -> io::Result<Option<u32>> {
+        let mut special = 0o7000;
+        if let Some(owner) = metadata.owner
+            && owner != self.newborn(at, file)?.owner
+            && !self.give_owner(file, owner)?
+        {
+            (special, *lost) = (0o1000, lost.with(Things::OWNERS));
         }
-        let Some(mode) = metadata.mode else { return Ok(None) };
+        let Some(mode) = metadata.mode.map(|mode| mode & (0o777 | special)) else { return Ok(None) };
         let opened_with = mode_to_open(metadata, None);
         let as_asked = opened_with == mode & 0o7777;
         if self.shared.options.exact_permissions {
@@ -93,12 +155,21 @@ impl Lane {
         Ok(Some(sys::stat(file)?.mode & 0o777 | mode & 0o7000))
     }
 
-    fn prepare_in_place(&self, file: &Handle, old: &Stat, metadata: &Metadata) -> io::Result<Option<u32>> {
-        if let Some(owner) = metadata.owner.filter(|owner| *owner != old.owner) {
-            sys::set_owner(file, owner)?;
+    fn prepare_in_place(
+        &self,
+        file: &Handle,
+        old: &Stat,
+        metadata: &Metadata,
+        lost: &mut Things,
+    ) -> io::Result<Option<u32>> {
+        let mut special = 0o7000;
+        if let Some(owner) = metadata.owner.filter(|owner| *owner != old.owner)
+            && !self.give_owner(file, owner)?
+        {
+            (special, *lost) = (0o1000, lost.with(Things::OWNERS));
         }
         // The file keeps its own mode. Set-id bits are not handed on to another owner.
-        let Some(mode) = metadata.mode else { return Ok(None) };
+        let Some(mode) = metadata.mode.map(|mode| mode & (0o777 | special)) else { return Ok(None) };
         let wanted = self.wanted(mode);
         let mut has = old.mode;
         if has & !wanted != 0 {
@@ -109,12 +180,20 @@ impl Lane {
         Ok((has != wanted || wanted & 0o6000 != 0).then_some(wanted))
     }
 
-    pub(super) fn prepare_beside(&self, file: &Handle, old: &Stat, metadata: &Metadata) -> io::Result<Option<u32>> {
+    pub(super) fn prepare_beside(
+        &self,
+        file: &Handle,
+        old: &Stat,
+        metadata: &Metadata,
+        lost: &mut Things,
+    ) -> io::Result<Option<u32>> {
         let has = sys::stat(file)?;
-        let mut owner = has.owner;
+        let (mut owner, mut special) = (has.owner, 0o7000);
         match metadata.owner {
             Some(given) if given != owner => {
-                sys::set_owner(file, given)?;
+                if !self.give_owner(file, given)? {
+                    (special, *lost) = (0o1000, lost.with(Things::OWNERS));
+                }
                 owner = given;
             }
             // The old owner, or at least the group, where this user may.
@@ -127,7 +206,7 @@ impl Lane {
             }
             _ => {}
         }
-        let wanted = match metadata.mode {
+        let wanted = match metadata.mode.map(|mode| mode & (0o777 | special)) {
             Some(mode) => {
                 let opened_with = mode_to_open(metadata, Some(old));
                 if opened_with == mode & 0o7777 && !self.shared.options.exact_permissions {
@@ -148,16 +227,66 @@ impl Lane {
     }
 
     /// Sets what has to be set after the last byte is written.
-    pub(super) fn set_metadata(&self, target: &Target, metadata: &Metadata) -> io::Result<()> {
+    pub(super) fn set_metadata(
+        &self,
+        at: &OpenFolder,
+        name: &Name,
+        target: &mut Target,
+        metadata: &Metadata,
+    ) -> io::Result<()> {
+        let special = if target.lost.has(Things::OWNERS) { 0o1777 } else { 0o7777 };
+        let wanted = || metadata.mode.map(|mode| self.wanted(mode) & special);
         // Writing takes capabilities away, and so does another owner: both are done. A list changes the permissions.
         if !metadata.xattrs.is_empty() {
-            sys::set_xattrs(&target.file, &metadata.xattrs)?;
+            let lost = sys::set_xattrs(&target.file, &metadata.xattrs, &self.shared.options.keep)?;
+            target.lost = target.lost.with(lost);
+            if lost.has(Things::ACLS) {
+                let mode = target.mode_at_the_end.or_else(wanted);
+                target.mode_at_the_end = mode.map(|mode| sys::mode_without_list(mode, &metadata.xattrs));
+            }
+        }
+        if self.may_have_others(at, target, metadata)
+            && sys::take_away_other_xattrs(&target.file, &metadata.xattrs, metadata.exact)?
+        {
+            target.mode_at_the_end = target.mode_at_the_end.or_else(wanted);
         }
         if let Some(mode) = target.mode_at_the_end {
             sys::set_permissions(&target.file, mode)?;
         }
-        if let Some(modified) = metadata.modified {
-            sys::set_modified(&target.file, modified)?;
+        if metadata.modified.is_some() || metadata.accessed.is_some() {
+            sys::set_times(&target.file, metadata.modified, metadata.accessed)?;
+        }
+        match metadata.flags {
+            Some(flags) if !target.flags.without(FileFlags::FIRST).is_empty() => {
+                self.set_flags(at, name, target, flags)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a file may have attributes that it is not to have: what was there, or the list of its folder.
+    fn may_have_others(&self, at: &OpenFolder, target: &Target, metadata: &Metadata) -> bool {
+        match target.placement {
+            _ if metadata.exact.is_empty() => false,
+            Placement::InPlace(_) => true,
+            Placement::New | Placement::Beside { .. } => {
+                metadata.exact.has(Things::ACLS) && at.folder.has_default_permissions(&at.dir)
+            }
+        }
+    }
+
+    fn set_flags(&self, at: &OpenFolder, name: &Name, target: &mut Target, flags: FileFlags) -> io::Result<()> {
+        let now = target.flags.without(FileFlags::FIRST).without(FileFlags::LAST);
+        if !now.is_empty() && !sys::set_flags(&target.file, flags, now)? {
+            target.lost = target.lost.with(Things::FLAGS);
+        }
+        if target.flags.only(flags).has(FileFlags::LAST) {
+            if sys::is_privileged() {
+                let identity = sys::stat(&target.file)?.identity;
+                self.shared.flags_at_the_end.add(at.folder.clone(), name, flags, identity);
+            } else {
+                target.lost = target.lost.with(Things::FLAGS);
+            }
         }
         Ok(())
     }
@@ -166,7 +295,9 @@ impl Lane {
     /// replaced for that: it has other names, under which it is to stay as it is.
     pub(super) fn settle(&self, at: &OpenFolder, file: &Handle, old: &Stat, metadata: &Metadata) -> io::Result<bool> {
         let exact = self.shared.options.exact_permissions;
-        let owner = metadata.owner.filter(|owner| *owner != old.owner);
+        // One that this user may not give, and need not, would differ for ever.
+        let may_give = sys::is_privileged() || !self.shared.options.keep.may_lose(Things::OWNERS);
+        let owner = metadata.owner.filter(|owner| may_give && *owner != old.owner);
         // If a list of the folder decided about the file's permissions before, it would decide the same again.
         let mode = metadata.mode.map(|mode| self.wanted(mode)).filter(|mode| {
             let lost = owner.is_some() && mode & 0o6000 != 0;
@@ -174,20 +305,34 @@ impl Lane {
         });
         let modified = metadata.modified.filter(|modified| *modified != old.modified);
         let lacks_xattrs = !metadata.xattrs.is_empty() && (owner.is_some() || !sys::has_xattrs(file, &metadata.xattrs));
-        if old.links > 1 && (owner.is_some() || mode.is_some() || modified.is_some() || lacks_xattrs) {
+        let has_others = !metadata.exact.is_empty() && sys::has_other_xattrs(file, &metadata.xattrs, metadata.exact)?;
+        let flags = match metadata.flags {
+            Some(flags) => sys::flags_of(file)?.map_or(FileFlags::default(), |has| flags.differing(has)),
+            None => FileFlags::default(),
+        };
+        let differs = owner.is_some() || mode.is_some() || modified.is_some() || lacks_xattrs || has_others;
+        if old.links > 1 && (differs || !flags.is_empty()) {
             return Ok(false);
         }
+        let mut given = true;
         if let Some(owner) = owner {
-            sys::set_owner(file, owner)?;
+            given = self.give_owner(file, owner)?;
         }
-        if lacks_xattrs {
-            sys::set_xattrs(file, &metadata.xattrs)?;
+        let mut mode = mode.map(|mode| if given { mode } else { mode & 0o1777 });
+        if lacks_xattrs && sys::set_xattrs(file, &metadata.xattrs, &self.shared.options.keep)?.has(Things::ACLS) {
+            mode = mode.map(|mode| sys::mode_without_list(mode, &metadata.xattrs));
+        }
+        if has_others && sys::take_away_other_xattrs(file, &metadata.xattrs, metadata.exact)? {
+            mode = mode.or(metadata.mode.map(|mode| self.wanted(mode)));
         }
         if let Some(mode) = mode {
             sys::set_permissions(file, mode)?;
         }
         if let Some(modified) = modified {
-            sys::set_modified(file, modified)?;
+            sys::set_times(file, Some(modified), metadata.accessed)?;
+        }
+        if let (Some(wanted), false) = (metadata.flags, flags.is_empty()) {
+            sys::set_flags(file, wanted, flags)?; // What cannot be set now could not be when it was copied.
         }
         Ok(true)
     }

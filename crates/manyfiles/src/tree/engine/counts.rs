@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::tree::{Progress, Report, Times};
+use crate::sys::Things;
+use crate::tree::{NotKept, Progress, Report, Times};
 
 /// Writing this much takes no longer than opening the file.
 pub(super) const TELLING_SIZE: u64 = 64 << 10;
@@ -17,6 +18,7 @@ pub(in crate::tree) struct Counts {
     pub(super) hard_links: u64,
     pub(super) nodes: u64,
     pub(super) skipped: u64,
+    pub(in crate::tree) not_kept: NotKept,
     pub(in crate::tree) bytes: u64,
     /// Bytes written, also of files that are not complete yet, or will not be.
     pub(super) written: u64,
@@ -38,6 +40,7 @@ pub(super) struct Totals {
     hard_links: AtomicU64,
     nodes: AtomicU64,
     skipped: AtomicU64,
+    not_kept: [AtomicU64; 6],
     bytes: AtomicU64,
     /// Nanoseconds.
     times: [AtomicU64; 6],
@@ -60,6 +63,9 @@ impl Totals {
         add(&self.hard_links, counts.hard_links);
         add(&self.nodes, counts.nodes);
         add(&self.skipped, counts.skipped);
+        for (total, count) in self.not_kept.iter().zip(not_kept_as_array(&counts.not_kept)) {
+            add(total, count);
+        }
         add(&self.bytes, counts.bytes);
         add(&self.written, counts.written);
         for (total, time) in self.times.iter().zip(as_array(counts.times)) {
@@ -80,6 +86,8 @@ impl Totals {
         report.nodes = get(&self.nodes);
         report.skipped = get(&self.skipped);
         report.bytes = get(&self.bytes);
+        let [entries, xattrs, acls, owners, flags, space] = std::array::from_fn(|n| get(&self.not_kept[n]));
+        report.not_kept = NotKept { entries, xattrs, acls, owners, flags, space };
         report.not_written = get(&self.not_written);
         let [folders, open, write, metadata, sync, close] =
             std::array::from_fn(|n| Duration::from_nanos(get(&self.times[n])));
@@ -94,11 +102,30 @@ impl Totals {
     }
 }
 
+fn not_kept_as_array(all: &NotKept) -> [u64; 6] {
+    [all.entries, all.xattrs, all.acls, all.owners, all.flags, all.space]
+}
+
 fn as_array(times: Times) -> [Duration; 6] {
     [times.folders, times.open, times.write, times.metadata, times.sync, times.close]
 }
 
 impl Counts {
+    /// Counts an entry that did not get these.
+    pub(super) fn lose(&mut self, things: Things) {
+        let all = &mut self.not_kept;
+        all.entries += u64::from(!things.is_empty());
+        for (count, thing) in [
+            (&mut all.xattrs, Things::XATTRS),
+            (&mut all.acls, Things::ACLS),
+            (&mut all.owners, Things::OWNERS),
+            (&mut all.flags, Things::FLAGS),
+            (&mut all.space, Things::SPACE),
+        ] {
+            *count += u64::from(things.has(thing));
+        }
+    }
+
     /// Shares out what was not measured by operation.
     fn split(&mut self) {
         let measured: Duration = as_array(self.times).iter().sum();

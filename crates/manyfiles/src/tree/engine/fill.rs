@@ -56,7 +56,7 @@ impl Lane {
     pub(in crate::tree) fn complete(
         &mut self,
         at: &OpenFolder,
-        opened: Opened,
+        mut opened: Opened,
         watch: &mut Stopwatch,
     ) -> Result<Filled, Unfilled> {
         if matches!(self.shared.options.on_conflict, OnConflict::SkipIdentical) && self.was_there(at, &opened) {
@@ -64,7 +64,7 @@ impl Lane {
             self.counts.skipped += 1;
             return Ok(Filled::Skipped);
         }
-        if let Err(error) = self.set_metadata(&opened.target, &opened.metadata) {
+        if let Err(error) = self.set_metadata(at, &opened.name, &mut opened.target, &opened.metadata) {
             let error = opened.error(at, Operation::SetMetadata, error);
             return Err(self.take_away(at, opened, error).into());
         }
@@ -82,7 +82,7 @@ impl Lane {
         }
         let telling = matches!(opened.content.0, Kind::Bytes(_)) && opened.content.weight() as u64 <= TELLING_SIZE;
         let OpenFolder { folder, dir } = at;
-        let Opened { name, target, .. } = opened;
+        let Opened { name, target, metadata, .. } = opened;
         let failed = |operation, cause| Unfilled::Failed(Error::new(operation, folder.join(&name), cause));
         let closed = self.close(target.file, !telling || !self.in_place || self.shared.is_slow());
         self.counts.times.close += watch.lap();
@@ -107,6 +107,7 @@ impl Lane {
             }
         }
         self.counts.files += 1;
+        self.counts.lose(metadata.lost.with(target.lost));
         Ok(Filled::Written)
     }
 

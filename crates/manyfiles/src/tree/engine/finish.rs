@@ -2,6 +2,7 @@
 //! more.
 
 use std::ffi::OsStr;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,8 +11,9 @@ use super::folders::Folder;
 use super::job::{Job, Work};
 use super::lane::Lane;
 use super::lock::lock;
+use super::place::set_folder_metadata;
 use super::shared::Shared;
-use crate::sys::WholeFileSystem;
+use crate::sys::{self, Dir, FileFlags, Keep, Stat, Things, WholeFileSystem};
 use crate::tree::{Metadata, Outcome, Report};
 use crate::{Error, Operation, Result};
 
@@ -29,7 +31,9 @@ impl Shared {
         self.end_streams();
         // Threads end when they have written all entries. Where no other work comes after that, one wait for their end
         // is enough.
-        let has_more = lock(&self.state).queue.folders.have_metadata() || lock(&self.durable).is_some();
+        let has_more = lock(&self.state).queue.folders.have_metadata()
+            || lock(&self.durable).is_some()
+            || self.options.keep.wants(Things::FLAGS);
         if has_more {
             self.wait_until_written();
             self.finish_folders();
@@ -81,19 +85,23 @@ impl Shared {
         let folders: Vec<_> = folders.into_iter().filter(|(folder, _)| folder.made.load(Relaxed)).collect();
         for (folder, metadata) in &folders {
             let Some(parent) = &folder.parent else { continue };
-            if metadata.modified.is_none() && metadata.owner.is_none() && metadata.xattrs.is_empty() {
+            // Permissions come later.
+            if (Metadata { mode: None, ..metadata.clone() }) == Metadata::default() {
                 continue;
             }
-            let job = Job::new(&folder.name, Work::FinishFolder { metadata: metadata.clone() });
+            let was_there = folder.was_there.load(Relaxed);
+            let job = Job::new(&folder.name, Work::FinishFolder { metadata: metadata.clone(), was_there });
             drop(self.submit(parent.path().as_os_str(), job)); // Its only error is a cancellation.
         }
         self.wait_until_written();
         let mut lane = Lane::new(self.clone());
+        self.flags_at_the_end.set(&mut lane).into_iter().for_each(|error| self.fail(error));
         for (folder, metadata) in folders {
             if let Err(error) = self.finish_folder(&mut lane, &folder, &metadata) {
                 self.fail(error);
             }
         }
+        lane.flush_counts();
     }
 
     /// Takes away from a root that this run made what it is not to have in the end: what is written in it before the
@@ -119,23 +127,48 @@ impl Shared {
         let parent = lane.folder(folder.parent.as_ref().unwrap_or(folder))?.dir;
         let name = if is_root { OsStr::new(".") } else { &*folder.name };
         if is_root {
-            if let Some(owner) = metadata.owner {
-                parent.set_owner(name, owner).map_err(failed)?;
-            }
-            if !metadata.xattrs.is_empty() {
-                parent.set_folder_xattrs(name, &metadata.xattrs).map_err(failed)?;
-            }
-            if let Some(modified) = metadata.modified {
-                parent.set_modified(name, modified).map_err(failed)?;
+            let lost = set_folder_metadata(&parent, name, metadata, true, &self.options.keep).map_err(failed)?;
+            lane.counts.lose(lost);
+        }
+        if let Some(mode) = metadata.mode {
+            let has = parent.stat(name).map_err(failed)?;
+            let mode = self.mode_with_what_was_kept(mode, &has, metadata, &parent, name).map_err(failed)?;
+            let wanted = self.folder_mode(has.mode, mode, folder);
+            if has.mode != wanted {
+                parent.set_folder_permissions(name, wanted).map_err(failed)?;
             }
         }
-        let Some(mode) = metadata.mode else { return Ok(()) };
-        let has = parent.stat(name).map_err(failed)?.mode;
-        let wanted = self.folder_mode(has, mode, folder);
-        if has != wanted {
-            parent.set_folder_permissions(name, wanted).map_err(failed)?;
+        // A root that is to be renamed can be neither.
+        let last = metadata.flags.unwrap_or_default().only(FileFlags::LAST);
+        if !last.is_empty() && sys::is_privileged() && !(is_root && self.options.publish) {
+            parent.set_flags(name, last, last, None).map_err(failed)?; // What cannot be set was counted above.
         }
         Ok(())
+    }
+
+    /// Without set-id bits if the folder did not get its owner, and without more rights of its group than they are if
+    /// it did not get its list.
+    fn mode_with_what_was_kept(
+        &self,
+        mut mode: u32,
+        has: &Stat,
+        metadata: &Metadata,
+        parent: &Dir,
+        name: &OsStr,
+    ) -> io::Result<u32> {
+        let keep = &self.options.keep;
+        if keep.may_lose(Things::OWNERS) && metadata.owner.is_some_and(|owner| owner != has.owner) {
+            mode &= 0o1777;
+        }
+        if keep.may_lose(Things::ACLS)
+            && metadata.xattrs.iter().any(|(name, _)| Keep::thing(name) == Some(Things::ACLS))
+        {
+            let lost = parent.set_folder_attributes(name, &metadata.xattrs, Things::default(), None, keep)?;
+            if lost.has(Things::ACLS) {
+                mode = sys::mode_without_list(mode, &metadata.xattrs);
+            }
+        }
+        Ok(mode)
     }
 
     /// Whether the folder needs no look because it has the permissions that [`folder_mode`](Self::folder_mode) would

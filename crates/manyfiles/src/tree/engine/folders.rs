@@ -220,6 +220,9 @@ impl Folders {
         all.mode = metadata.mode.or(all.mode);
         all.modified = metadata.modified.or(all.modified);
         all.owner = metadata.owner.or(all.owner);
+        all.accessed = metadata.accessed.or(all.accessed);
+        all.flags = metadata.flags.or(all.flags);
+        (all.exact, all.lost) = (all.exact.with(metadata.exact), all.lost.with(metadata.lost));
         all.xattrs.add(&metadata.xattrs);
         let mode = all.mode.unwrap_or(0o777);
         self.get(id).mode.store(mode, Relaxed);

@@ -11,17 +11,24 @@ use super::job::Unnamed;
 use super::lane::Lane;
 use super::name::Name;
 use super::placement::{Opened, Placement, Target};
-use crate::sys::{self, EntryKind};
+use crate::sys::{self, EntryKind, FileFlags, Things};
 use crate::tree::{Content, Metadata};
 use crate::{Error, Operation, Result};
 
 impl Lane {
     /// Opens a file that is not to have its name yet: until [`give_name`](Lane::give_name) its name is a temporary one.
-    pub(super) fn open_beside(&mut self, at: &OpenFolder, name: &OsStr, metadata: Metadata) -> Result<Opened> {
+    pub(super) fn open_beside(&mut self, at: &OpenFolder, name: &OsStr, mut metadata: Metadata) -> Result<Opened> {
         let failed = |cause| Error::new(Operation::Create, at.folder.join(name), cause);
         let mode = mode_to_open(&metadata, None);
         let (file, temporary) = self.make_temporary(at, |dir, name| dir.create_new(name, mode)).map_err(failed)?;
         let mut target = Target::new(file, Placement::New);
+        // Without its own name it cannot be found at the end.
+        if let Some(flags) = &mut metadata.flags
+            && flags.has(FileFlags::LAST)
+        {
+            *flags = flags.without(FileFlags::LAST);
+            metadata.lost = metadata.lost.with(Things::FLAGS);
+        }
         let prepared = self.prepare(at, &mut target, &metadata);
         let opened = Opened {
             name: Name::from(&*temporary),
@@ -79,9 +86,9 @@ impl Lane {
             Choice::Compare | Choice::Overwrite | Choice::Replace => {
                 if there.kind == EntryKind::File {
                     let file = dir.open_to_write(temporary)?;
-                    let mode = self.prepare_beside(&file, &there, metadata)?;
+                    let mode = self.prepare_beside(&file, &there, metadata, &mut Things::default())?;
                     if !metadata.xattrs.is_empty() {
-                        sys::set_xattrs(&file, &metadata.xattrs)?; // Another owner takes capabilities away.
+                        sys::set_xattrs(&file, &metadata.xattrs, &self.shared.options.keep)?; // Another owner takes capabilities away.
                     }
                     if let Some(mode) = mode {
                         sys::set_permissions(&file, mode)?;

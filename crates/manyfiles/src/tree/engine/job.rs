@@ -55,6 +55,8 @@ pub(in crate::tree) enum Work {
     /// The last thing that happens to a folder: `name` is a folder in this one.
     FinishFolder {
         metadata: Metadata,
+        /// Whether the folder was there before this run.
+        was_there: bool,
     },
     /// The names in the folder itself are made durable.
     SyncFolder,

@@ -1,6 +1,7 @@
 //! Entries without bytes: links and nodes. They are made whole: where something is to be replaced under a temporary
 //! name, with all that they carry, and renamed.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -10,7 +11,7 @@ use super::access::FILE_MODE;
 use super::conflict::{Choice, Entry, Obstacle};
 use super::folders::OpenFolder;
 use super::lane::Lane;
-use crate::sys::{Dir, EntryKind, Stat};
+use crate::sys::{Dir, EntryKind, Keep, Stat, Things};
 use crate::tree::{Metadata, Node};
 use crate::{Error, Operation, Result};
 
@@ -38,17 +39,19 @@ impl Lane {
         target: &Path,
         metadata: &Metadata,
     ) -> Result<()> {
+        let (keep, lost) = (self.shared.options.keep, Cell::new(metadata.lost));
         let making = Making {
             operation: Operation::Symlink,
             entry: &|| Entry::Other,
             modified: &|| Ok(metadata.modified),
             make: &|dir, name| dir.symlink(target, name),
-            dress: &|dir, name| dir.dress(name, metadata, None),
+            dress: &|dir, name| dress_and_note(dir, name, metadata, None, &keep, &lost),
             is_same: &|dir, name, there| Ok(has(there, metadata, None) && dir.is_symlink_to(name, target)?),
             same_is_done: false,
         };
         let made = self.make_named(at, name, &making)?;
         self.counts.symlinks += u64::from(made);
+        self.counts.lose(if made { lost.get() } else { Things::default() });
         Ok(())
     }
 
@@ -82,17 +85,19 @@ impl Lane {
         let wanted = metadata.mode.map(|mode| mode & 0o7777 & !self.shared.masked());
         // What the kernel, which applies the umask, does not give by itself.
         let at_the_end = wanted.filter(|_| exact || mode & 0o7000 != 0);
+        let (keep, lost) = (self.shared.options.keep, Cell::new(metadata.lost));
         let making = Making {
             operation: Operation::CreateNode,
             entry: &|| Entry::Other,
             modified: &|| Ok(metadata.modified),
             make: &|dir, name| dir.make_node(name, node, mode & 0o777),
-            dress: &|dir, name| dir.dress(name, metadata, at_the_end),
+            dress: &|dir, name| dress_and_note(dir, name, metadata, at_the_end, &keep, &lost),
             is_same: &|dir, name, there| Ok(has(there, metadata, wanted) && dir.is_node(name, node)?),
             same_is_done: false,
         };
         let made = self.make_named(at, name, &making)?;
         self.counts.nodes += u64::from(made);
+        self.counts.lose(if made { lost.get() } else { Things::default() });
         Ok(())
     }
 
@@ -149,6 +154,19 @@ impl Lane {
         self.counts.skipped += 1;
         Ok(false)
     }
+}
+
+/// Gives what was made what it is to carry, and notes what it does not get of that.
+fn dress_and_note(
+    dir: &Dir,
+    name: &OsStr,
+    metadata: &Metadata,
+    mode: Option<u32>,
+    keep: &Keep,
+    lost: &Cell<Things>,
+) -> io::Result<()> {
+    lost.set(lost.get().with(dir.dress(name, metadata, mode, keep)?));
+    Ok(())
 }
 
 /// Sets the metadata of what was made. If that fails, it is removed again.

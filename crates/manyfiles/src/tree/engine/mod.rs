@@ -11,7 +11,7 @@
 //!   [`compare`]). [`make`] makes what has no bytes, [`link`] hard links in their order. [`access`] has the rules of
 //!   owners and permissions, [`temporary`] the names of what is not complete yet, [`give_name`] the end of those.
 //! - **Streams**: [`streams`] are files that callers write on their own threads.
-//! - **The end**: [`finish`] does what comes last, and [`durable`] says what is synced.
+//! - **The end**: [`finish`] does what comes last ([`flags_at_the_end`] are part of that), and [`durable`] says what is synced.
 //! - **What came of it**: [`outcome`] and [`counts`] keep it, [`telling`] tells the program.
 //! - **The tree itself** is [`shared`]; [`control`] is the part of it that has no handles.
 
@@ -25,6 +25,7 @@ mod counts;
 mod durable;
 mod fill;
 mod finish;
+mod flags_at_the_end;
 mod folders;
 mod give_name;
 mod job;

@@ -13,7 +13,7 @@ use super::job::{Job, Work};
 use super::lane::Lane;
 use super::name::Name;
 use super::placement::{Opened, Placement, Target};
-use crate::sys::{self, Dir, EntryKind, Handle, Stat};
+use crate::sys::{self, Dir, EntryKind, Handle, Keep, Stat, Things};
 use crate::tree::content::{Content, Kind};
 use crate::tree::{Metadata, OnConflict};
 use crate::{Error, Operation, Result};
@@ -55,7 +55,7 @@ impl Lane {
             Work::Node { node, metadata } => self.make_node(at, &name, node, &metadata)?,
             Work::GiveName(unnamed) => self.give_name(at, &name, *unnamed)?,
             Work::Stray | Work::Reach(_) | Work::Link(_) => unreachable!("they are done before the folder is opened"),
-            Work::FinishFolder { metadata } => {
+            Work::FinishFolder { metadata, was_there } => {
                 let same = matches!(self.shared.options.on_conflict, OnConflict::SkipIdentical);
                 let there = same.then(|| dir.stat(&name)).transpose().unwrap_or(None);
                 let metadata = Metadata {
@@ -63,8 +63,11 @@ impl Lane {
                     owner: metadata.owner.filter(|owner| there.is_none_or(|there| there.owner != *owner)),
                     ..metadata
                 };
-                set_folder_metadata(dir, &name, &metadata)
+                let keep = &self.shared.options.keep;
+                let may_have_others = was_there || folder.has_default_permissions(dir);
+                let lost = set_folder_metadata(dir, &name, &metadata, may_have_others, keep)
                     .map_err(|cause| Error::new(Operation::SetMetadata, folder.join(&name), cause))?;
+                self.counts.lose(lost);
             }
             Work::SyncFolder => {
                 dir.sync().map_err(|cause| Error::new(Operation::Sync, folder.shown(), cause))?;
@@ -89,6 +92,12 @@ impl Lane {
                     .map_err(|cause| cause.of(Operation::Create, path(&name)))?;
                 metadata.mode = metadata.mode.or(Some(stat.mode));
                 metadata.modified = metadata.modified.or(Some(stat.modified));
+                let keep = self.shared.options.keep;
+                if !keep.is_nothing() {
+                    metadata = take_from(&file, &stat, metadata, keep)
+                        .map_err(|cause| Error::new(Operation::Metadata, source.path(), cause))
+                        .map_err(|cause| cause.of(Operation::Create, path(&name)))?;
+                }
                 Some((file, stat))
             }
             _ => None,
@@ -328,12 +337,38 @@ fn may_be_in_place(there: &Stat, wanted: &Wanted<'_>) -> bool {
     there.kind == EntryKind::File && there.links == 1 && !has_holes
 }
 
-fn set_folder_metadata(dir: &Dir, name: &OsStr, metadata: &Metadata) -> io::Result<()> {
-    if let Some(owner) = metadata.owner {
-        dir.set_owner(name, owner)?;
+/// What a copy of `file` gets of what is kept, and was not given.
+fn take_from(file: &Handle, stat: &Stat, mut metadata: Metadata, keep: Keep) -> io::Result<Metadata> {
+    if keep.wants(Things::ATTRIBUTES) {
+        metadata = metadata.with(sys::attributes_of(file, &keep)?, keep);
     }
-    if !metadata.xattrs.is_empty() {
-        dir.set_folder_xattrs(name, &metadata.xattrs)?;
+    if keep.wants(Things::OWNERS) {
+        metadata.owner = metadata.owner.or(Some(stat.owner));
     }
-    metadata.modified.map_or(Ok(()), |modified| dir.set_modified(name, modified))
+    if keep.wants(Things::ACCESS_TIMES) {
+        metadata.accessed = metadata.accessed.or(Some(stat.accessed));
+    }
+    Ok(metadata)
+}
+
+/// All but permissions, and the flags that come last. Returns what could not be kept and need not be.
+pub(super) fn set_folder_metadata(
+    dir: &Dir,
+    name: &OsStr,
+    metadata: &Metadata,
+    may_have_others: bool,
+    keep: &Keep,
+) -> io::Result<Things> {
+    let mut lost = metadata.lost;
+    if let Some(owner) = metadata.owner
+        && !keep.give_owner(owner, |user, group| dir.set_owner(name, user, group))?
+    {
+        lost = lost.with(Things::OWNERS);
+    }
+    let exact = if may_have_others { metadata.exact } else { Things::default() };
+    if !metadata.xattrs.is_empty() || !exact.is_empty() || metadata.flags.is_some() {
+        lost = lost.with(dir.set_folder_attributes(name, &metadata.xattrs, exact, metadata.flags, keep)?);
+    }
+    dir.set_times(name, metadata.modified, metadata.accessed)?;
+    Ok(lost)
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use super::folders::OpenFolder;
 use super::name::Name;
-use crate::sys::{Handle, Stat};
+use crate::sys::{FileFlags, Handle, Stat, Things};
 use crate::tree::Metadata;
 use crate::tree::content::Content;
 use crate::{Error, Operation};
@@ -32,6 +32,10 @@ pub(super) struct Target {
     pub(super) mode_at_the_end: Option<u32>,
     /// Whether any of its content may have changed.
     pub(super) touched: bool,
+    /// The flags in which it differs from what it is to have.
+    pub(super) flags: FileFlags,
+    /// What it does not get of what its source has.
+    pub(super) lost: Things,
 }
 
 /// A file that is open and has nothing of its content yet. Its folder is not in here: counting its users for each file,
@@ -50,7 +54,14 @@ pub(in crate::tree) struct Opened {
 
 impl Target {
     pub(super) fn new(file: Handle, placement: Placement) -> Target {
-        Target { file, placement, mode_at_the_end: None, touched: false }
+        Target {
+            file,
+            placement,
+            mode_at_the_end: None,
+            touched: false,
+            flags: FileFlags::default(),
+            lost: Things::default(),
+        }
     }
 
     /// How long what is written over was.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use super::conflict::Numbers;
 use super::control::Control;
 use super::durable::Durable;
+use super::flags_at_the_end::FlagsAtTheEnd;
 use super::lock::lock;
 use super::outcome::Outcome;
 use super::questions::Questions;
@@ -39,6 +40,7 @@ pub(in crate::tree) struct Shared {
     pub(super) numbers: Numbers,
     pub(super) temporaries: Temporaries,
     pub(super) streams: Streams,
+    pub(super) flags_at_the_end: FlagsAtTheEnd,
     /// Whether a handle was waited for in vain, and none was free since.
     pub(super) starved: AtomicBool,
     pub(super) control: Arc<Control>,
@@ -85,6 +87,7 @@ impl Shared {
             numbers: Numbers::default(),
             temporaries: Temporaries::default(),
             streams: Streams::default(),
+            flags_at_the_end: FlagsAtTheEnd::default(),
             starved: AtomicBool::new(false),
             options,
         }))

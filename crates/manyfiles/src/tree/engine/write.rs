@@ -5,7 +5,7 @@ use std::io;
 use super::lane::Lane;
 use super::piece::{BUFFER, PIECE, Stop};
 use super::placement::{Opened, Target};
-use crate::sys;
+use crate::sys::{self, Things};
 use crate::tree::content::{Bytes, Kind};
 use crate::tree::digest::RunningDigest;
 use crate::{Error, Operation};
@@ -22,15 +22,22 @@ impl Lane {
             }
             Kind::Sparse { len, pieces } => (self.write_pieces(target, *len, pieces)?, *len),
             Kind::CopyOf(path) => {
-                let (file, stat) = source.take().expect("a copy was opened with its source");
+                let (file, stat) = source.as_ref().expect("a copy was opened with its source");
                 let blame = |cause| Stop::Source(Error::new(Operation::Read, path.path(), cause));
-                self.copy(&file, &stat, target, &blame)?
+                self.copy(file, stat, target, &blame)?
             }
         };
         self.digested = self.digest.take().map(RunningDigest::finish).transpose().map_err(Stop::Read)?;
         if target.old_len().is_some_and(|old| old > len) {
             target.touched = true;
             sys::set_len(&target.file, len).map_err(Stop::Write)?;
+        }
+        if let Some((file, stat)) = source.take()
+            && (stat.sparse || stat.spare)
+            && self.shared.options.keep.wants(Things::SPACE)
+            && !sys::reserve_like(&file, &stat, &target.file).map_err(Stop::Write)?
+        {
+            target.lost = target.lost.with(Things::SPACE);
         }
         Ok(written)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Stream;
-use crate::sys::{self, Identity};
+use crate::sys::{self, FileFlags, Identity, Things};
 use crate::tree::digest::RunningDigest;
 use crate::tree::engine::folders::Folder;
 use crate::tree::engine::job::{Job, Work};
@@ -48,6 +48,8 @@ pub(super) struct Parked {
     pub(super) placement: Placement,
     pub(super) mode_at_the_end: Option<u32>,
     pub(super) touched: bool,
+    pub(super) flags: FileFlags,
+    pub(super) lost: Things,
     pub(super) identity: Identity,
 }
 
@@ -78,8 +80,8 @@ impl Open {
         }
         sys::seek(&file, self.position).map_err(failed)?;
         let File::Parked(parked) = std::mem::replace(&mut self.file, File::Nowhere) else { unreachable!() };
-        let Parked { name, metadata, placement, mode_at_the_end, touched, .. } = parked;
-        let target = Target { file, placement, mode_at_the_end, touched };
+        let Parked { name, metadata, placement, mode_at_the_end, touched, flags, lost, .. } = parked;
+        let target = Target { file, placement, mode_at_the_end, touched, flags, lost };
         let content = Content::from_static(b"");
         self.file = File::Here(Opened { name, content, metadata, target, asked: self.asked.take(), source: None });
         Ok(())
@@ -94,8 +96,9 @@ impl Open {
         let File::Here(opened) = std::mem::replace(&mut self.file, File::Nowhere) else { unreachable!() };
         let Opened { name, metadata, target, asked, .. } = opened;
         self.asked = asked;
-        let Target { file, placement, mode_at_the_end, touched } = target;
-        self.file = File::Parked(Parked { name, metadata, placement, mode_at_the_end, touched, identity });
+        let Target { file, placement, mode_at_the_end, touched, flags, lost } = target;
+        let parked = Parked { name, metadata, placement, mode_at_the_end, touched, flags, lost, identity };
+        self.file = File::Parked(parked);
         sys::close(file).map(|()| true)
     }
 }
