@@ -145,7 +145,7 @@ pub(crate) struct Copy {
     #[arg(
         long,
         conflicts_with_all = ["on_conflict", "strip_components", "include", "no_preserve_permissions", "max_entries",
-            "max_bytes", "archive", "xattrs", "acls"],
+            "max_bytes"],
         help_heading = "Mirror"
     )]
     pub mirror: bool,

@@ -105,7 +105,7 @@ impl Applying {
         let (to, alone, target_is) = held().map_err(|cause| Error::new(Operation::Open, target.as_path(), cause))?;
         let touched = touched(&all);
         make_writable(&touched, &to, &how);
-        let renamed = rename::rename(&all, &from, &to, &how);
+        let mut renamed = rename::rename(&all, &from, &to, &how);
         let settled = settle::settle(&all, &renamed, &from, (&to, &target), &how);
         let met =
             Met { links: links.into_iter().collect(), written: to.folds().then(Default::default), ..Met::default() };
@@ -149,7 +149,6 @@ impl Applying {
                 What::Content => alone.push(path),
                 // In a folder that is new, it comes with that; if not, it comes once more, which is the same.
                 What::Moved(_) if !self.writing.renamed.contains(&path) => alone.push(path),
-                What::Moved(_) if self.settled.to_renew.contains(&path) => alone.push(path),
                 What::Link(first) => self.writing.met().to_link.push((path, first.clone())),
                 What::Metadata if !is_file_s(difference) || self.settled.to_renew.contains(&path) => alone.push(path),
                 _ => {}
