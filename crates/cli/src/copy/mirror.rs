@@ -16,9 +16,7 @@ use super::target::parent_is_there;
 use crate::args;
 use crate::filter::Filter;
 use crate::human::{bytes, count, counted, duration, entries, one_line};
-use crate::report::{
-    INCOMPLETE, Lines, UNREADABLE, json_failure, json_path, not_kept, print_json, tell_cannot_begin,
-};
+use crate::report::{INCOMPLETE, Lines, UNREADABLE, json_failure, json_path, not_kept, print_json, tell_cannot_begin};
 use crate::stop::Stop;
 use crate::terminal::{Failures, Screen, Showing};
 use crate::words::{CannotBegin, Words};

@@ -107,6 +107,8 @@ impl Applying {
         make_writable(&touched, &to, &how);
         let mut renamed = rename::rename(&all, &from, &to, &how);
         let settled = settle::settle(&all, &renamed, &from, (&to, &target), &how);
+        // They have their paths, and are written all the same.
+        renamed.retain(|path| !settled.to_renew.contains(path));
         let met =
             Met { links: links.into_iter().collect(), written: to.folds().then(Default::default), ..Met::default() };
         let writing = Arc::new(Writing {
@@ -123,8 +125,11 @@ impl Applying {
     }
 
     fn open(&self, on_conflict: OnConflict) -> Result<TreeWriter> {
-        let mut options =
-            TreeWriter::options().on_conflict(on_conflict).exact_permissions(true).keep(self.how.keep).durability(self.how.durability);
+        let mut options = TreeWriter::options()
+            .on_conflict(on_conflict)
+            .exact_permissions(true)
+            .keep(self.how.keep)
+            .durability(self.how.durability);
         if let Some(threads) = self.how.threads {
             options = options.threads(threads);
         }

@@ -255,8 +255,8 @@ impl Comparison {
         let fail = |root: &Root, cause| self.fail(Operation::Metadata, root.path.join(&pair.path), cause);
         match (pair.source.stat(own), pair.target.stat(own)) {
             (Ok(source), Ok(target)) => {
-                let differs =
-                    self.metadata_differs(&pair.source, own, (&source, &target)) || !self.is_same_time(&source, &target);
+                let differs = self.metadata_differs(&pair.source, own, (&source, &target))
+                    || !self.is_same_time(&source, &target);
                 match if differs { Ok(true) } else { self.attributes_differ(pair, own) } {
                     Ok(true) => self.differs(pair.path.clone(), &source, What::Metadata),
                     Ok(false) => {}

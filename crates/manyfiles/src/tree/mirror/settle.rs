@@ -68,7 +68,9 @@ fn one(source: &Arc<Dir>, target: &Arc<Dir>, path: &Path, how: &Mirror) -> io::R
     let attributes_differ = || {
         let one = sys::attributes_of(&ours.open_regular(&name)?, &how.keep)?;
         let other = sys::attributes_of(&file, &how.keep)?;
-        Ok::<_, io::Error>(one.xattrs != other.xattrs || one.flags.unwrap_or_default() != other.flags.unwrap_or_default())
+        Ok::<_, io::Error>(
+            one.xattrs != other.xattrs || one.flags.unwrap_or_default() != other.flags.unwrap_or_default(),
+        )
     };
     if owner.is_some() && !how.owners || how.compares_attributes() && attributes_differ().unwrap_or(true) {
         return Ok(false);
@@ -80,7 +82,7 @@ fn one(source: &Arc<Dir>, target: &Arc<Dir>, path: &Path, how: &Mirror) -> io::R
         sys::set_permissions(&file, mode)?;
     }
     if !super::same::is_same_time(should.modified, &is, theirs.keeps_coarse_times()) {
-        sys::set_modified(&file, should.modified)?;
+        sys::set_times(&file, Some(should.modified), None)?;
     }
     if how.durability != Durability::None {
         sys::sync_all(&file)?;
