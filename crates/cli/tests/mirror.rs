@@ -93,6 +93,86 @@ fn a_dry_run_lists_each_difference_and_touches_nothing() {
 }
 
 #[test]
+fn a_moved_file_is_listed_as_one_and_renamed_unless_it_is_to_be_copied() {
+    for (copy, what) in
+        [(false, "0 entries written (0 B), 1 moved, 0 removed"), (true, "1 entry written (4 B), 1 removed")]
+    {
+        let temp = tempdir().unwrap();
+        make(temp.path());
+        manyfiles(temp.path(), &["copy", "--mirror", "source", "target"]).code(0);
+        fs::rename(temp.path().join("source/same"), temp.path().join("source/in/other")).unwrap();
+        let mut arguments = vec!["copy", "--mirror", "source", "target"];
+        arguments.extend(copy.then_some("--copy-moved"));
+        let listed = manyfiles(temp.path(), &[&arguments[..], &["--dry-run"]].concat()).code(0);
+        let line = format!("m same -> in{}other", std::path::MAIN_SEPARATOR);
+        assert_eq!(listed.out.lines().any(|listed| listed == line), !copy, "{}", listed.out);
+        let json = manyfiles(temp.path(), &[&arguments[..], &["--dry-run", "--json"]].concat()).code(0).out;
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let moved = json["differences"].as_array().unwrap().iter().find(|it| it["what"] == "moved");
+        assert_eq!(moved.map(|it| it["from"].as_str()), (!copy).then_some(Some("same")), "{json}");
+        assert_eq!(json["removals"], u64::from(copy), "{json}");
+        manyfiles(temp.path(), &arguments).code(0).says(what);
+        assert_eq!(fs::read_to_string(temp.path().join("target/in/other")).unwrap(), "same");
+        assert!(!temp.path().join("target/same").exists());
+    }
+}
+
+/// A folder, a file that stays and one that moves have attributes and lists, which then change alone.
+#[test]
+#[cfg(target_os = "linux")]
+fn attributes_and_lists_are_compared_and_kept_if_that_is_asked_for() {
+    use manyfiles_testkit::{Need, skip_unless};
+    skip_unless!(Need::Program("setfattr"), Need::Program("setfacl"), Need::Program("getfacl"));
+    let run = |program: &str, args: &[&str], path: &Path| {
+        let output = std::process::Command::new(program).args(args).arg(path).output().unwrap();
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let shown = |path: &Path| {
+        run("getfattr", &["-d", "--absolute-names"], path).lines().skip(1).collect::<String>()
+            + &run("getfacl", &["-c", "-n", "--absolute-names"], path)
+    };
+    for options in [&["-a"][..], &["--xattrs", "--acls"]] {
+        let temp = tempdir().unwrap();
+        make(temp.path());
+        let at = |path: &str| temp.path().join(path);
+        let set = |path: &str, value: &str| {
+            run("setfattr", &["-n", "user.comment", "-v", value], &at(path));
+            run("setfacl", &["-m", "u:12345:rx"], &at(path));
+        };
+        if std::process::Command::new("setfattr")
+            .args(["-n", "user.x"])
+            .arg(at("source"))
+            .status()
+            .is_ok_and(|it| !it.success())
+        {
+            return manyfiles_testkit::skip("needs a file system with extended attributes");
+        }
+        for path in ["source/same", "source/in", "source/in/new"] {
+            set(path, "one");
+        }
+        let arguments = [&["copy", "--mirror", "source", "target"][..], options].concat();
+        let all = ["", "same", "in", "in/new", "in/changed"];
+        let check = |names: &[&str]| {
+            for name in names {
+                assert_eq!(shown(&at("target").join(name)), shown(&at("source").join(name)), "{options:?} {name}");
+            }
+        };
+        manyfiles(temp.path(), &arguments).code(0);
+        check(&all);
+        manyfiles(temp.path(), &arguments).code(0).says("0 entries written (0 B), 0 removed, 3 were the same");
+        set("source/in", "other");
+        run("setfattr", &["-x", "user.comment"], &at("source/same"));
+        manyfiles(temp.path(), &arguments).code(0).says("1 entry written");
+        check(&all);
+        fs::rename(at("source/in/new"), at("source/moved")).unwrap();
+        manyfiles(temp.path(), &arguments).code(0).says("1 moved");
+        check(&["", "same", "in", "moved"]);
+        manyfiles(temp.path(), &["copy", "--mirror", "source", "target"]).code(0).says("0 entries written");
+    }
+}
+
+#[test]
 fn what_would_remove_too_much_is_refused_and_nothing_is_touched() {
     let temp = tempdir().unwrap();
     make(temp.path());
@@ -233,6 +313,8 @@ fn killed_at_any_time_and_run_again_it_ends_equal_and_touches_nothing_outside() 
             }
             match below(8) {
                 _ if folder.is_dir() && !folder.is_symlink() => {}
+                // A folder of the source has another name by now.
+                2 | 3 => drop(fs::rename(source.join(format!("d{}", below(12))), &folder)),
                 0 => std::os::unix::fs::symlink("../outside", &folder).unwrap(),
                 1 => fs::write(&folder, "a file").unwrap(),
                 _ => fs::create_dir(&folder).unwrap(),

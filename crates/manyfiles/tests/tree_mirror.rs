@@ -83,8 +83,15 @@ fn change(root: &Path, random: &mut Random, changes: u64) {
             Ok(_) => fs::remove_file(&at).unwrap(),
             Err(_) => {}
         }
-        match random.below(10) {
+        match random.below(11) {
             0 => {}
+            10 => {
+                // What has another path, with all that is in it.
+                let old = root.join(format!("{}{}", ["d", "f"][random.below(2) as usize], random.below(4)));
+                if !at.starts_with(&old) && fs::symlink_metadata(&old).is_ok() {
+                    fs::rename(old, &at).unwrap();
+                }
+            }
             1 => symlink(format!("f{}", random.below(4)), &at).unwrap(),
             2 => {
                 let other = folder.join(format!("f{}", random.below(4)));
@@ -120,7 +127,11 @@ fn trees_of_any_two_kinds_become_equal_and_a_second_run_finds_nothing() {
         let (source, target) = (temp.path().join("source"), temp.path().join("target"));
         fs::create_dir(&source).unwrap();
         change(&source, &mut random, 60);
-        if random.below(4) > 0 {
+        if random.below(3) == 0 {
+            // The same once, but for what has changed or moved since.
+            Mirror::new().mirror(&source, &target).unwrap();
+            change(&source, &mut random, 20);
+        } else if random.below(4) > 0 {
             fs::create_dir(&target).unwrap();
             change(&target, &mut random, 40);
         }

@@ -7,6 +7,7 @@ mod durable;
 mod fastclose;
 mod follow;
 mod fs;
+mod mirror;
 mod norad;
 mod one_path;
 mod records;
@@ -38,6 +39,8 @@ pub enum Group {
     Archive,
     /// A tree copied, taken out of a store, and removed, against cp, tar, git and rm.
     Trees,
+    /// A tree made equal to another that it is nearly equal to, against rsync.
+    Mirror,
     /// New files through TreeWriter, against loops over std, rayon and tokio.
     Create,
     /// The same where a close, or every call, takes milliseconds.
@@ -75,6 +78,7 @@ impl Group {
             Group::Unpack => unpack::run(plan, cache, book),
             Group::Archive => archive::run(plan, cache, book),
             Group::Trees => trees::run(plan, cache, book),
+            Group::Mirror => mirror::run(plan, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
             Group::Fastclose => fastclose::run(plan, book),

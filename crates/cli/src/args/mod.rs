@@ -183,7 +183,7 @@ pub(crate) struct Copy {
     #[arg(
         long,
         conflicts_with_all = ["on_conflict", "strip_components", "include", "include_from", "no_preserve_permissions",
-            "max_entries", "max_bytes", "archive", "xattrs", "acls"],
+            "max_entries", "max_bytes", "link"],
         help_heading = "Mirror"
     )]
     pub mirror: bool,

@@ -16,7 +16,7 @@ use super::target::parent_is_there;
 use crate::args;
 use crate::filter::Filter;
 use crate::human::{bytes, count, counted, duration, entries, one_line};
-use crate::report::{INCOMPLETE, Lines, UNREADABLE, json_failure, json_path, print_json, tell_cannot_begin};
+use crate::report::{INCOMPLETE, Lines, UNREADABLE, json_failure, json_path, not_kept, print_json, tell_cannot_begin};
 use crate::stop::Stop;
 use crate::terminal::{Failures, Screen, Showing};
 use crate::words::{CannotBegin, Words};
@@ -97,8 +97,9 @@ fn choices(args: &args::Copy, filter: Filter) -> Mirror {
         .find_moved(!args.copy_moved)
         .one_file_system(args.one_file_system)
         .owners(options.same_owner)
-        .set_id(options.set_id)
-        .special_files(options.special_files)
+        .keep(args.keeping.keep(options.same_owner))
+        .set_id(options.set_id || args.keeping.archive)
+        .special_files(options.special_files || args.keeping.archive)
         .durability(durability);
     if let Some(names) = args.max_delete {
         mirror = mirror.max_delete(names);
@@ -289,6 +290,7 @@ impl Outcome {
                 counted(mirrored.left_out.len() as u64, "device, FIFO or socket", "devices, FIFOs and sockets");
             lines.push(format!("{left_out} left out; --special-files makes devices and FIFOs"));
         }
+        lines.extend(not_kept(&mirrored.written.not_kept));
         if !self.failures.is_empty() && !self.is_untouched() {
             lines.push(format!("{} failed, as said above; what arrived stays", count(self.failures.len() as u64)));
         }
@@ -320,6 +322,7 @@ impl Outcome {
             ("removed", removed.files + removed.folders),
             ("not_removed", self.mirrored.kept),
             ("left_out", self.mirrored.left_out.len() as u64),
+            ("not_kept", written.not_kept.entries),
         ] {
             object.insert(key.into(), number.into());
         }

@@ -102,7 +102,7 @@ fn attributes(entries_with: u64, hint: &str) -> Option<String> {
 }
 
 /// `3 entries lost what this user or this file system cannot keep: owners (2), file flags (1)`
-fn not_kept(not_kept: &NotKept) -> Option<String> {
+pub(crate) fn not_kept(not_kept: &NotKept) -> Option<String> {
     let things = [
         ("owners", not_kept.owners),
         ("extended attributes", not_kept.xattrs),

@@ -4,6 +4,7 @@ mod appender;
 mod archive;
 mod close;
 mod commands;
+mod mirror;
 mod peers;
 mod removal;
 mod row;
@@ -20,6 +21,7 @@ pub fn all() -> Vec<Row> {
     let mut rows = Vec::new();
     rows.extend(tree::rows());
     rows.extend(removal::rows());
+    rows.extend(mirror::rows());
     rows.extend(close::rows());
     rows.extend(writer::rows());
     rows.extend(appender::rows());

@@ -44,10 +44,11 @@ impl Row {
 
 pub const TREE: &str = "TreeWriter";
 pub const REMOVAL: &str = "Trees, removed";
+pub const MIRRORS: &str = "Trees, made equal";
 pub const FILES: &str = "Files, one at a time";
 pub const BUFFERED: &str = "FileWriter and Vfs";
 pub const DURABLE: &str = "Durable: Appender and SyncBatch";
 pub const ARCHIVES: &str = "Archives, read in place";
 pub const COMMANDS: &str = "Commands";
 /// The order of the tables.
-pub const TABLES: [&str; 7] = [TREE, REMOVAL, FILES, BUFFERED, DURABLE, ARCHIVES, COMMANDS];
+pub const TABLES: [&str; 8] = [TREE, REMOVAL, MIRRORS, FILES, BUFFERED, DURABLE, ARCHIVES, COMMANDS];

@@ -291,6 +291,7 @@ static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *
         st->st_mode = (st->st_mode & S_IFMT) | 0755;
         st->st_uid = st->st_gid = 0;
         st->st_mtim = (struct timespec){st->st_mtim.tv_sec & ~1L, 0};
+        st->st_ctim = (struct timespec){st->st_ctim.tv_sec & ~1L, 0};
     }
     return result(returned);
 }

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr as again};
@@ -93,6 +93,19 @@ impl Dir {
     pub(crate) fn keeps_coarse_times(&self) -> bool {
         use super::magic::{self, EXFAT, FAT, HFS, HFS_PLUS};
         magic::of(&self.0).is_some_and(|kind| [EXFAT, FAT, HFS, HFS_PLUS].contains(&kind))
+    }
+
+    /// A path by which `name` is reached, whatever becomes of the path `_shown` of the folder.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn path_of(&self, name: &OsStr, _shown: &Path) -> PathBuf {
+        use std::os::fd::AsRawFd;
+        Path::new("/proc/self/fd").join(self.0.as_raw_fd().to_string()).join(name)
+    }
+
+    /// A path by which `name` is reached.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn path_of(&self, name: &OsStr, shown: &Path) -> PathBuf {
+        shown.join(name)
     }
 
     /// Whether the file system keeps permissions at all.

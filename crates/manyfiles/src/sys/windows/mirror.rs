@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::location::final_path;
 use super::{Dir, Handle};
@@ -32,6 +32,11 @@ impl Dir {
     /// Opens a file below this folder to be copied from. A link at the end is an error.
     pub(crate) fn open_source_below(&self, path: &Path) -> io::Result<Handle> {
         super::open_source(&final_path(&self.0)?.join(path))
+    }
+
+    /// A path by which `name` is reached.
+    pub(crate) fn path_of(&self, name: &OsStr, shown: &Path) -> PathBuf {
+        final_path(&self.0).unwrap_or_else(|_| shown.to_owned()).join(name)
     }
 
     /// Not asked.

@@ -94,7 +94,7 @@ impl Applying {
         let Differences { how, from, source, target, target_is, all, links, .. } = found;
         let from_is = from.identity().map_err(|cause| Error::new(Operation::Metadata, source.as_path(), cause))?;
         let held = || -> io::Result<_> {
-            let (to, alone) = hold(&target)?;
+            let (to, alone) = hold(&target, target_is.is_none())?;
             let is = to.identity()?;
             if target_is.is_some_and(|it| it != is) {
                 let why = "another folder has its name since it was compared; nothing was touched";
@@ -105,8 +105,10 @@ impl Applying {
         let (to, alone, target_is) = held().map_err(|cause| Error::new(Operation::Open, target.as_path(), cause))?;
         let touched = touched(&all);
         make_writable(&touched, &to, &how);
-        let renamed = rename::rename(&all, &from, &to, &how);
+        let mut renamed = rename::rename(&all, &from, &to, &how);
         let settled = settle::settle(&all, &renamed, &from, (&to, &target), &how);
+        // They have their paths, and are written all the same.
+        renamed.retain(|path| !settled.to_renew.contains(path));
         let met =
             Met { links: links.into_iter().collect(), written: to.folds().then(Default::default), ..Met::default() };
         let writing = Arc::new(Writing {
@@ -123,16 +125,20 @@ impl Applying {
     }
 
     fn open(&self, on_conflict: OnConflict) -> Result<TreeWriter> {
-        let mut options =
-            TreeWriter::options().on_conflict(on_conflict).exact_permissions(true).durability(self.how.durability);
+        let mut options = TreeWriter::options()
+            .on_conflict(on_conflict)
+            .exact_permissions(true)
+            .keep(self.how.keep)
+            .durability(self.how.durability);
         if let Some(threads) = self.how.threads {
             options = options.threads(threads);
         }
         let tree = options.open(&self.target)?;
-        let is = tree.shared.root_dir().and_then(|root| root.identity().ok());
-        if is != Some(self.writing.target_is) {
-            let why = io::Error::other("another folder has its name by now: nothing is written there");
-            return Err(Error::new(Operation::Open, self.target.as_path(), why));
+        let failed = |cause| Error::new(Operation::Open, self.target.as_path(), cause);
+        if let Some(root) = tree.shared.root_dir()
+            && root.identity().map_err(failed)? != self.writing.target_is
+        {
+            return Err(failed(io::Error::other("another folder has its name by now: nothing is written there")));
         }
         Ok(tree)
     }
@@ -148,7 +154,6 @@ impl Applying {
                 What::Content => alone.push(path),
                 // In a folder that is new, it comes with that; if not, it comes once more, which is the same.
                 What::Moved(_) if !self.writing.renamed.contains(&path) => alone.push(path),
-                What::Moved(_) if self.settled.to_renew.contains(&path) => alone.push(path),
                 What::Link(first) => self.writing.met().to_link.push((path, first.clone())),
                 What::Metadata if !is_file_s(difference) || self.settled.to_renew.contains(&path) => alone.push(path),
                 _ => {}
@@ -255,9 +260,11 @@ fn make_writable(touched: &BTreeSet<PathBuf>, to: &Arc<Dir>, how: &Mirror) {
     });
 }
 
-/// Makes the target, and takes its lock. Two runs at once would each remove what the other writes.
-fn hold(target: &Path) -> io::Result<(Dir, Option<File>)> {
-    fs::create_dir_all(target)?;
+/// Makes the target if it was not there, and takes its lock. Two runs at once would each remove what the other writes.
+fn hold(target: &Path, is_new: bool) -> io::Result<(Dir, Option<File>)> {
+    if is_new {
+        fs::create_dir_all(target)?;
+    }
     let root = Dir::open_root(target)?;
     let alone = root.hold(OsStr::new(".")).map_err(|error| match error.kind() {
         io::ErrorKind::ResourceBusy => {
@@ -314,6 +321,12 @@ fn add(report: &mut Report, done: Report) {
     report.bytes += done.bytes;
     report.skipped += done.skipped;
     report.not_written += done.not_written;
+    report.not_kept.entries += done.not_kept.entries;
+    report.not_kept.xattrs += done.not_kept.xattrs;
+    report.not_kept.acls += done.not_kept.acls;
+    report.not_kept.owners += done.not_kept.owners;
+    report.not_kept.flags += done.not_kept.flags;
+    report.not_kept.space += done.not_kept.space;
     report.failures.extend(done.failures);
     report.cancelled |= done.cancelled;
     report.peak_threads = report.peak_threads.max(done.peak_threads);

@@ -252,15 +252,19 @@ impl Comparison {
 
     fn own_metadata(&self, pair: &Pair) {
         let own = OsStr::new(".");
-        let both = pair.source.stat(own).and_then(|source| Ok((source, pair.target.stat(own)?)));
-        match both {
-            Ok((source, target)) => {
-                if self.metadata_differs(&pair.source, own, (&source, &target)) || !self.is_same_time(&source, &target)
-                {
-                    self.differs(pair.path.clone(), &source, What::Metadata);
+        let fail = |root: &Root, cause| self.fail(Operation::Metadata, root.path.join(&pair.path), cause);
+        match (pair.source.stat(own), pair.target.stat(own)) {
+            (Ok(source), Ok(target)) => {
+                let differs = self.metadata_differs(&pair.source, own, (&source, &target))
+                    || !self.is_same_time(&source, &target);
+                match if differs { Ok(true) } else { self.attributes_differ(pair, own) } {
+                    Ok(true) => self.differs(pair.path.clone(), &source, What::Metadata),
+                    Ok(false) => {}
+                    Err((of_ours, cause)) => fail(if of_ours { &self.source } else { &self.target }, cause),
                 }
             }
-            Err(cause) => self.fail(Operation::Metadata, self.source.path.join(&pair.path), cause),
+            (Err(cause), _) => fail(&self.source, cause),
+            (_, Err(cause)) => fail(&self.target, cause),
         }
     }
 

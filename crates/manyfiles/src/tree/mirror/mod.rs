@@ -22,6 +22,7 @@ mod same;
 mod settle;
 mod write;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,22 +32,25 @@ pub use difference::{Difference, Differences, What};
 pub use progress::MirrorProgress;
 pub use report::{Mirrored, NotMirrored};
 
-use super::Durability;
+use super::{Durability, Keep};
 use crate::Errors;
+use crate::sys::{self, Dir, Stat, Things};
 
 /// How one tree is to be made equal to another, the target: choices, to be followed by [`mirror`](Mirror::mirror), or
 /// by [`compare`](Mirror::compare) to see first what would be done.
 ///
-/// - **Quick**: a file counts as the same if its length and the time of its last change are; [`by_content`]
-///   (Mirror::by_content) reads both instead. Threads share the folders; where the file system waits (a network, a FUSE
-///   process), up to 128 look at once.
+/// - **Quick**: a file counts as the same if its length and the time of its last change are (as exactly as the target's
+///   file system keeps times); [`by_content`](Mirror::by_content) reads both instead. A file that has another path in the
+///   source by now is renamed. Threads share the folders; where the file system waits (a network, a FUSE process), up to
+///   128 are at work.
 /// - **Careful**: all that is new or changed arrives before anything is removed, and nothing is removed if anything
-///   failed. Files that change are replaced: readers see old or new, nothing between. A source that is empty beside a
+///   failed, be it that a folder of the source could not be read. Files that change are replaced: readers see old or new, nothing between. A source that is empty beside a
 ///   target that is not, or more removals than [`max_delete`](Mirror::max_delete), is refused before anything is
 ///   touched: a disk that is not mounted looks like that.
 /// - **Alone**: a second mirror of the same target is told so, on Linux and macOS, where the file system has locks.
 ///   What other programs do in either tree meanwhile may or may not be seen.
-/// - **Never outside**: in the target no symbolic link is followed, and nothing that is mounted there is emptied.
+/// - **Never outside**: in neither tree a symbolic link is followed, and nothing that is mounted in the target is emptied
+///   that is not in the source too. The target has to be the folder that was compared.
 /// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why.
 /// - **To be gone on with**: a run that was stopped or killed leaves files that are old or new, and perhaps one that is
 ///   incomplete and has not the time of its source. The next run goes on from there.
@@ -77,6 +81,7 @@ pub struct Mirror {
     finds_moved: bool,
     owners: bool,
     set_id: bool,
+    keep: Keep,
     special_files: bool,
     one_file_system: bool,
     max_delete: Option<u64>,
@@ -96,6 +101,7 @@ impl Default for Mirror {
             finds_moved: true,
             owners: false,
             set_id: false,
+            keep: Keep::default(),
             special_files: false,
             one_file_system: false,
             max_delete: None,
@@ -144,8 +150,19 @@ impl Mirror {
         self
     }
 
+    /// What else entries are to have of their source, as [`Options::keep`](super::Options::keep) says: it is compared, and
+    /// set where it differs. What a file system or this user cannot keep, and need not, is counted in
+    /// [`Report::not_kept`](super::Report::not_kept) of what is written, and found to differ each time; owners are left
+    /// out for that by who has no privileges. Times of the last access and reserved space are no differences. Default:
+    /// nothing more.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
+        self
+    }
+
     /// Devices and FIFOs are made. Default: false: they are left out, with whatever has their names in the target.
-    /// Sockets always are.
+    /// Sockets always are: their servers make them.
     #[must_use]
     pub fn special_files(mut self, special_files: bool) -> Self {
         self.special_files = special_files;
@@ -209,7 +226,8 @@ impl Mirror {
     /// Finds what differs, and touches nothing. A target that is not there is a folder without anything.
     ///
     /// # Errors
-    /// If either is no folder, one is in the other, or a folder of the source cannot be read.
+    /// If either is no folder or cannot be opened, or one is in the other. What cannot be compared below them is among
+    /// the [`failures`](Differences::failures).
     pub fn compare(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Differences, Errors> {
         compare::compare(self, source.as_ref(), target.as_ref())
     }
@@ -217,12 +235,27 @@ impl Mirror {
     /// Makes `target` equal to `source`. Both are folders; the target is made if it is not there.
     ///
     /// # Errors
-    /// If anything differs still. Nothing was touched if it was refused, or the source could not be read.
+    /// If anything differs still. Nothing was touched if it was refused.
     pub fn mirror(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Mirrored, NotMirrored> {
         match self.compare(source, target) {
             Ok(differences) => differences.apply(),
             Err(errors) => Err(NotMirrored::before_anything(errors)),
         }
+    }
+
+    /// Whether users and groups are compared.
+    fn compares_owners(&self) -> bool {
+        self.owners || self.keep.demands(Things::OWNERS) || self.keep.wants(Things::OWNERS) && sys::is_privileged()
+    }
+
+    fn compares_attributes(&self) -> bool {
+        self.keep.wants(Things::ATTRIBUTES)
+    }
+
+    /// The permission bits of a name: where access control lists are kept, they say what anybody in them may do at most.
+    fn mode_of(&self, folder: &Dir, name: &OsStr, stat: &Stat) -> u32 {
+        let mode = if self.keep.wants(Things::ACLS) { stat.mode } else { folder.own_mode(name, stat) };
+        mode & self.mode_bits()
     }
 
     /// The permission bits that are kept.
@@ -240,6 +273,7 @@ impl fmt::Debug for Mirror {
         f.debug_struct("Mirror")
             .field("by_content", &self.by_content)
             .field("owners", &self.owners)
+            .field("keep", &self.keep)
             .field("special_files", &self.special_files)
             .field("one_file_system", &self.one_file_system)
             .field("max_delete", &self.max_delete)

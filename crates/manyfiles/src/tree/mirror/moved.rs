@@ -147,8 +147,8 @@ struct Seen {
 enum Job {
     /// Paths, each with its kind and whether files may have moved.
     Paths(Vec<(PathBuf, Option<EntryKind>, bool)>),
-    /// Names in a folder.
-    Names(Arc<Dir>, PathBuf, Vec<(OsString, Option<EntryKind>)>, bool),
+    /// Names in a folder, which is not kept open for them: many may wait.
+    Names(PathBuf, Vec<(OsString, Option<EntryKind>)>, bool),
 }
 
 fn look(
@@ -172,38 +172,27 @@ fn look(
     look.seen.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The folder that was asked last.
+type Last = Option<(PathBuf, Arc<Dir>)>;
+
 impl Task for Look {
     type Job = Job;
 
     fn run(&self, job: Job, crew: &Arc<Crew<Look>>, hand: &mut Hand) {
         hand.begin();
-        match job {
-            Job::Paths(paths) => {
-                let mut last: Option<(PathBuf, Arc<Dir>)> = None;
-                for (path, kind, may_move) in paths {
-                    let above = match &last {
-                        Some((above, dir)) if path.parent() == Some(above) => Ok(Arc::clone(dir)),
-                        _ => super::compare::above(&self.dir, &path).map(|(dir, _)| dir),
-                    };
-                    match above {
-                        Ok(dir) => {
-                            last = path.parent().map(|above| (above.to_owned(), dir.clone()));
-                            self.one(&dir, &path, kind, may_move, crew);
-                        }
-                        Err(cause) => self.fail(Operation::Open, &path, cause),
-                    }
-                    crew.note(hand);
-                }
+        let paths = match job {
+            Job::Paths(paths) => paths,
+            Job::Names(folder, names, may_move) => {
+                names.into_iter().map(|(name, kind)| (folder.join(name), kind, may_move)).collect()
             }
-            Job::Names(dir, folder, names, may_move) => {
-                for (name, kind) in names {
-                    if self.is_cancelled() {
-                        return;
-                    }
-                    self.one(&dir, &folder.join(name), kind, may_move, crew);
-                    crew.note(hand);
-                }
+        };
+        let mut last = None;
+        for (path, kind, may_move) in paths {
+            if self.is_cancelled() {
+                return;
             }
+            self.one(&path, kind, may_move, &mut last, crew);
+            crew.note(hand);
         }
     }
 
@@ -213,16 +202,15 @@ impl Task for Look {
 }
 
 impl Look {
-    /// Notes what is at `path`, whose folder is open.
-    fn one(&self, dir: &Dir, path: &Path, kind: Option<EntryKind>, may_move: bool, crew: &Arc<Crew<Look>>) {
-        let Some(name) = path.file_name() else { return };
+    /// Notes what is at `path`.
+    fn one(&self, path: &Path, kind: Option<EntryKind>, may_move: bool, last: &mut Last, crew: &Arc<Crew<Look>>) {
         let needs_stat = match kind {
             None => true,
             Some(EntryKind::File) => self.wants_files && may_move,
             Some(EntryKind::Folder) => self.is_source && self.how.one_file_system,
             Some(_) => false,
         };
-        let stat = match needs_stat.then(|| dir.stat(name)).transpose() {
+        let stat = match needs_stat.then(|| self.stat(path, last)).transpose() {
             Ok(stat) => stat,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(cause) => return self.fail(Operation::Metadata, path, cause),
@@ -243,19 +231,30 @@ impl Look {
         }
     }
 
+    fn stat(&self, path: &Path, last: &mut Last) -> io::Result<Stat> {
+        let (above, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default());
+        if let Some((folder, dir)) = last
+            && folder == above
+        {
+            return dir.stat(name);
+        }
+        let (dir, _) = super::compare::above(&self.dir, path)?;
+        let stat = dir.stat(name);
+        *last = Some((above.to_owned(), dir));
+        stat
+    }
+
     fn folder(&self, path: &Path, may_move: bool, crew: &Arc<Crew<Look>>) {
         let root = Root { dir: self.dir.clone(), path: self.root.clone(), identity: crate::sys::Identity::new(0, 0) };
-        let (dir, names) = match root.list(path).and_then(names) {
-            Ok(listed) => listed,
+        let names = match root.list(path).and_then(names) {
+            Ok((_, names)) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(cause) => return self.fail(Operation::List, path, cause),
         };
-        let dir = Arc::new(dir);
         // A panic is told where the path is written or removed.
         let names: Vec<_> =
             names.into_iter().filter(|(name, _)| !self.how.excludes(&path.join(name)).unwrap_or(true)).collect();
-        let jobs =
-            names.chunks(4 * NAMES).map(|names| Job::Names(dir.clone(), path.to_owned(), names.to_vec(), may_move));
+        let jobs = names.chunks(4 * NAMES).map(|names| Job::Names(path.to_owned(), names.to_vec(), may_move));
         crew.push(jobs.collect());
     }
 

@@ -10,7 +10,7 @@ use super::crew::Hand;
 use super::found::Name;
 use super::same::{is_same_content, is_same_time};
 use crate::Operation;
-use crate::sys::{Dir, EntryKind, Stat};
+use crate::sys::{self, Dir, EntryKind, Stat};
 
 impl Comparison {
     /// Compares one name. An error says what could not be done, and in which tree.
@@ -95,6 +95,15 @@ impl Comparison {
         };
         let differs =
             differs.or_else(|| self.metadata_differs(&pair.source, name, (&stat, &there)).then_some(What::Metadata));
+        let differs = match differs {
+            None => {
+                let differ = self.attributes_differ(pair, name).map_err(|(of_ours, cause)| {
+                    (Operation::Metadata, if of_ours { &self.source } else { &self.target }, cause)
+                })?;
+                differ.then_some(What::Metadata)
+            }
+            differs => differs,
+        };
         match differs {
             Some(what) => self.differs(path, &stat, what),
             None => drop(self.unchanged.fetch_add(1, Relaxed)),
@@ -108,13 +117,27 @@ impl Comparison {
 
     /// Permissions and owner.
     pub(super) fn metadata_differs(&self, source: &Dir, name: &OsStr, (stat, there): (&Stat, &Stat)) -> bool {
-        if self.how.owners && stat.owner != there.owner {
+        if self.how.compares_owners() && stat.owner != there.owner {
             return true;
         }
-        let bits = self.how.mode_bits();
         self.keeps_permissions
             && stat.kind != EntryKind::Symlink
-            && source.own_mode(name, stat) & bits != there.mode & bits
+            && self.how.mode_of(source, name, stat) != there.mode & self.how.mode_bits()
+    }
+
+    /// Attributes, lists and flags. True in the error: it is the source's.
+    pub(super) fn attributes_differ(&self, pair: &Pair, name: &OsStr) -> Result<bool, (bool, io::Error)> {
+        if !self.how.compares_attributes() {
+            return Ok(false);
+        }
+        let of = |root: &Root, dir: &Dir| {
+            sys::attributes_at(&dir.path_of(name, &root.path.join(&pair.path)), &self.how.keep)
+        };
+        let ours = of(&self.source, &pair.source).map_err(|cause| (true, cause))?;
+        let theirs = of(&self.target, &pair.target).map_err(|cause| (false, cause))?;
+        // `None`: there are no flags.
+        let flags = |flags: Option<sys::FileFlags>| flags.unwrap_or_default();
+        Ok(ours.xattrs != theirs.xattrs || flags(ours.flags) != flags(theirs.flags))
     }
 }
 

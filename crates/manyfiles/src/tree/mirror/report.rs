@@ -1,8 +1,9 @@
 //! What became of a mirror.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::tree::{Removed, Report};
 use crate::{Error, Errors};
@@ -37,7 +38,14 @@ pub struct NotMirrored {
 }
 
 impl Mirrored {
-    pub(super) fn check(self, more: Vec<Error>) -> Result<Mirrored, NotMirrored> {
+    pub(super) fn check(mut self, more: Vec<Error>) -> Result<Mirrored, NotMirrored> {
+        // Several trees are opened and several things of a folder are set, one after the other: if all fail in one way,
+        // once is enough.
+        let mut told = HashSet::new();
+        self.written.failures.retain(|error| {
+            let path = error.path().map(Path::to_owned);
+            told.insert((format!("{:?}", error.operation()), path, error.raw_os_error(), error.kind()))
+        });
         let mut errors = self.written.failures.clone();
         errors.extend(self.removed.failures.iter().cloned());
         errors.extend(more);

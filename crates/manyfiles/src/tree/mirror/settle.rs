@@ -61,9 +61,20 @@ fn one(source: &Arc<Dir>, target: &Arc<Dir>, path: &Path, how: &Mirror) -> io::R
     if is.kind != EntryKind::File || should.kind != EntryKind::File || is.links > 1 || is.len != should.len {
         return Ok(false);
     }
-    let owner = Some(should.owner).filter(|owner| how.owners && *owner != is.owner);
+    let owner = Some(should.owner).filter(|owner| how.compares_owners() && *owner != is.owner);
     let bits = how.mode_bits();
-    let mode = ours.own_mode(&name, &should) & bits;
+    let mode = how.mode_of(&ours, &name, &should);
+    // What may be lost, and who counts that, is the writing's business.
+    let attributes_differ = || {
+        let one = sys::attributes_of(&ours.open_regular(&name)?, &how.keep)?;
+        let other = sys::attributes_of(&file, &how.keep)?;
+        Ok::<_, io::Error>(
+            one.xattrs != other.xattrs || one.flags.unwrap_or_default() != other.flags.unwrap_or_default(),
+        )
+    };
+    if owner.is_some() && !how.owners || how.compares_attributes() && attributes_differ().unwrap_or(true) {
+        return Ok(false);
+    }
     if let Some(owner) = owner {
         sys::set_owner(&file, owner)?;
     }

@@ -10,7 +10,7 @@ use super::Mirror;
 use super::compare::above;
 use super::crew::{Crew, Hand, NAMES, Task, work};
 use super::name::is_the_other;
-use crate::sys::{Dir, Entering, EntryKind, Identity, Stat};
+use crate::sys::{self, Dir, Entering, EntryKind, Identity, Stat};
 use crate::tree::engine::folded;
 use crate::tree::{Content, Metadata, Report, TreeWriter};
 use crate::{Error, Operation};
@@ -84,7 +84,7 @@ impl Task for HandOver {
             if self.is_cancelled() {
                 return;
             }
-            if only_folders && !self.writing.is_folder(&path, &mut last) {
+            if only_folders && !self.writing.may_be_folder(&path, &mut last) {
                 continue;
             }
             if self.writing.entry(&self.tree, &path, &mut last) && is_whole {
@@ -137,9 +137,12 @@ impl Writing {
         Ok((dir, name))
     }
 
-    fn is_folder(&self, path: &Path, last: &mut Last) -> bool {
-        let found = self.folder_of(path, last).and_then(|(dir, name)| dir.stat(&name));
-        found.is_ok_and(|stat| stat.kind == EntryKind::Folder)
+    /// Whether it is a folder of the source, or whether that has to be told to be unknown.
+    fn may_be_folder(&self, path: &Path, last: &mut Last) -> bool {
+        match self.folder_of(path, last).and_then(|(dir, name)| dir.stat(&name)) {
+            Ok(stat) => stat.kind == EntryKind::Folder,
+            Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        }
     }
 
     /// One entry of the source. True: it is a folder to be looked into.
@@ -162,7 +165,13 @@ impl Writing {
             tree.fail(Error::new(Operation::Open, self.source.join(path), is_the_other("target")));
             return false;
         }
-        let metadata = self.metadata(&dir, &name, &stat);
+        let metadata = match self.with_attributes(self.metadata(&dir, &name, &stat), &dir, path, &stat) {
+            Ok(metadata) => metadata,
+            Err(cause) => {
+                tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause));
+                return false;
+            }
+        };
         self.note_name(path);
         let done = match stat.kind {
             EntryKind::Folder => {
@@ -266,8 +275,19 @@ impl Writing {
     fn metadata(&self, dir: &Dir, name: &OsStr, stat: &Stat) -> Metadata {
         let mut metadata = Metadata::default().modified(stat.modified);
         if stat.kind != EntryKind::Symlink && self.keeps_permissions {
-            metadata = metadata.mode(dir.own_mode(name, stat) & self.how.mode_bits());
+            metadata = metadata.mode(self.how.mode_of(dir, name, stat));
         }
-        if self.how.owners { metadata.owner(stat.owner.0, stat.owner.1) } else { metadata }
+        if self.how.compares_owners() { metadata.owner(stat.owner.0, stat.owner.1) } else { metadata }
+    }
+
+    /// With what else is kept. What a file has is read where it is opened for its bytes.
+    fn with_attributes(&self, metadata: Metadata, dir: &Dir, path: &Path, stat: &Stat) -> io::Result<Metadata> {
+        if stat.kind == EntryKind::File || !self.how.compares_attributes() {
+            return Ok(metadata);
+        }
+        let name = path.file_name().unwrap_or(OsStr::new("."));
+        let shown = self.source.join(path.parent().unwrap_or(Path::new("")));
+        let found = sys::attributes_at(&dir.path_of(name, &shown), &self.how.keep)?;
+        Ok(metadata.with(found, self.how.keep))
     }
 }
