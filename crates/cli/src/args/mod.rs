@@ -14,6 +14,8 @@ mod pack;
 mod reading;
 mod remove;
 mod test;
+#[cfg(unix)]
+mod worktree;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,6 +37,8 @@ pub(crate) use pack::Pack;
 pub(crate) use reading::Reading;
 pub(crate) use remove::Remove;
 pub(crate) use test::Test;
+#[cfg(unix)]
+pub(crate) use worktree::Worktree;
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
 #[derive(Parser, Debug)]
@@ -59,6 +63,8 @@ pub(crate) enum Command {
     Cat(ArchiveCat),
     #[cfg(target_os = "linux")]
     Mount(Mount),
+    #[cfg(unix)]
+    Worktree(Worktree),
     Explain(Explain),
     Probe(Probe),
     Bench(Bench),
@@ -264,6 +270,7 @@ Examples:
   manyfiles test linux.tar.xz             whether all of it is sound
   manyfiles cat linux.tar.xz linux/README one file of it, nothing is unpacked
   manyfiles mount linux.tar.xz linux      as a folder, for programs that want paths
+  manyfiles worktree . ../fix             a git worktree, its files cloned from here
   manyfiles probe /mnt/nas                what files cost there, what is slow, what helps
   manyfiles explain -- make               where its time goes, and what would save it
   manyfiles log tail -f events            what a program logs by manyfiles::appender
