@@ -50,7 +50,7 @@ pub(crate) fn utc(time: SystemTime) -> Option<String> {
 }
 
 /// Whole seconds since 1970, rounded to the past, and the nanoseconds after that.
-fn since_1970(time: SystemTime) -> Option<(i64, u32)> {
+pub(crate) fn since_1970(time: SystemTime) -> Option<(i64, u32)> {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => Some((i64::try_from(after.as_secs()).ok()?, after.subsec_nanos())),
         Err(before) => {

@@ -32,6 +32,8 @@ mod unpack;
 mod walk;
 mod words;
 mod work;
+#[cfg(unix)]
+mod worktree;
 
 use std::process::ExitCode;
 
@@ -61,6 +63,8 @@ fn main() -> ExitCode {
         Command::Cat(args) => cat::run(&args),
         #[cfg(target_os = "linux")]
         Command::Mount(args) => mount::run(&args),
+        #[cfg(unix)]
+        Command::Worktree(args) => worktree::run(&args),
         Command::Explain(args) => explain::explain(args),
         Command::Probe(args) => probe::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -35,6 +35,14 @@ fn help_shows_examples_and_exit_statuses() {
             assert!(help.contains(part), "{command}: {part}");
         }
     }
+    #[cfg(unix)]
+    {
+        let help = manyfiles(temp.path(), &["worktree", "--help"]).code(0).out;
+        for part in ["Examples:", "Exit status:", "<REPO>", "<NEW>", "--branch", "--detach", "--with", "--json", "130"]
+        {
+            assert!(help.contains(part), "worktree: {part}");
+        }
+    }
     assert!(manyfiles(temp.path(), &["--version"]).code(0).out.starts_with("manyfiles "));
     manyfiles(temp.path(), &[]).code(2).says("Usage:");
 }

@@ -16,6 +16,8 @@ mod reading;
 mod remove;
 mod test;
 mod unlock;
+#[cfg(unix)]
+mod worktree;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,6 +41,8 @@ pub(crate) use reading::Reading;
 pub(crate) use remove::Remove;
 pub(crate) use test::Test;
 pub(crate) use unlock::Unlock;
+#[cfg(unix)]
+pub(crate) use worktree::Worktree;
 
 /// Write many files fast on every file system, and hear about every byte that did not arrive.
 #[derive(Parser, Debug)]
@@ -63,6 +67,8 @@ pub(crate) enum Command {
     Cat(ArchiveCat),
     #[cfg(target_os = "linux")]
     Mount(Mount),
+    #[cfg(unix)]
+    Worktree(Worktree),
     Explain(Explain),
     Probe(Probe),
     Bench(Bench),
@@ -311,6 +317,7 @@ Examples:
   manyfiles test linux.tar.xz             whether all of it is sound
   manyfiles cat linux.tar.xz linux/README one file of it, nothing is unpacked
   manyfiles mount linux.tar.xz linux      as a folder, for programs that want paths
+  manyfiles worktree . ../fix             a git worktree, its files cloned from here
   manyfiles probe /mnt/nas                what files cost there, what is slow, what helps
   manyfiles explain -- make               where its time goes, and what would save it
   manyfiles log tail -f events            what a program logs by manyfiles::appender

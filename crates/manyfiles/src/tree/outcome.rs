@@ -66,6 +66,10 @@ pub struct EntryStat {
     pub len: u64,
     /// Time of the last modification.
     pub modified: SystemTime,
+    /// Time of the last change of content or metadata, as far as the system keeps it.
+    pub changed: SystemTime,
+    /// User and group number. 0 on Windows.
+    pub owner: (u32, u32),
     /// Permission bits. On Windows, what the read-only attribute comes to.
     pub mode: u32,
     /// Number of the device or volume.
@@ -79,6 +83,8 @@ impl From<crate::sys::Stat> for EntryStat {
         EntryStat {
             len: stat.len,
             modified: stat.modified,
+            changed: stat.changed,
+            owner: stat.owner,
             mode: stat.mode,
             device: stat.identity.volume,
             inode: stat.identity.file,

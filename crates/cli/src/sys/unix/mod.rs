@@ -294,3 +294,9 @@ pub(crate) fn is_out_of_handles(error: &io::Error) -> bool {
     use rustix::io::Errno;
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
+
+/// Whether there is such a process.
+pub(crate) fn is_running(process: i32) -> bool {
+    let Some(process) = rustix::process::Pid::from_raw(process) else { return false };
+    !matches!(rustix::process::test_kill_process(process), Err(rustix::io::Errno::SRCH))
+}
