@@ -25,7 +25,7 @@
 //! - *Fill the disk or never end*: [`Limits`] on entries, bytes and ratio, on by default. An entry of a zip yields at
 //!   most the size that the directory says. The limits are checked with that size before anything is written.
 //! - *Fill memory*: no allocation follows a size that is only claimed. Headers before an entry may take 16 MiB, a
-//!   sparse file's map as much, names of a cpio archive's hard links 64 MiB, an ar archive's table of names 16 MiB, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in
+//!   sparse file's map as much, the hard links of a cpio archive 256 MiB, an ar archive's table of names 16 MiB, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in
 //!   the file.
 //! - *Crash the reader*: all numbers are checked; content is never read through the mapping in user space, so that
 //!   cutting the archive short is an error and no signal.
