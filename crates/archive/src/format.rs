@@ -227,7 +227,7 @@ impl Inside {
             Format::Tar(Some(_)) if cpio::begins(head) => return Inside::Cpio,
             _ => format.compression(),
         };
-        match compression.map_or(Named::Tar, named) {
+        match compression.map_or(Named::Archive, named) {
             // A file that begins with zeros may be any image.
             Named::Single(single) if !begins_tar(head) => Inside::Single(single),
             _ => Inside::Tar,

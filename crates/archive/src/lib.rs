@@ -1,4 +1,4 @@
-//! Unpacks tar and zip archives, compressed or not, into a [`manyfiles::tree::TreeWriter`], reads them an entry at a
+//! Unpacks tar, cpio, ar and zip archives, compressed or not, packages of Debian and rpm, and single compressed files into a [`manyfiles::tree::TreeWriter`], reads them an entry at a
 //! time, and writes them.
 //!
 //! - [`Unpacker::unpack`] reads an archive from a file or a stream and hands every entry to a tree, which writes them
@@ -7,9 +7,13 @@
 //!   archives, for a [`Vfs`](manyfiles::vfs::Vfs). With the feature `mount`, on Linux, `Archive::mount` shows one as a
 //!   folder.
 //! - [`ArchiveWriter`] writes an archive: one file in place of many. The rest of this page is about unpacking.
-//! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64;
-//!   stored, deflate, deflate64, bzip2, lzma, zstd, xz; encrypted with AES or the old cipher; split into parts).
-//!   Recognised by content, never by name. What was cut into pieces (`NAME.001`) is read by its first one.
+//! - tar (v7, ustar, GNU, pax, sparse files of every version) and cpio (newc, crc, odc, binary), alone or in gzip, zstd,
+//!   xz, bzip2, lz4, lzma, lzip or compress(1); zip (zip64; stored, deflate, deflate64, bzip2, lzma, zstd, xz; encrypted
+//!   with AES or the old cipher; split into parts); ar (GNU, BSD); the files of `.deb` and `.rpm`. Recognised by content,
+//!   never by name. What was cut into pieces (`NAME.001`) is read by its first one.
+//! - A single compressed file (`notes.txt.gz`): it has the name, the permissions and the time of the compressed one
+//!   without its ending, the time that gzip stores going first. Where that name says nothing, the one that gzip stores
+//!   counts. Without a name, and where the name says that a tar is inside, it is an error.
 //! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed
 //!   tar is decoded on a thread of its own, the entries of a zip on several.
 //!
@@ -22,7 +26,7 @@
 //! - *Fill the disk or never end*: [`Limits`] on entries, bytes and ratio, on by default. An entry of a zip yields at
 //!   most the size that the directory says. The limits are checked with that size before anything is written.
 //! - *Fill memory*: no allocation follows a size that is only claimed. Headers before an entry may take 16 MiB, a
-//!   sparse file's map as much, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in
+//!   sparse file's map as much, the hard links of a cpio archive 256 MiB, an ar archive's table of names 16 MiB, an xz dictionary 1 GiB, a zstd window 128 MiB; a zip's directory takes what it takes in
 //!   the file.
 //! - *Crash the reader*: all numbers are checked; content is never read through the mapping in user space, so that
 //!   cutting the archive short is an error and no signal.

@@ -106,7 +106,7 @@ impl Options {
     }
 
     /// Reads on behind the end of a tar if another one follows, however many zeros are between: tars that were joined,
-    /// as GNU tar's option of this name does. Default: no. Then the [`Summary`](crate::Summary) names the bytes that
+    /// as GNU tar's option of this name does. A cpio archive behind a cpio archive likewise. Default: no. Then the [`Summary`](crate::Summary) names the bytes that
     /// follow.
     #[must_use]
     pub fn ignore_zeros(mut self, ignore_zeros: bool) -> Self {

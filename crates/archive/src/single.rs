@@ -1,8 +1,9 @@
 //! A single compressed file: no archive, so that nothing in it says its name, but for gzip's header.
 //!
 //! It is called as the compressed file is, without the ending of its compression, as `gzip -d` has it. Only where that
-//! name says nothing, the name in gzip's header counts, of which the last part is taken. A name that says that a tar
-//! is inside is none of a single file: what is no tar there is damaged, or something else than it was taken for.
+//! name says nothing, the name in gzip's header counts, of which the last part is taken. A name that says that an
+//! archive is inside is none of a single file: what is no archive there is damaged, or something else than it was taken
+//! for.
 
 use std::fs::File;
 use std::io::Write;
@@ -45,8 +46,8 @@ impl Origin {
 /// What a name says of what is compressed.
 #[derive(Debug, PartialEq, Eq)]
 enum Says {
-    /// It is a tar.
-    Tar,
+    /// It is a tar or a cpio archive.
+    Archive,
     /// It is a file of this name.
     File(Vec<u8>),
     Nothing,
@@ -63,7 +64,7 @@ pub(crate) struct Single {
 /// What the compressed file is by its name.
 #[derive(Debug)]
 pub(crate) enum Named {
-    Tar,
+    Archive,
     Single(Single),
     Nothing,
 }
@@ -77,7 +78,7 @@ impl Named {
             other => other,
         };
         match says {
-            Says::Tar => Named::Tar,
+            Says::Archive => Named::Archive,
             Says::Nothing => Named::Nothing,
             Says::File(mut name) => {
                 // As the name of an entry is read on a system whose names are Unicode.
@@ -109,7 +110,7 @@ fn says(name: &[u8], compression: Compression) -> Says {
     let small = name.to_ascii_lowercase();
     let (single, of_tar) = endings(compression);
     if of_tar.iter().any(|ending| small.ends_with(ending.as_bytes())) {
-        return Says::Tar;
+        return Says::Archive;
     }
     match single.iter().find(|ending| small.ends_with(ending.as_bytes())) {
         Some(ending) => file(&name[..name.len() - ending.len()]),
@@ -121,7 +122,7 @@ fn says(name: &[u8], compression: Compression) -> Says {
 fn file(name: &[u8]) -> Says {
     match name {
         b"" | b"." | b".." => Says::Nothing,
-        _ if name.to_ascii_lowercase().ends_with(b".tar") => Says::Tar,
+        _ if [&b".tar"[..], b".cpio"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending)) => Says::Archive,
         _ => Says::File(name.to_vec()),
     }
 }
@@ -299,11 +300,12 @@ mod tests {
             ("a.Z", Compression::Compress, file("a")),
             ("a.lz", Compression::Lzip, file("a")),
             ("a.gz.gz", Compression::Gzip, file("a.gz")),
-            ("a.tar.gz", Compression::Gzip, Says::Tar),
-            ("a.TAR.xz", Compression::Xz, Says::Tar),
-            ("a.tgz", Compression::Gzip, Says::Tar),
-            ("serde-1.0.crate", Compression::Gzip, Says::Tar),
-            ("a.tar.Z", Compression::Compress, Says::Tar),
+            ("a.tar.gz", Compression::Gzip, Says::Archive),
+            ("a.TAR.xz", Compression::Xz, Says::Archive),
+            ("a.tgz", Compression::Gzip, Says::Archive),
+            ("serde-1.0.crate", Compression::Gzip, Says::Archive),
+            ("a.tar.Z", Compression::Compress, Says::Archive),
+            ("initrd.cpio.gz", Compression::Gzip, Says::Archive),
             ("a.gz", Compression::Xz, Says::Nothing),
             ("archive", Compression::Gzip, Says::Nothing),
             (".gz", Compression::Gzip, Says::Nothing),

@@ -30,7 +30,7 @@ use crate::zip;
 pub enum Input {
     /// A file, recognised by its content. A pipe or a device is read as a stream.
     File(PathBuf),
-    /// A stream that cannot be sought in: any kind of tar, recognised by its content; not zip, because a zip's
+    /// A stream that cannot be sought in: anything that [`Unpacker`] reads, recognised by its content; not zip, because a zip's
     /// directory is at its end. The stream is read on a thread of its own. A stream that neither ends nor sends keeps
     /// that thread waiting after the call has returned.
     Stream(Box<dyn Read + Send>),
@@ -96,9 +96,11 @@ impl Unpacker {
     /// wrong is told. What is behind damage is tested as far as it can be found: the other entries of a zip, and the
     /// entries of a tar that has no compression, or whose compression is whole.
     ///
-    /// What is compared: the checksums of gzip, zstd, xz, bzip2 and lz4; the sums of a tar's headers, their numbers,
-    /// and the end of the tar; a zip's lengths and checksums, and each entry's own header with the directory. A tar
-    /// without compression has no checksum of content, nor has a zstd, xz or lz4 that was made without: changed bytes
+    /// What is compared: the checksums of gzip, zstd, xz, bzip2, lz4 and lzip; the sums of a tar's headers, their
+    /// numbers, and the end of the tar; the sums of a cpio archive of the format "crc", and its end; the control archive
+    /// of a `.deb`; a zip's lengths and checksums, and each entry's own header with the directory. A tar
+    /// without compression has no checksum of content, nor have lzma and compress(1), nor a zstd, xz or lz4 that was made
+    /// without: changed bytes
     /// there cannot be noticed, and [`unproven`](Tested::unproven) says so of compressed ones. What stands behind the
     /// archive or between a zip's entries, and is not read, counts as wrong if it is an entry, or if it follows the
     /// archive. A zip whose directory is missing has no entries that are found.
@@ -116,7 +118,7 @@ impl Unpacker {
 
     /// Unpacks what can be had of a damaged archive. Each damage is told, and reading goes on behind it:
     ///
-    /// - a tar at the next block that is a header; what is compressed ends at damage of the compressed data, but for
+    /// - a tar and a cpio archive at the next header; what is compressed ends at damage of the compressed data, but for
     ///   the members behind it, which are not looked for;
     /// - a zip whose directory is missing, or does not fit what is before it, by the headers that the entries have
     ///   themselves. Where the directory does not know them, nothing says which entries are links and what permissions

@@ -174,7 +174,9 @@ fn ar(first: &[u8]) -> Vec<u8> {
         (b"data.tar", &tar),
         (b"/0", b"odd"),
     ];
-    for (name, content) in members {
+    // In a package, nothing knows names in a table.
+    let is_member = |name: &[u8]| first == b"a" || !name.starts_with(b"/");
+    for (name, content) in members.into_iter().filter(|(name, _)| is_member(name)) {
         bytes.extend(format!("{:<16}7           0     0     100644  ", String::from_utf8_lossy(name)).bytes());
         bytes.extend(format!("{:<10}`\n", content.len()).bytes());
         bytes.extend(content);
@@ -242,7 +244,7 @@ fn the_archives_that_are_changed_are_what_they_should_be_before() {
         let tested = Unpacker::new().test(Input::File(path), &mut |_| {}).unwrap();
         // The last file of the tar has a sparse map that lies, and the zip a field.
         let is_tar = tested.format.to_string().starts_with("tar");
-        assert!(tested.entries > 2 || tested.format == Format::Deb);
+        assert!(tested.entries > 2 || tested.format == Format::Deb, "{}", tested.format);
         assert!(tested.is_sound() != (is_tar || tested.format == Format::Zip), "{}", tested.format);
         formats.push(tested.format.to_string());
     }

@@ -192,6 +192,25 @@ fn a_compressed_file_of_compress_that_was_changed_or_cut_is_never_called_sound_w
     }
 }
 
+#[test]
+fn a_cpio_archive_that_was_changed_or_cut_is_never_called_sound_where_cpio_or_bsdtar_says_it_is_damaged() {
+    if !has("cpio") {
+        return;
+    }
+    let temp = manyfiles_testkit::scratch().unwrap();
+    fs::create_dir(temp.path().join("folder")).unwrap();
+    fs::write(temp.path().join("folder/a"), noise(101)).unwrap();
+    fs::hard_link(temp.path().join("folder/a"), temp.path().join("b")).unwrap();
+    std::os::unix::fs::symlink("folder/a", temp.path().join("link")).unwrap();
+    for kind in ["newc", "crc", "odc"] {
+        let script = format!("find . | sort | cpio -o -H {kind} -C 4 --quiet");
+        let archive = run(Command::new("sh").args(["-c", &script]).current_dir(temp.path()), false);
+        // It unpacks into nothing.
+        let cpio = ["sh", "-c", "cpio -i --quiet --to-stdout < \"$0\""];
+        against("a.cpio", &archive, &[&cpio, &["bsdtar", "-tf"]]);
+    }
+}
+
 /// A zip by the program that everybody has: stored and deflated files, a folder, a symbolic link.
 fn zip_by_zip(args: &[&str]) -> Vec<u8> {
     let temp = manyfiles_testkit::scratch().unwrap();

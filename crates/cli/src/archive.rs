@@ -42,7 +42,8 @@ impl Archive {
         if is_stdin(path) {
             return match std::io::IsTerminal::is_terminal(&std::io::stdin()) {
                 true => {
-                    Err("'-' reads a tar from standard input, which is a terminal; pipe one in, or name a file".into())
+                    Err("'-' reads an archive from standard input, which is a terminal; pipe one in, or name a file"
+                        .into())
                 }
                 false => Ok(archive),
             };

@@ -40,7 +40,9 @@ fn cat_needs_an_archive_that_is_a_file() {
     manyfiles(temp.path(), &["cat", "text", "a"]).code(2).says("text: not an archive").says("looks like text");
     manyfiles(temp.path(), &["cat", "nothing", "a"]).code(2).says("nothing: cannot read it");
     manyfiles(temp.path(), &["cat", ".", "a"]).code(2).says("this is a folder");
-    manyfiles(temp.path(), &["cat", "text"]).code(2).says("<PATH>...");
+    manyfiles(temp.path(), &["cat", "text"]).code(2).says("text: not an archive");
+    fs::write(temp.path().join("a.tar"), Tar::new().file("a", "one\n").bytes()).unwrap();
+    manyfiles(temp.path(), &["cat", "a.tar"]).code(2).says("a.tar: say which of its files to print (it is a tar;");
 }
 
 #[test]

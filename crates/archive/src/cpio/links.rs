@@ -8,8 +8,8 @@ use std::collections::{HashMap, VecDeque};
 use super::header::Header;
 use crate::error::{ErrorKind, Result};
 
-/// The most bytes of names that wait for their content, or for other names: a limit on memory.
-const MOST_NAMES: usize = 64 << 20;
+/// The most memory for files of which not all names have come.
+const MOST_MEMORY: usize = 256 << 20;
 
 /// A file with several names.
 struct Link {
@@ -18,6 +18,8 @@ struct Link {
     waiting: Option<Waiting>,
     /// How many of its names have not come.
     missing: u64,
+    /// About how much memory it takes.
+    memory: usize,
 }
 
 struct Waiting {
@@ -51,16 +53,17 @@ pub(super) struct Links {
     /// In which order they came that wait.
     order: Vec<(u64, u64)>,
     pub ready: VecDeque<Ready>,
-    len: usize,
+    memory: usize,
 }
 
 impl Links {
     /// The next entry has several names, and this is one.
     pub(super) fn add(&mut self, name: Vec<u8>, header: Header) -> Result<Then, ErrorKind> {
         let identity = header.identity;
-        self.len += name.len() + size_of::<Header>();
-        if self.len > MOST_NAMES {
-            let cause = "more than 64 MiB of names of files with several names; `cpio -i` may unpack it";
+        let memory = 2 * name.len() + size_of::<Link>();
+        self.memory += memory;
+        if self.memory > MOST_MEMORY {
+            let cause = "files of which not all names have come take more than 256 MiB; `cpio -i` may unpack it";
             return Err(ErrorKind::Unsupported(cause.into()));
         }
         let Some(link) = self.links.get_mut(&identity) else {
@@ -71,10 +74,11 @@ impl Links {
                 self.order.push(identity);
                 (Some(Waiting { header, others: Vec::new() }), Then::Wait)
             };
-            self.links.insert(identity, Link { first, waiting, missing });
+            self.links.insert(identity, Link { first, waiting, missing, memory });
             return Ok(then);
         };
         link.missing = link.missing.saturating_sub(1);
+        link.memory += memory;
         let is_last = link.missing == 0;
         let then = match &mut link.waiting {
             None => Then::Link(name, link.first.clone()),
@@ -93,7 +97,9 @@ impl Links {
         if is_last {
             // Another file may have the number after this: the old formats have few bits for it.
             self.give_up(identity);
-            self.links.remove(&identity);
+            if let Some(link) = self.links.remove(&identity) {
+                self.memory -= link.memory;
+            }
         }
         Ok(then)
     }
@@ -108,7 +114,7 @@ impl Links {
             }
         }
         self.links.clear();
-        self.len = 0;
+        self.memory = 0;
     }
 
     fn give_up(&mut self, identity: (u64, u64)) {

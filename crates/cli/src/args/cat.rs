@@ -11,6 +11,8 @@ use super::{Progress, Reading, Unlock};
 /// Their bytes go to standard output, one file after the other. Paths are those that the files would have below the
 /// folder that the archive is unpacked into; symbolic links are followed, inside of the archive.
 ///
+/// A single compressed file (notes.txt.gz) is printed without a PATH.
+///
 /// A tar is gone through once, a compressed one is decompressed. What was learned is kept in the user's cache, so that
 /// the next time takes no longer than reading a file: see --no-cache.
 #[derive(Args, Debug)]

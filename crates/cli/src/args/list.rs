@@ -21,7 +21,7 @@ use super::{Pattern, Progress, Reading, Unlock};
     group(ArgGroup::new("by_folder").args(["tree", "sizes"]))
 )]
 pub(crate) struct List {
-    /// Archives to list, one after the other; '-' is a tar, compressed or not, on standard input
+    /// Archives to list, one after the other; '-' is one on standard input, of any kind but zip
     #[arg(value_name = "ARCHIVE", required = true, value_hint = ValueHint::FilePath)]
     pub archives: Vec<PathBuf>,
 

@@ -7,7 +7,7 @@ use super::{Count, Size};
 
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Reading {
-    /// Read on behind the end of a tar: tars that were joined (`cat a.tar b.tar`), whatever zeros are between
+    /// Read on behind the end of a tar: tars that were joined (`cat a.tar b.tar`), whatever zeros are between; cpio likewise
     #[arg(long)]
     pub ignore_zeros: bool,
 

@@ -8,8 +8,8 @@ use super::{Progress, Reading, Unlock};
 
 /// Read all of archives, and report what is damaged and what can still be had.
 ///
-/// Every byte is decoded and compared with every checksum that the archive has: those of gzip, zstd, xz, bzip2 and
-/// lz4; the sums of a tar's headers, and the blocks that end it; a zip's lengths and checksums, and the header of each
+/// Every byte is decoded and compared with every checksum that the archive has: those of gzip, zstd, xz, bzip2,
+/// lz4 and lzip; the sums of a tar's headers, and the blocks that end it; the sums of a cpio archive, if it has any; a zip's lengths and checksums, and the header of each
 /// entry with the directory. Nothing is written. Each thing that is wrong is a line, with its byte and its entry, and
 /// at the end a line says what 'manyfiles unpack' still gets.
 ///
@@ -17,14 +17,14 @@ use super::{Progress, Reading, Unlock};
 /// that is not compressed. Behind damage of compressed data nothing can be read.
 ///
 /// A tar without compression has no checksums of what is in its files, so changed bytes there cannot be noticed. Of
-/// compressed data that was made without checksums (zstd, xz and lz4 can be) the last line says so. Checksums of a kind
+/// compressed data that was made without checksums (lzma and compress(1) always, zstd, xz and lz4 if so asked for) the last line says so. Checksums of a kind
 /// that is not known count as wrong.
 /// Bytes that follow an archive and are not read count as wrong. Encrypted entries without their password, and those of
 /// a method that is not supported, count as wrong, because nothing can be said of them. Names are not judged: see 'manyfiles list --long'.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES_AND_EXIT)]
 pub(crate) struct Test {
-    /// Archives to test, one after the other; '-' is a tar, compressed or not, on standard input
+    /// Archives to test, one after the other; '-' is one on standard input, of any kind but zip
     #[arg(value_name = "ARCHIVE", required = true, value_hint = ValueHint::FilePath)]
     pub archives: Vec<PathBuf>,
 
@@ -40,7 +40,7 @@ pub(crate) struct Test {
     /// it could not be tested, or not to its end), format, entries (that were found), bytes (of content that were
     /// decoded), intact_entries and intact_bytes (those that 'manyfiles unpack' gets), unproven (whether a checksum of
     /// compressed data is wrong or missing, so that these may have wrong bytes), and findings: each with entry, byte
-    /// (where it was noticed), in_the_tar (whether that counts from the start of the tar inside of a compressed file)
+    /// (where it was noticed), in_the_tar (whether that counts from the start of the archive inside of a compressed file)
     /// and cause. Keys without a value are null. If nothing could be begun: status not_begun, and errors.
     #[arg(long)]
     pub json: bool,
