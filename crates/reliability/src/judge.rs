@@ -9,7 +9,7 @@ use manyfiles::appender::Records;
 use crate::faults::Fault;
 use crate::rows::{How, Row};
 use crate::run::{End, Outcome};
-use crate::scene::{Expected, Node, OnFailure, Scene, below, node_at};
+use crate::scene::{Expected, Node, OnFailure, Scene, attribute_at, below, node_at};
 use crate::tar;
 use crate::told::Told;
 
@@ -93,7 +93,8 @@ pub fn judge(row: &Row, scene: &Scene, fault: &Fault, outcome: &Outcome) -> (BTr
     let folder = &outcome.folder;
     let by_neighbour = matches!(fault, Fault::Neighbour(_));
 
-    let wrong: Vec<&Expected> = scene.after.iter().filter(|expected| !is_there(scene, expected, folder)).collect();
+    let wrong: Vec<&Expected> =
+        scene.after.iter().filter(|expected| !is_there(scene, expected, fault, outcome)).collect();
     let mut is_lost = told.is_empty() && !wrong.is_empty();
     is_lost |= told.is_empty() && is_unread(row, scene, outcome);
     is_lost |= !outcome.tale.wrong.is_empty();
@@ -177,7 +178,16 @@ fn tar_at(scene: &Scene, path: &Path) -> Option<usize> {
     is_right.then_some(files.len())
 }
 
-fn is_there(scene: &Scene, expected: &Expected, folder: &Path) -> bool {
+fn is_there(scene: &Scene, expected: &Expected, fault: &Fault, outcome: &Outcome) -> bool {
+    let folder = &outcome.folder;
+    // What was counted as lost need not be there. The mounts show no attributes.
+    let has_attributes = scene.has_attributes && !matches!(fault, Fault::Mount(_));
+    if has_attributes && !outcome.tale.has_counted && matches!(expected.new, Some(Node::File(_))) {
+        let has = attribute_at(&folder.join(expected.path));
+        if expected.sources.iter().any(|source| attribute_at(&folder.join(source)) != has) {
+            return false;
+        }
+    }
     if expected.new == Some(Node::Tar) {
         let all = scene.before.iter().filter(|(path, node)| path.starts_with("src/") && matches!(node, Node::File(_)));
         return tar_at(scene, &folder.join(expected.path)) == Some(all.count());

@@ -358,7 +358,8 @@ pub fn watched(command: &mut Command, reports: bool, allowed: Duration) -> io::R
 
 /// A program's error is its status, and a line of standard error for each.
 fn said_by_program(status: ExitStatus, said: &[u8]) -> Tale {
-    let mut tale = Tale::default();
+    let has_counted = String::from_utf8_lossy(said).contains(" lost what this user or this file system cannot keep");
+    let mut tale = Tale { has_counted, ..Tale::default() };
     if status.success() {
         return tale;
     }

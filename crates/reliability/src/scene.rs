@@ -56,6 +56,17 @@ pub struct Scene {
     pub may_stay: Option<&'static str>,
     /// What the program is to print: for those that read.
     pub prints: Option<Vec<u8>>,
+    /// Files below `src` have an extended attribute, where the file system has any, and their copies are to have it.
+    pub has_attributes: bool,
+}
+
+const ATTRIBUTE: &str = "user.manyfiles";
+
+/// The attribute of what is at `path`.
+pub fn attribute_at(path: &Path) -> Option<Vec<u8>> {
+    let mut value = vec![0; 256];
+    let len = rustix::fs::lgetxattr(path, ATTRIBUTE, &mut value[..]).ok()?;
+    Some(value[..len].to_vec())
 }
 
 /// Bytes that no other part of a scene has.
@@ -129,7 +140,14 @@ impl Scene {
             let path = folder.join(path);
             fs::create_dir_all(path.parent().expect("it is below the folder"))?;
             match node {
-                Node::File(bytes) => fs::write(path, bytes)?,
+                Node::File(bytes) => {
+                    fs::write(&path, bytes)?;
+                    if self.has_attributes {
+                        // Not every mount has any.
+                        let none = rustix::fs::XattrFlags::empty();
+                        rustix::fs::setxattr(&path, ATTRIBUTE, b"kept", none).unwrap_or(());
+                    }
+                }
                 Node::Link(target) => symlink(target, path)?,
                 Node::Folder => fs::create_dir_all(path)?,
                 Node::Tar => fs::write(path, b"")?, // none is there before

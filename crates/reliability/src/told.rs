@@ -43,6 +43,8 @@ pub struct Tale {
     pub told: Vec<Told>,
     /// Files whose content came back other than it is, and nobody said so.
     pub wrong: Vec<PathBuf>,
+    /// A program said that entries lost what could not be kept.
+    pub has_counted: bool,
     /// Records that were acknowledged as durable.
     pub acknowledged: usize,
     /// Descriptors and threads that were not there before.
@@ -106,6 +108,7 @@ impl Tale {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let told = value["told"].as_array()?.iter().map(Told::from_json);
         Some(Tale {
+            has_counted: false,
             told: told.collect(),
             wrong: value["wrong"].as_array()?.iter().filter_map(text).map(PathBuf::from).collect(),
             acknowledged: value["acknowledged"].as_u64()? as usize,

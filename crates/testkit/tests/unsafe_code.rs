@@ -25,6 +25,7 @@ const TESTS: &[(&str, &str)] = &[
     ("manyfiles/src/sys/unix/mapping.rs", "tree_content, tree_given_up"),
     ("manyfiles/src/sys/unix/process.rs", "close_process"),
     ("manyfiles/src/sys/unix/rename.rs", "macOS's: compiled only"),
+    ("manyfiles/src/sys/unix/space.rs", "tree_keep"),
     ("manyfiles/src/sys/unix/sync.rs", "writer_files, writer_failures"),
     ("manyfiles/src/sys/unix/thread.rs", "tree_interrupted, tree_neighbours"),
     ("manyfiles/src/sys/windows/clock.rs", "under wine: tree"),

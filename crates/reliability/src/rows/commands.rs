@@ -29,6 +29,11 @@ pub fn rows() -> Vec<Row> {
         ours("manyfiles copy", copied, |folder| manyfiles(folder, &["copy", "src/.", "dst"])).inside(),
         ours("manyfiles copy --fsync", copied, |folder| manyfiles(folder, &["copy", "--fsync", "src/.", "dst"]))
             .inside(),
+        ours("manyfiles copy -a", copied_whole, |folder| manyfiles(folder, &["copy", "-a", "src/.", "dst"])).inside(),
+        ours("manyfiles copy --xattrs --acls", copied_whole, |folder| {
+            manyfiles(folder, &["copy", "--xattrs", "--acls", "src/.", "dst"])
+        })
+        .inside(),
         ours("manyfiles pack", packed, |folder| manyfiles(folder, &["pack", "-C", "src", ".", "dst/archive.tar"])),
         ours("manyfiles pack -a", packed, |folder| {
             manyfiles(folder, &["pack", "-a", "-C", "src", ".", "dst/archive.tar"])
@@ -133,6 +138,11 @@ pub fn copied() -> Scene {
         .from("src/b/hard")
         .file("dst/empty", Vec::new(), WholeOrNothing)
         .from("src/empty")
+}
+
+/// With extended attributes.
+fn copied_whole() -> Scene {
+    Scene { has_attributes: true, ..copied() }
 }
 
 /// What [`copied`] has as files, to be packed.
