@@ -9,6 +9,8 @@ mod metadata;
 #[cfg(any(unix, windows))]
 mod name;
 mod refusal;
+#[cfg(any(unix, windows))]
+mod symlink;
 
 pub use identity::EntryKind;
 pub use identity::Identity;
@@ -19,6 +21,8 @@ pub use metadata::{Metadata, Node};
 #[cfg(any(unix, windows))]
 pub(crate) use name::{ShortName, split_at_last_separator};
 pub use refusal::Refusal;
+#[cfg(any(unix, windows))]
+pub use symlink::Symlink;
 
 #[cfg(unix)]
 mod unix;

@@ -34,6 +34,7 @@ pub(crate) use forbidden::*;
 pub(crate) use handle::*;
 pub(crate) use identity::*;
 pub(crate) use in_use::*;
+pub(crate) use links::{LinkKind, becomes, read_symlink};
 pub(crate) use location::*;
 pub(crate) use lock::*;
 pub(crate) use mapping::*;

@@ -3,7 +3,6 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
 use std::time::SystemTime;
 
 use super::access::FILE_MODE;
@@ -11,7 +10,7 @@ use super::conflict::{Choice, Entry, Obstacle};
 use super::folders::OpenFolder;
 use super::lane::Lane;
 use crate::sys::{Dir, EntryKind, Stat};
-use crate::tree::{Metadata, Node};
+use crate::tree::{Metadata, Node, Symlink};
 use crate::{Error, Operation, Result};
 
 /// How one kind of entry without bytes is made.
@@ -35,16 +34,16 @@ impl Lane {
         &mut self,
         at: &OpenFolder,
         name: &OsStr,
-        target: &Path,
+        link: &Symlink,
         metadata: &Metadata,
     ) -> Result<()> {
         let making = Making {
             operation: Operation::Symlink,
             entry: &|| Entry::Other,
             modified: &|| Ok(metadata.modified),
-            make: &|dir, name| dir.symlink(target, name),
+            make: &|dir, name| dir.symlink(link, name),
             dress: &|dir, name| dir.dress(name, metadata, None),
-            is_same: &|dir, name, there| Ok(has(there, metadata, None) && dir.is_symlink_to(name, target)?),
+            is_same: &|dir, name, there| Ok(has(there, metadata, None) && dir.is_symlink(name, link)?),
             same_is_done: false,
         };
         let made = self.make_named(at, name, &making)?;
