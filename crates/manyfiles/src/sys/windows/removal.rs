@@ -10,7 +10,7 @@ use windows_sys::Win32::Foundation::ERROR_DIRECTORY;
 use windows_sys::Win32::Storage::FileSystem::{DELETE, FILE_READ_ATTRIBUTES};
 
 use super::Dir;
-use super::dir::{FOLDER, delete, existing};
+use super::dir::{FOLDER, existing};
 use super::identity::kind;
 use super::native::{while_in_use, wide};
 use crate::sys::{Entering, EntryKind};
@@ -95,11 +95,11 @@ impl Dir {
         self.remove(name)
     }
 
-    /// Removes an empty folder.
+    /// Removes an empty folder, a read-only one too: Windows marks folders so that look otherwise than most.
     pub(crate) fn remove_folder(&self, name: &OsStr, _take_rights: bool) -> io::Result<()> {
         let folder = while_in_use(|| self.open_any(name, DELETE | FILE_READ_ATTRIBUTES))?;
         match kind(&folder)?.0 {
-            EntryKind::Folder => Ok(delete(&folder)?),
+            EntryKind::Folder => self.delete_even_read_only(&folder, name),
             _ => Err(io::Error::from_raw_os_error(ERROR_DIRECTORY as i32)),
         }
     }
