@@ -239,8 +239,8 @@ impl Dir {
 
     /// Up to `most` of the names in it, in no order.
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
-        let entries = std::fs::read_dir(super::location::final_path(&self.0)?)?;
-        entries.take(most).map(|entry| Ok(entry?.file_name())).collect()
+        let mut listing = self.list()?;
+        std::iter::from_fn(|| listing.next()).take(most).map(|listed| Ok(listed?.name().to_owned())).collect()
     }
 
     /// What permissions there are is the read-only attribute, which no folder decides about.
@@ -320,6 +320,15 @@ mod tests {
             let (fast, slow) = (root.folder(Path::new(path)), root.folder_by_component(Path::new(path)));
             assert_eq!(fast.is_ok(), slow.is_ok(), "{path:?}: {fast:?} {slow:?}");
         }
+    }
+
+    #[test]
+    fn a_path_longer_than_one_call_takes_is_gone_through_name_by_name() {
+        let (temp, root) = root();
+        let long = "a\\".repeat(20_000);
+        assert_eq!(root.folder(Path::new(&long)).unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::write(temp.path().join("a"), "").unwrap();
+        assert_eq!(root.folder(Path::new(&long)).unwrap_err().kind(), io::ErrorKind::NotADirectory);
     }
 
     #[test]
