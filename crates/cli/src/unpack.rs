@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use manyfiles::tree::Keep;
+use manyfiles::tree::{Keep, Symlink};
 use manyfiles_archive::{Entry, ErrorKind, Finding, InputProgress, Kind as ArchiveKind, Summary, Unpacker};
 
 use crate::archive::{Archive, read_twice};
@@ -205,9 +205,13 @@ fn add(entry: &Entry, plan: &mut Plan) {
     if let Some(refusal) = &entry.refusal {
         return plan.refuse_or_fail(refusal);
     }
+    let link;
     let is = match entry.kind {
         ArchiveKind::Folder => Is::Folder,
-        ArchiveKind::Symlink(target) => Is::Symlink(target),
+        ArchiveKind::Symlink(target) => {
+            link = Symlink::from(target);
+            Is::Symlink(&link)
+        }
         ArchiveKind::HardLink(existing) => Is::HardLink { existing, or_file: false },
         ArchiveKind::Node(node) => Is::Node(node),
         _ => Is::File,

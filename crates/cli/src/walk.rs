@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) struct Found {
     /// Where it is, as messages say it: below the source as it was given.
     pub source: PathBuf,
-    /// The same from the root of the file system, as it is opened.
+    /// The same from the root of the file system. See [`at`](Found::at).
     pub absolute: PathBuf,
     /// The same below the source that was given; `.` is that source itself.
     pub below: PathBuf,
@@ -44,10 +44,16 @@ impl Found {
         Found { above: Some(self.clone()), ..Found::clone(self) }
     }
 
+    /// The path that it is opened by.
+    pub(crate) fn at(&self) -> &Path {
+        sys::path_to_open(&self.source, &self.absolute)
+    }
+
     /// Becomes the entry of this name in `folder`. The memory of the paths is used again: a folder may hold many files.
     fn become_entry(&mut self, folder: &Found, name: &OsStr, metadata: Metadata) {
         set(&mut self.source, &folder.source, name);
         set(&mut self.absolute, &folder.absolute, name);
+        sys::keep_name(&mut self.absolute, name);
         set_below(&mut self.below, &folder.below, name);
         set_below(&mut self.path, &folder.path, name);
         self.metadata = metadata;
@@ -89,7 +95,7 @@ pub(crate) type Visit<'a> = dyn FnMut(Result<&Found, Error>) -> ControlFlow<(), 
 fn read_folder(folder: &Found) -> io::Result<fs::ReadDir> {
     let mut pause = Duration::from_micros(100);
     loop {
-        match sys::read_folder(&folder.source, &folder.metadata) {
+        match sys::read_folder(folder.at(), &folder.metadata) {
             Err(error) if sys::is_out_of_handles(&error) && pause < LONGEST_PAUSE => {
                 thread::sleep(pause);
                 pause *= 2;
@@ -174,7 +180,7 @@ pub(crate) fn walk(
             };
             found.become_entry(&folder, &name, metadata);
             let is_folder = found.metadata.is_dir();
-            if is_folder && root.is_some() && root == sys::file_id(&found.source, &found.metadata) {
+            if is_folder && root.is_some() && root == sys::file_id(found.at(), &found.metadata) {
                 visit(Err(cannot_read(
                     found.source.clone(),
                     io::Error::other("this is the destination, which is not copied into itself"),

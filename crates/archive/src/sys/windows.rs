@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::windows::fs::{FileExt, OpenOptionsExt};
+use std::os::windows::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -71,10 +71,16 @@ pub(crate) fn bytes_of(path: &Path) -> Option<Vec<u8>> {
 }
 
 const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+const FILE_ATTRIBUTE_REPARSE_POINT: u32 = 0x400;
 
 /// Opens a file to be read, but follows no link.
 pub(crate) fn open_source(path: &Path) -> io::Result<File> {
-    File::options().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)
+    let open = |flags| File::options().read(true).custom_flags(flags).open(path);
+    let itself = open(FILE_FLAG_OPEN_REPARSE_POINT)?;
+    let found = itself.metadata()?;
+    // Stored otherwise, compressed or in a cloud for instance: its content comes when it is opened as usual.
+    let is_stored_otherwise = found.file_attributes() & FILE_ATTRIBUTE_REPARSE_POINT != 0 && found.is_file();
+    if is_stored_otherwise { open(0) } else { Ok(itself) }
 }
 
 /// The system tells the identity of a file only to those who open it: nothing is known here. Another file of the same

@@ -1,10 +1,10 @@
 //! [`HandOver`]: gives what the walk found to the tree.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use manyfiles::tree::{self, Content, Keep, Metadata, Refusal};
+use manyfiles::tree::{self, Content, Keep, Metadata, Refusal, Symlink};
 use manyfiles::{Error, Operation};
 
 use super::hard_links::{self, HardLinks};
@@ -110,8 +110,8 @@ impl<'a> HandOver<'a> {
             None if kind.is_dir() => tree.folder(&found.path, metadata),
             None if kind.is_file() => tree.file_with(&found.path, self.content(found), metadata),
             None if kind.is_symlink() => {
-                match sys::reach(&found.source).and_then(|reached| fs::read_link(reached.path())) {
-                    Ok(target) => tree.symlink(&found.path, target, metadata),
+                match sys::reach(found.at()).and_then(|reached| Symlink::read(reached.path())) {
+                    Ok(link) => tree.symlink(&found.path, link, metadata),
                     Err(error) => {
                         tree.fail(Error::new(Operation::Read, &found.source, error));
                         Ok(())
@@ -129,7 +129,7 @@ impl<'a> HandOver<'a> {
     /// Hands over a file with a path that is longer than the system takes. It is read here, piece by piece. An error is
     /// one of the source; errors of the tree are in its report.
     fn stream(&self, found: &Found, metadata: Metadata) -> io::Result<()> {
-        let mut source = File::open(sys::reach(&found.source)?.path())?;
+        let mut source = File::open(sys::reach(found.at())?.path())?;
         let metadata = metadata.attributes_of_file(&source, self.keep)?;
         let Ok(mut copy) = self.session.tree().create(&found.path, metadata) else { return Ok(()) };
         let has_holes = sys::has_holes(&found.metadata);

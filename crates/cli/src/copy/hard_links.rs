@@ -28,7 +28,7 @@ impl HardLinks {
         if found.metadata.is_dir() {
             return None;
         }
-        let (file, names) = sys::file_id_and_names(&found.source, &found.metadata)?;
+        let (file, names) = sys::file_id_and_names(found.at(), &found.metadata)?;
         if names < 2 {
             return None;
         }

@@ -13,13 +13,13 @@ mod select;
 mod target;
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use manyfiles::tree::Keep;
+use manyfiles::tree::{Keep, Symlink};
 use manyfiles::{Error, Operation};
 
 use crate::args::{self, Conflict};
@@ -209,17 +209,21 @@ impl Copy {
         }
         let stands = |found: &Found| hard_links::stands(found, &self.target.root, options.on_conflict);
         let first = links.earlier_name(found, stands);
-        let read_link = || sys::reach(&found.source).and_then(|reached| fs::read_link(reached.path()));
-        let target = if file_type.is_symlink() { read_link().unwrap_or_default() } else { PathBuf::new() };
+        let read_link = || sys::reach(found.at()).and_then(|reached| Symlink::read(reached.path()));
+        let link = match file_type.is_symlink().then(read_link).transpose() {
+            Ok(link) => link,
+            Err(error) => {
+                return plan.fail(&found.path, Kind::Symlink, &Error::new(Operation::Read, &found.source, error));
+            }
+        };
         let is = match (&first, node) {
             (Some(existing), _) => Is::HardLink { existing, or_file: file_type.is_file() },
             (None, Some(node)) => Is::Node(node),
             (None, None) if file_type.is_dir() => Is::Folder,
-            (None, None) if file_type.is_symlink() => Is::Symlink(&target),
-            (None, None) => Is::File,
+            (None, None) => link.as_ref().map_or(Is::File, Is::Symlink),
         };
         if matches!(is, Is::File)
-            && let Err(error) = sys::reach(&found.source).and_then(|reached| File::open(reached.path()))
+            && let Err(error) = sys::reach(found.at()).and_then(|reached| File::open(reached.path()))
         {
             return plan.fail(&found.path, Kind::File, &Error::new(Operation::Open, &found.source, error));
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use manyfiles::Error;
-use manyfiles::tree::{Node, Refusal, check};
+use manyfiles::tree::{Node, Refusal, Symlink, check};
 
 use crate::args::{Conflict, Options};
 use crate::job::Job;
@@ -39,7 +39,7 @@ pub(crate) enum Is<'a> {
     File,
     Folder,
     /// With what it says.
-    Symlink(&'a Path),
+    Symlink(&'a Symlink),
     HardLink {
         /// The path that it is a second name for.
         existing: &'a Path,
@@ -307,7 +307,7 @@ impl<'a> Plan<'a> {
         Some(match is {
             Is::File => return None,
             Is::Folder => true,
-            Is::Symlink(target) => same_time && fs::read_link(at(path)).is_ok_and(|there| there == target),
+            Is::Symlink(link) => same_time && Symlink::read(at(path)).is_ok_and(|there| link.becomes(&there)),
             Is::HardLink { existing, .. } => {
                 let is_new = check(existing).is_ok_and(|existing| self.made.contains_key(&existing));
                 !is_new && self.is_one_file(path, existing)

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::env::VarError;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use manyfiles::tree::{Keep, Metadata};
+use manyfiles::tree::{Keep, Metadata, Symlink};
 use manyfiles::{Error, Operation, Result};
 use manyfiles_archive::{ArchiveWriter, Format, SourceFile};
 
@@ -112,7 +112,7 @@ impl<'a> HandOver<'a> {
         if !found.metadata.is_file() || (self.partial.is_none() && self.replaced.is_none()) {
             return false;
         }
-        let Some(id) = sys::file_id(&found.source, &found.metadata) else { return false };
+        let Some(id) = sys::file_id(found.at(), &found.metadata) else { return false };
         if Some(id) == self.replaced && !self.args.quiet {
             self.screen.say(format_args!("{}: left out, because it is the archive itself", found.source.display()));
         }
@@ -164,8 +164,8 @@ impl<'a> HandOver<'a> {
     }
 
     fn symlink(&self, found: &Found, metadata: Metadata) -> Result<()> {
-        match sys::reach(&found.source).and_then(|reached| fs::read_link(reached.path())) {
-            Ok(target) => self.archive.symlink(&found.path, target, metadata),
+        match sys::reach(found.at()).and_then(|reached| Symlink::read(reached.path())) {
+            Ok(link) => self.archive.symlink(&found.path, link.target(), metadata),
             Err(error) => self.fail(found, error),
         }
     }
@@ -175,7 +175,7 @@ impl<'a> HandOver<'a> {
             Format::Zip => None, // each name has a file of its own
             // Copies of a folder have hard links or have none, by how they were made.
             _ if self.args.reproducible => None,
-            _ => sys::file_id_and_names(&found.source, &found.metadata).filter(|&(_, names)| names > 1),
+            _ => sys::file_id_and_names(found.at(), &found.metadata).filter(|&(_, names)| names > 1),
         };
         let version = Version::of(&found.metadata);
         match id.and_then(|(id, _)| self.names.get(&id)) {
@@ -201,10 +201,10 @@ impl<'a> HandOver<'a> {
 
     fn source(&self, found: &Found) -> io::Result<SourceFile> {
         if !sys::is_too_long(&found.source) {
-            return Ok(SourceFile::found(&found.source, found.metadata.clone()));
+            return Ok(SourceFile::found(found.at(), found.metadata.clone()));
         }
         // No call takes the whole path.
-        let file = File::open(sys::reach(&found.source)?.path())?;
+        let file = File::open(sys::reach(found.at())?.path())?;
         let now = file.metadata()?;
         if sys::file_id(&found.source, &now) != sys::file_id(&found.source, &found.metadata) {
             return Err(io::Error::other("another file has its name since it was found"));

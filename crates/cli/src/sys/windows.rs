@@ -1,14 +1,15 @@
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
+use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::os::windows::io::AsHandle;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, Prefix};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use manyfiles::tree::Node;
+use manyfiles::tree::{Node, Refusal, check};
 use winapi_util::{Handle, file};
 
 use super::{FileId, SIGINT, Traced};
@@ -191,6 +192,30 @@ pub(crate) fn reach(path: &Path) -> io::Result<Reached> {
     Ok(Reached(path.to_path_buf()))
 }
 
+/// The path by which something that was found is opened: the one that its messages have, if that leads to it.
+pub(crate) fn path_to_open<'a>(found: &'a Path, absolute: &'a Path) -> &'a Path {
+    if is_verbatim(absolute) { absolute } else { found }
+}
+
+/// Makes the path to a name that was found in a folder lead there. What Windows makes of `a.`, `a ` and `nul.txt` in a
+/// path is the file `a` and a device, unless the path is a verbatim one. Programs of the Linux subsystem, for instance,
+/// make files of such names.
+pub(crate) fn keep_name(absolute: &mut PathBuf, name: &OsStr) {
+    let means_something_else = || matches!(check(Path::new(name)), Err(Refusal::Device | Refusal::NotAName));
+    let Some(Component::Prefix(prefix)) = absolute.components().next() else { return };
+    let (begin, rest) = match prefix.kind() {
+        Prefix::Disk(_) if means_something_else() => (r"\\?\", 0),
+        Prefix::UNC(..) if means_something_else() => (r"\\?\UNC", 1),
+        _ => return,
+    };
+    let units = begin.encode_utf16().chain(absolute.as_os_str().encode_wide().skip(rest));
+    *absolute = OsString::from_wide(&units.collect::<Vec<_>>()).into();
+}
+
+fn is_verbatim(path: &Path) -> bool {
+    matches!(path.components().next(), Some(Component::Prefix(prefix)) if prefix.kind().is_verbatim())
+}
+
 /// Whether `error` says that this process has no room for another handle.
 pub(crate) fn is_out_of_handles(error: &std::io::Error) -> bool {
     const ERROR_TOO_MANY_OPEN_FILES: i32 = 4;
@@ -253,4 +278,29 @@ pub(crate) fn has_reader(_stream: &impl AsHandle) -> bool {
 /// The path with these bytes, which are those of paths.
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_windows_would_take_for_another_is_reached_by_a_verbatim_path() {
+        for (folder, name, opened) in [
+            (r"C:\a", "b", r"C:\a\b"),
+            (r"C:\a", "b.", r"\\?\C:\a\b."),
+            (r"C:\a", "b ", r"\\?\C:\a\b "),
+            (r"C:\a", "nul.txt", r"\\?\C:\a\nul.txt"),
+            (r"\\server\share\a", "b.", r"\\?\UNC\server\share\a\b."),
+            (r"\\?\C:\a", "b.", r"\\?\C:\a\b."),
+            (r"\\?\C:\a.", "b", r"\\?\C:\a.\b"),
+        ] {
+            let mut absolute = Path::new(folder).join(name);
+            keep_name(&mut absolute, OsStr::new(name));
+            assert_eq!(absolute.as_os_str(), opened, "{folder} {name}");
+            let given = Path::new("a").join(name);
+            let expected = if opened.starts_with(r"\\?\") { &absolute } else { &given };
+            assert_eq!(path_to_open(&given, &absolute).as_os_str(), expected.as_os_str());
+        }
+    }
 }

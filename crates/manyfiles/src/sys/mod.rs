@@ -10,6 +10,8 @@ mod metadata;
 #[cfg(any(unix, windows))]
 mod name;
 mod refusal;
+#[cfg(any(unix, windows))]
+mod symlink;
 mod unable;
 
 pub use identity::EntryKind;
@@ -25,6 +27,8 @@ pub use metadata::{Metadata, Node};
 #[cfg(any(unix, windows))]
 pub(crate) use name::{ShortName, split_at_last_separator};
 pub use refusal::Refusal;
+#[cfg(any(unix, windows))]
+pub use symlink::Symlink;
 pub(crate) use unable::Unable;
 
 #[cfg(unix)]

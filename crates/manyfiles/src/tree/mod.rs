@@ -42,7 +42,7 @@ mod stream;
 mod window;
 mod writer;
 
-pub use crate::sys::{EntryKind, Keep, Metadata, Node, Refusal};
+pub use crate::sys::{EntryKind, Keep, Metadata, Node, Refusal, Symlink};
 pub use content::Content;
 pub use control::{Canceller, Observer};
 pub use digest::Digest;

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use super::engine::{BUFFER, Job, Shared, Work, works_for_a_tree};
 use super::path::{Split, is_folder_path, split};
 use super::publish::Publish;
-use super::{Canceller, Content, Durability, Incomplete, Metadata, Node, Observer, Options, Refusal, Report, TreeFile};
+use super::{
+    Canceller, Content, Durability, Incomplete, Metadata, Node, Observer, Options, Refusal, Report, Symlink, TreeFile,
+};
 use crate::error::{print_last_resort, print_last_resort_line};
 use crate::origin::leave;
 use crate::{Error, Operation, Result, sys};
@@ -144,11 +146,11 @@ impl TreeWriter {
         self.shared.submit_folder(path.as_os_str(), metadata)
     }
 
-    /// A symbolic link at `path` that says `target`. The target is not checked: the link is made and never followed.
-    /// Links have no permissions; `metadata` may give a time and an owner.
-    pub fn symlink(&self, path: impl AsRef<Path>, target: impl AsRef<Path>, metadata: Metadata) -> Result<()> {
+    /// A symbolic link at `path` that says `target`, a path or a [`Symlink`] that was read. The target is not checked:
+    /// the link is made and never followed. Links have no permissions; `metadata` may give a time and an owner.
+    pub fn symlink(&self, path: impl AsRef<Path>, target: impl Into<Symlink>, metadata: Metadata) -> Result<()> {
         let Split { folder, name } = self.check_name(Operation::Symlink, path.as_ref())?;
-        self.submit(&folder, &name, Work::Symlink { target: target.as_ref().to_path_buf(), metadata })
+        self.submit(&folder, &name, Work::Symlink { link: target.into(), metadata })
     }
 
     /// A second name for the file at `existing`, which is a path below the same root. It is made where it stands in the

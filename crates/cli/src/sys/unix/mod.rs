@@ -2,6 +2,7 @@ mod acl;
 mod reach;
 mod trace;
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
@@ -268,6 +269,14 @@ pub(crate) fn node(metadata: &Metadata) -> Option<Node> {
         _ => None,
     }
 }
+
+/// The path by which something that was found is opened: the one that its messages have.
+pub(crate) fn path_to_open<'a>(found: &'a Path, _absolute: &'a Path) -> &'a Path {
+    found
+}
+
+/// Names in paths mean what they are.
+pub(crate) fn keep_name(_absolute: &mut PathBuf, _name: &OsStr) {}
 
 /// How wide the terminal is, if it is one that says so.
 pub(crate) fn columns(stream: &impl AsFd) -> Option<usize> {

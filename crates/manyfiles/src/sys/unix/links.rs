@@ -10,17 +10,29 @@ use rustix::io::{Errno, retry_on_intr as again};
 
 use super::{Dir, bits};
 use crate::error::explained;
-use crate::sys::{Keep, Metadata, Node, Things, Unable};
+use crate::sys::{Keep, Metadata, Node, Symlink, Things, Unable};
+
+/// There is one kind of symbolic link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkKind {}
+
+pub(crate) fn read_symlink(path: &Path) -> io::Result<Symlink> {
+    std::fs::read_link(path).map(Symlink::from)
+}
+
+pub(crate) fn becomes(link: &Symlink, there: &Symlink) -> bool {
+    link == there
+}
 
 impl Dir {
-    pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
-        Ok(again(|| rustix::fs::symlinkat(target, &self.0, name))?)
+    pub(crate) fn symlink(&self, link: &Symlink, name: &OsStr) -> io::Result<()> {
+        Ok(again(|| rustix::fs::symlinkat(link.target(), &self.0, name))?)
     }
 
-    /// Whether `name` is a symbolic link that says `target`.
-    pub(crate) fn is_symlink_to(&self, name: &OsStr, target: &Path) -> io::Result<bool> {
+    /// Whether `name` is such a link.
+    pub(crate) fn is_symlink(&self, name: &OsStr, link: &Symlink) -> io::Result<bool> {
         match again(|| rustix::fs::readlinkat(&self.0, name, Vec::new())) {
-            Ok(says) => Ok(says.as_bytes() == target.as_os_str().as_bytes()),
+            Ok(says) => Ok(says.as_bytes() == link.target().as_os_str().as_bytes()),
             Err(Errno::INVAL) => Ok(false), // It is none.
             Err(errno) => Err(errno.into()),
         }

@@ -9,13 +9,13 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr as again};
 
 use super::{Dir, Handle};
-use crate::sys::{EntryKind, Node, Stat};
+use crate::sys::{EntryKind, Node, Stat, Symlink};
 
 impl Dir {
-    /// What the symbolic link `name` says.
-    pub(crate) fn read_link(&self, name: &OsStr) -> io::Result<OsString> {
+    /// The symbolic link `name`.
+    pub(crate) fn read_link(&self, name: &OsStr) -> io::Result<Symlink> {
         let says = again(|| rustix::fs::readlinkat(&self.0, name, Vec::new()))?;
-        Ok(OsString::from_vec(says.into_bytes()))
+        Ok(OsString::from_vec(says.into_bytes()).into())
     }
 
     /// What `name` is, if it can be made again: a socket cannot.

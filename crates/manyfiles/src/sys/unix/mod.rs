@@ -39,7 +39,7 @@ pub(crate) use forbidden::*;
 pub(crate) use handle::*;
 pub(crate) use identity::*;
 pub(crate) use in_use::*;
-pub(crate) use links::unable_to_link;
+pub(crate) use links::{LinkKind, becomes, read_symlink, unable_to_link};
 pub(crate) use location::*;
 pub(crate) use lock::*;
 pub(crate) use mapping::*;

@@ -16,7 +16,8 @@ use windows_sys::Wdk::Storage::FileSystem::{
 };
 use windows_sys::Win32::Foundation::{
     ERROR_DELETE_PENDING, ERROR_DIRECTORY, ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_REPARSE_POINT_ENCOUNTERED,
-    STATUS_ACCESS_DENIED, STATUS_CANNOT_DELETE, STATUS_INVALID_PARAMETER, STATUS_REPARSE_POINT_ENCOUNTERED,
+    STATUS_ACCESS_DENIED, STATUS_CANNOT_DELETE, STATUS_INVALID_PARAMETER, STATUS_NAME_TOO_LONG,
+    STATUS_REPARSE_POINT_ENCOUNTERED,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     DELETE, FILE_ATTRIBUTE_NORMAL, FILE_ATTRIBUTE_READONLY, FILE_FLAG_BACKUP_SEMANTICS, FILE_GENERIC_READ,
@@ -68,7 +69,10 @@ impl Dir {
             Ok(folder) => Dir(folder).unless_link(),
             // Windows before 10 (1607) does not know how to refuse links on the way. And what is refused then may be no
             // link, but a folder that is stored otherwise, in a cloud for instance.
-            Err(Status(STATUS_INVALID_PARAMETER | STATUS_REPARSE_POINT_ENCOUNTERED)) => self.folder_by_component(path),
+            // Nor does one call take a path of more than 32,767 units.
+            Err(Status(STATUS_INVALID_PARAMETER | STATUS_REPARSE_POINT_ENCOUNTERED | STATUS_NAME_TOO_LONG)) => {
+                self.folder_by_component(path)
+            }
             Err(status) => Err(status.into()),
         }
     }
@@ -143,7 +147,7 @@ impl Dir {
         // A handle of a link writes into the link; one of a file that is stored otherwise writes past what knows how.
         let (_, attributes) = kind(&file)?;
         match attributes & windows_sys::Win32::Storage::FileSystem::FILE_ATTRIBUTE_REPARSE_POINT {
-            0 => Ok(file),
+            0 if !is_of_another_name(&file, &name) => Ok(file),
             _ => Err(io::Error::from_raw_os_error(ERROR_REPARSE_POINT_ENCOUNTERED as i32)),
         }
     }
@@ -169,8 +173,13 @@ impl Dir {
         if kind(&file)?.0 == EntryKind::Folder {
             return Err(io::Error::from_raw_os_error(ERROR_DIRECTORY_NOT_SUPPORTED as i32));
         }
-        match delete(&file) {
-            Err(Status(STATUS_CANNOT_DELETE | STATUS_ACCESS_DENIED)) if self.make_writable(name)? => Ok(delete(&file)?),
+        self.delete_even_read_only(&file, name)
+    }
+
+    /// Removes `name`, which `file` is a handle of.
+    pub(super) fn delete_even_read_only(&self, file: &OwnedHandle, name: &OsStr) -> io::Result<()> {
+        match delete(file) {
+            Err(Status(STATUS_CANNOT_DELETE | STATUS_ACCESS_DENIED)) if self.make_writable(name)? => Ok(delete(file)?),
             other => Ok(other?),
         }
     }
@@ -230,8 +239,8 @@ impl Dir {
 
     /// Up to `most` of the names in it, in no order.
     pub(crate) fn names(&self, most: usize) -> io::Result<Vec<std::ffi::OsString>> {
-        let entries = std::fs::read_dir(super::location::final_path(&self.0)?)?;
-        entries.take(most).map(|entry| Ok(entry?.file_name())).collect()
+        let mut listing = self.list()?;
+        std::iter::from_fn(|| listing.next()).take(most).map(|listed| Ok(listed?.name().to_owned())).collect()
     }
 
     /// What permissions there are is the read-only attribute, which no folder decides about.
@@ -266,6 +275,13 @@ impl Dir {
     pub(crate) fn set_folder_permissions(&self, _name: &OsStr, _mode: Permissions) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Whether `name` is a short name (8.3) of the file, which has a longer one. Another thread may be writing to the file
+/// under that: only two entries of one name wait for each other.
+fn is_of_another_name(file: &OwnedHandle, name: &[u16]) -> bool {
+    let may_be_short = name.len() <= "LONGFI~1.TXT".len() && name.contains(&u16::from(b'~'));
+    may_be_short && super::system_path(file).is_some_and(|path| !path.ends_in(name))
 }
 
 /// Removes an open file from its folder: at once where the file system knows how, else when the last handle is closed.
@@ -309,6 +325,15 @@ mod tests {
             let (fast, slow) = (root.folder(Path::new(path)), root.folder_by_component(Path::new(path)));
             assert_eq!(fast.is_ok(), slow.is_ok(), "{path:?}: {fast:?} {slow:?}");
         }
+    }
+
+    #[test]
+    fn a_path_longer_than_one_call_takes_is_gone_through_name_by_name() {
+        let (temp, root) = root();
+        let long = "a\\".repeat(20_000);
+        assert_eq!(root.folder(Path::new(&long)).unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::write(temp.path().join("a"), "").unwrap();
+        assert_eq!(root.folder(Path::new(&long)).unwrap_err().kind(), io::ErrorKind::NotADirectory);
     }
 
     #[test]
@@ -390,6 +415,31 @@ mod tests {
         assert!(fs::metadata(temp.path().join("f")).unwrap().permissions().readonly());
         root.remove(name("f")).unwrap();
         assert!(!temp.path().join("f").exists());
+    }
+
+    #[test]
+    fn a_file_is_not_written_over_in_place_under_its_short_name() {
+        use std::os::windows::ffi::OsStrExt;
+        use windows_sys::Win32::Storage::FileSystem::GetShortPathNameW;
+        let (temp, root) = root();
+        let long = temp.path().join("a long name.text");
+        fs::write(&long, "x").unwrap();
+        let units: Vec<u16> = long.as_os_str().encode_wide().chain([0]).collect();
+        let mut short = [0_u16; 1024];
+        // SAFETY: `units` ends with a zero, and `short` has the length that is given.
+        let len = unsafe { GetShortPathNameW(units.as_ptr(), short.as_mut_ptr(), short.len() as u32) } as usize;
+        let short = String::from_utf16(&short[..len]).unwrap();
+        let short = short.rsplit('\\').next().unwrap();
+        if short == "a long name.text" {
+            eprintln!("skipped: this volume has no short names");
+            return;
+        }
+        assert_eq!(root.stat(name(short)).unwrap().identity, root.stat(name("a long name.text")).unwrap().identity);
+        assert!(super::super::is_not_writable_in_place(&root.open_to_write(name(short)).unwrap_err()));
+        root.open_to_write(name("A LONG NAME.text")).unwrap();
+        // A name that only looks like a short one.
+        fs::write(temp.path().join("x~1.txt"), "x").unwrap();
+        root.open_to_write(name("X~1.txt")).unwrap();
     }
 
     #[test]

@@ -19,23 +19,17 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_FLAG_OPEN_REPARSE_POINT, FILE_READ_ATTRIBUTES, FILE_WRITE_ATTRIBUTES, FILE_WRITE_DATA,
     SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE, SYMBOLIC_LINK_FLAG_DIRECTORY,
 };
-use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_SYMLINK;
+use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_MOUNT_POINT, IO_REPARSE_TAG_SYMLINK};
 
 use super::location::final_path;
 use super::native::{Links, Open, set_name, wide};
-use super::{Dir, Permissions, control, dir, no_owner};
+use super::{Dir, LinkKind, Permissions, control, dir, no_owner};
 use crate::error::explained;
-use crate::sys::{Keep, Things, Unable};
+use crate::sys::{Keep, Symlink, Things, Unable};
 
 impl Dir {
-    pub(crate) fn symlink(&self, target: &Path, name: &OsStr) -> io::Result<()> {
-        make(&self.0, name, target)
-    }
-
-    /// Whether `name` is a symbolic link that says `target`.
-    pub(crate) fn is_symlink_to(&self, name: &OsStr, target: &Path) -> io::Result<bool> {
-        let says = std::fs::read_link(final_path(&self.0)?.join(name))?;
-        Ok(says == with_backslashes(target))
+    pub(crate) fn symlink(&self, link: &Symlink, name: &OsStr) -> io::Result<()> {
+        make(&self.0, name, link)
     }
 
     /// Gives the file `existing` in `from` the name `name` in this folder too.
@@ -91,12 +85,16 @@ pub(crate) fn unable_to_link(error: &io::Error) -> Option<Unable> {
     }
 }
 
-/// Makes a symbolic link that says `target` at `name` in `folder`. Windows has two kinds: the link is one to a folder
-/// if the target is a folder now, else one to a file.
-pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Result<()> {
-    let path = final_path(folder)?;
-    let to_folder = leads_to_folder(folder, &path, target);
-    let data = data(target)?;
+/// Makes a link at `name` in `folder`. One whose kind is not known is one to a folder if the target is a folder now,
+/// else one to a file.
+pub(super) fn make(folder: &OwnedHandle, name: &OsStr, link: &Symlink) -> io::Result<()> {
+    let (path, target) = (final_path(folder)?, link.target());
+    let (to_folder, data) = match link.kind {
+        None => (leads_to_folder(folder, &path, target), data(target)?),
+        Some(LinkKind::File) => (false, data(target)?),
+        Some(LinkKind::Folder) => (true, data(target)?),
+        Some(LinkKind::Junction) => (true, junction_data(target)?),
+    };
     let how = Open {
         access: FILE_WRITE_DATA | FILE_WRITE_ATTRIBUTES | DELETE,
         attributes: FILE_ATTRIBUTE_NORMAL,
@@ -113,7 +111,7 @@ pub(super) fn make(folder: &OwnedHandle, name: &OsStr, target: &Path) -> io::Res
         // It takes a path; the folder on it cannot be renamed or replaced while its handle is open.
         Some(ERROR_PRIVILEGE_NOT_HELD) => by_path(&path.join(name), target, to_folder),
         Some(ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED) => {
-            Err(explained(error, "this file system, or wine, holds no symbolic links"))
+            Err(explained(error, "this file system, or wine, holds no links"))
         }
         _ => Err(error),
     }
@@ -194,35 +192,55 @@ pub(super) fn with_backslashes(path: &Path) -> PathBuf {
 pub(super) fn data(target: &Path) -> io::Result<Vec<u8>> {
     let shown = with_backslashes(target);
     // What the system follows is written as the native calls take it, if it is absolute.
-    let (native, flags) = match shown.components().next() {
-        Some(Component::Prefix(prefix)) => {
-            let text = shown.as_os_str().to_string_lossy();
-            let native = match prefix.kind() {
-                Prefix::UNC(..) => format!("\\??\\UNC{}", &text[1..]),
-                Prefix::Disk(_) => format!("\\??\\{text}"),
-                _ => text.replacen("\\\\?\\", "\\??\\", 1),
-            };
-            (wide(OsStr::new(&native)), 0)
-        }
-        _ => (wide(shown.as_os_str()), SYMLINK_FLAG_RELATIVE),
+    let (native, flags) = match native(&shown) {
+        Some(native) => (native, 0),
+        None => (wide(shown.as_os_str()), SYMLINK_FLAG_RELATIVE),
     };
-    let shown = wide(shown.as_os_str());
-    const HEADER: usize = 20;
+    reparse_data(IO_REPARSE_TAG_SYMLINK, native, wide(shown.as_os_str()), Some(flags))
+}
+
+/// What a junction consists of. It leads to an absolute path always.
+fn junction_data(target: &Path) -> io::Result<Vec<u8>> {
+    let not_absolute = || io::Error::new(io::ErrorKind::InvalidInput, "a junction has an absolute target");
+    let [native, shown] = [native(target).ok_or_else(not_absolute)?, wide(target.as_os_str())];
+    // Programs take both names for strings with a NUL at the end.
+    let [native, shown] = [native, shown].map(|name| name.into_iter().chain([0]).collect());
+    reparse_data(IO_REPARSE_TAG_MOUNT_POINT, native, shown, None)
+}
+
+/// A path with a drive or a server, as the native calls take it.
+fn native(path: &Path) -> Option<Vec<u16>> {
+    let Some(Component::Prefix(prefix)) = path.components().next() else { return None };
+    let units = wide(path.as_os_str());
+    let (begin, rest) = match prefix.kind() {
+        Prefix::UNC(..) => (r"\??\UNC", &units[1..]),
+        Prefix::Disk(_) => (r"\??\", &units[..]),
+        // `\\?\`; the other one is as good.
+        _ => (r"\??\", &units[4..]),
+    };
+    Some(begin.encode_utf16().chain(rest.iter().copied()).collect())
+}
+
+/// `native` is what the system follows, `shown` what people read. A NUL at the end of both belongs to neither. Symbolic
+/// links have flags, and junctions none.
+fn reparse_data(tag: u32, native: Vec<u16>, shown: Vec<u16>, flags: Option<u32>) -> io::Result<Vec<u8>> {
     const MOST: usize = 16 << 10; // MAXIMUM_REPARSE_DATA_BUFFER_SIZE
-    if HEADER + size_of_val(&native[..]) + size_of_val(&shown[..]) > MOST {
+    let names = size_of_val(&native[..]) + size_of_val(&shown[..]);
+    let before = 8 + flags.map_or(0, |_| size_of::<u32>());
+    if 8 + before + names > MOST {
         let error = io::Error::from_raw_os_error(ERROR_FILENAME_EXCED_RANGE as i32);
         return Err(explained(error, "Windows takes a link's target of some 4,000 characters at most"));
     }
-    let [native_len, shown_len] = [&native, &shown].map(|name| size_of_val(&name[..]) as u16);
+    let len = |name: &[u16]| size_of_val(name.strip_suffix(&[0]).unwrap_or(name)) as u16;
     let mut data = Vec::new();
-    data.extend(IO_REPARSE_TAG_SYMLINK.to_le_bytes());
-    data.extend((12 + native_len + shown_len).to_le_bytes());
+    data.extend(tag.to_le_bytes());
+    data.extend(((before + names) as u16).to_le_bytes());
     data.extend(0_u16.to_le_bytes());
     // Offset and length of the one, of the other.
-    for number in [0, native_len, native_len, shown_len] {
+    for number in [0, len(&native), size_of_val(&native[..]) as u16, len(&shown)] {
         data.extend(number.to_le_bytes());
     }
-    data.extend(flags.to_le_bytes());
+    data.extend(flags.into_iter().flat_map(u32::to_le_bytes));
     for unit in native.iter().chain(&shown) {
         data.extend(unit.to_le_bytes());
     }
@@ -243,6 +261,38 @@ mod tests {
             String::from_utf16(&units.collect::<Vec<_>>()).unwrap()
         };
         (text(number(8), number(10)), text(number(12), number(14)), data[16] == 1)
+    }
+
+    /// As the documentation of REPARSE_DATA_BUFFER has it, and as `mklink /J` of Windows writes it.
+    #[test]
+    fn a_junction_has_both_names_with_a_nul_each_and_no_flags() {
+        let data = junction_data(Path::new(r"C:\ä")).unwrap();
+        let mut expected = vec![0x03, 0, 0, 0xa0]; // IO_REPARSE_TAG_MOUNT_POINT
+        expected.extend([36, 0, 0, 0]); // What follows is so long.
+        expected.extend([0, 0, 16, 0, 18, 0, 8, 0]); // Offset and length of the one, of the other.
+        for unit in "\\??\\C:\\ä\0C:\\ä\0".encode_utf16() {
+            expected.extend(unit.to_le_bytes());
+        }
+        assert_eq!(data, expected);
+        assert_eq!(data.len(), 8 + 36);
+    }
+
+    #[test]
+    fn a_junction_to_no_absolute_path_or_a_long_one_is_an_error() {
+        for target in ["a", r"\a", "..", ""] {
+            assert_eq!(junction_data(Path::new(target)).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{target}");
+        }
+        assert!(junction_data(Path::new(&format!(r"C:\{}", r"x\".repeat(2_000)))).is_ok());
+        let error = junction_data(Path::new(&format!(r"C:\{}", r"x\".repeat(2_100)))).unwrap_err();
+        assert!(error.to_string().contains("4,000"), "{error}");
+    }
+
+    #[test]
+    fn a_target_that_is_not_unicode_stays_as_it_is() {
+        let target = std::ffi::OsString::from_wide(&[u16::from(b'C'), u16::from(b':'), u16::from(b'\\'), 0xd800]);
+        let data = data(Path::new(&target)).unwrap();
+        assert_eq!(data[data.len() - 2..], 0xd800_u16.to_le_bytes());
+        assert_eq!(data[20 + 2 * 7..][..2], 0xd800_u16.to_le_bytes());
     }
 
     #[test]

@@ -1,19 +1,13 @@
 //! What a mirror asks about names in folders.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::location::final_path;
 use super::{Dir, Handle};
 use crate::sys::{Node, Stat};
 
 impl Dir {
-    /// What the symbolic link `name` says.
-    pub(crate) fn read_link(&self, name: &OsStr) -> io::Result<OsString> {
-        Ok(std::fs::read_link(final_path(&self.0)?.join(name))?.into_os_string())
-    }
-
     /// Folders hold none.
     pub(crate) fn node(&self, _name: &OsStr) -> io::Result<Option<Node>> {
         Ok(None)

@@ -1,6 +1,6 @@
 //! Whole folders are removed, and never what is mounted in them: that is a link here, and links are not followed.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -9,63 +9,11 @@ use windows_sys::Wdk::Storage::FileSystem::FILE_DIRECTORY_FILE;
 use windows_sys::Win32::Foundation::ERROR_DIRECTORY;
 use windows_sys::Win32::Storage::FileSystem::{DELETE, FILE_READ_ATTRIBUTES};
 
-use super::Dir;
-use super::dir::{FOLDER, delete, existing};
+use super::dir::{FOLDER, existing};
 use super::identity::kind;
 use super::native::{while_in_use, wide};
+use super::{Dir, Listing};
 use crate::sys::{Entering, EntryKind};
-
-/// A folder that was opened to be emptied, and its names from the first on, in no order.
-#[derive(Debug)]
-pub(crate) struct Listing {
-    dir: Dir,
-    entries: std::fs::ReadDir,
-}
-
-/// A name in a folder.
-#[derive(Debug)]
-pub(crate) struct Listed {
-    name: OsString,
-    kind: Option<EntryKind>,
-}
-
-impl Listed {
-    pub(crate) fn name(&self) -> &OsStr {
-        &self.name
-    }
-
-    /// A kind that is missing has to be asked for.
-    pub(crate) fn kind(&self) -> Option<EntryKind> {
-        self.kind
-    }
-}
-
-impl Listing {
-    pub(crate) fn next(&mut self) -> Option<io::Result<Listed>> {
-        Some(self.entries.next()?.map(|entry| {
-            let kind = entry.file_type().ok().map(|kind| match kind {
-                kind if kind.is_dir() => EntryKind::Folder,
-                kind if kind.is_file() => EntryKind::File,
-                _ => EntryKind::Symlink,
-            });
-            Listed { name: entry.file_name(), kind }
-        }))
-    }
-
-    /// A handle of the folder that lives longer.
-    pub(crate) fn dir(&self) -> io::Result<Dir> {
-        self.dir.try_clone()
-    }
-
-    pub(crate) fn kind_of(&self, name: &OsStr) -> io::Result<EntryKind> {
-        Ok(self.dir.stat(name)?.kind)
-    }
-
-    /// Removes a name that is no folder's.
-    pub(crate) fn remove(&self, name: &OsStr, take_rights: bool) -> io::Result<()> {
-        self.dir.remove_file(name, take_rights)
-    }
-}
 
 /// How one folder after the other is emptied.
 impl Dir {
@@ -75,7 +23,8 @@ impl Dir {
             return self.list();
         }
         let name = wide(name);
-        Dir(while_in_use(|| existing(FOLDER, FILE_DIRECTORY_FILE).at(&self.0, &name))?).unless_link()?.list()
+        let folder = Dir(while_in_use(|| existing(FOLDER, FILE_DIRECTORY_FILE).at(&self.0, &name))?);
+        Ok(Listing::of(folder.unless_link()?))
     }
 
     /// The system knows no way up from a handle.
@@ -83,23 +32,16 @@ impl Dir {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The names in it, from the first on.
-    pub(crate) fn list(&self) -> io::Result<Listing> {
-        let path = super::location::final_path(&self.0)?;
-        let entries = super::in_use::while_in_use(&[&path], || std::fs::read_dir(&path))?;
-        Ok(Listing { dir: self.try_clone()?, entries })
-    }
-
     /// Removes a name that is no folder's, a read-only file's too.
     pub(crate) fn remove_file(&self, name: &OsStr, _take_rights: bool) -> io::Result<()> {
         self.remove(name)
     }
 
-    /// Removes an empty folder.
+    /// Removes an empty folder, a read-only one too: Windows marks folders so that look otherwise than most.
     pub(crate) fn remove_folder(&self, name: &OsStr, _take_rights: bool) -> io::Result<()> {
         let folder = while_in_use(|| self.open_any(name, DELETE | FILE_READ_ATTRIBUTES))?;
         match kind(&folder)?.0 {
-            EntryKind::Folder => Ok(delete(&folder)?),
+            EntryKind::Folder => self.delete_even_read_only(&folder, name),
             _ => Err(io::Error::from_raw_os_error(ERROR_DIRECTORY as i32)),
         }
     }

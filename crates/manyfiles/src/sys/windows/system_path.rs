@@ -17,6 +17,11 @@ impl SystemPath {
         self.0.contains(&u16::from(b'~'))
     }
 
+    /// Whether its last name is this one, and not a short or a longer one of the same file.
+    pub(super) fn ends_in(&self, name: &[u16]) -> bool {
+        are_equal(self.0.rsplit(|unit| *unit == u16::from(b'\\')).next().unwrap_or_default(), name)
+    }
+
     /// Whether this is the path of `folder`, or of something in it. Names are compared as the system compares them,
     /// without regard to case: two names that differ in case alone cost one more wait for a close, which does no harm.
     pub(crate) fn is_at_or_below(&self, folder: &SystemPath) -> bool {

@@ -1,7 +1,6 @@
 //! What is to be done: one entry of one folder.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -9,7 +8,7 @@ use super::counts::TELLING_SIZE;
 use super::folders::{Folder, FolderId};
 use super::name::Name;
 use crate::tree::content::{Content, Kind};
-use crate::tree::{Metadata, Node};
+use crate::tree::{Metadata, Node, Symlink};
 
 /// One entry of one folder.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ pub(in crate::tree) enum Work {
         metadata: Metadata,
     },
     Symlink {
-        target: PathBuf,
+        link: Symlink,
         metadata: Metadata,
     },
     /// One half of a hard link, which stands in the order of two names. See [`Link`].
@@ -145,7 +144,7 @@ impl Job {
         OWN + name
             + match &self.work {
                 Work::File { content, metadata } => content.weight() + metadata.xattrs.weight(),
-                Work::Symlink { target, metadata } => target.as_os_str().len() + metadata.xattrs.weight(),
+                Work::Symlink { link, metadata } => link.target().as_os_str().len() + metadata.xattrs.weight(),
                 Work::Link(link) => link.name.len() + link.existing.len(),
                 _ => 0,
             }

@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
 use std::time::SystemTime;
 
 use super::access::FILE_MODE;
@@ -12,7 +11,7 @@ use super::conflict::{Choice, Entry, Obstacle};
 use super::folders::OpenFolder;
 use super::lane::Lane;
 use crate::sys::{Dir, EntryKind, Keep, Stat, Things};
-use crate::tree::{Metadata, Node};
+use crate::tree::{Metadata, Node, Symlink};
 use crate::{Error, Operation, Result};
 
 /// How one kind of entry without bytes is made.
@@ -36,7 +35,7 @@ impl Lane {
         &mut self,
         at: &OpenFolder,
         name: &OsStr,
-        target: &Path,
+        link: &Symlink,
         metadata: &Metadata,
     ) -> Result<()> {
         let (keep, lost) = (self.shared.options.keep, Cell::new(metadata.lost));
@@ -44,9 +43,9 @@ impl Lane {
             operation: Operation::Symlink,
             entry: &|| Entry::Other,
             modified: &|| Ok(metadata.modified),
-            make: &|dir, name| dir.symlink(target, name),
+            make: &|dir, name| dir.symlink(link, name),
             dress: &|dir, name| dress_and_note(dir, name, metadata, None, &keep, &lost),
-            is_same: &|dir, name, there| Ok(has(there, metadata, None) && dir.is_symlink_to(name, target)?),
+            is_same: &|dir, name, there| Ok(has(there, metadata, None) && dir.is_symlink(name, link)?),
             same_is_done: false,
         };
         let made = self.make_named(at, name, &making)?;

@@ -47,7 +47,7 @@ impl Lane {
         match work {
             Work::File { content, metadata } => return self.open(at, name, content, metadata),
             Work::MakeFolder => self.counts.folders += 1,
-            Work::Symlink { target, metadata } => self.make_symlink(at, &name, &target, &metadata)?,
+            Work::Symlink { link, metadata } => self.make_symlink(at, &name, &link, &metadata)?,
             Work::HardLink { folder: from, existing } => {
                 let from = self.folder(&from)?;
                 self.make_hard_link(at, &name, &from, &existing)?;
