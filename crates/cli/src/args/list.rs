@@ -51,9 +51,10 @@ pub(crate) struct List {
 
     /// Show permissions, owner, size, time and name of each entry, and where links lead
     ///
-    /// The owner is the user's and the group's name, or the number where the archive has no name. The size is in bytes; of a device it is its major and minor
-    /// number. The time is that of the last modification, in this computer's time zone. A '?' or '-' stands for what
-    /// the archive does not say. Behind an entry that 'manyfiles unpack' would refuse, the reason is given.
+    /// The owner is the user's and the group's name, or the number where the archive has no name. The size is in bytes; of
+    /// a device it is its major and minor number. The time is that of the last modification, in this computer's time zone.
+    /// A '?' or '-' stands for what the archive does not say. Behind an entry that 'manyfiles unpack' would refuse, the
+    /// reason is given.
     #[arg(short, long, help_heading = "What is printed", conflicts_with_all = ["by_folder", "null", "json"])]
     pub long: bool,
 
@@ -82,7 +83,8 @@ pub(crate) struct List {
     /// Its keys: archive, path, kind (file, folder, symlink, hard_link, fifo, char_device, block_device, other), bytes
     /// (of content), mode (octal digits, as a string), modified (in UTC, such as 2026-11-22T10:12:06Z), user, group
     /// (numbers), user_name, group_name, xattrs (name and value_hex of each extended attribute), acl and default_acl
-    /// (access control lists, as the archive has them), target (of links), major and minor (of devices), refused (why 'manyfiles unpack' would not write it).
+    /// (access control lists, as the archive has them), target (of links), major and minor (of devices), refused (why
+    /// 'manyfiles unpack' would not write it).
     /// Keys whose value the archive does not have are left out. With --sizes an object is a folder: archive, folder,
     /// bytes, entries. An archive that cannot be read to its end ends with an object with archive and error.
     ///
