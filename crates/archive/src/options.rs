@@ -130,9 +130,10 @@ impl Options {
     ///   in one is looked for by name, then by the number beside the name. Not those of Solaris and NFSv4.
     /// - *Owners*, as with [`ownership`](Options::ownership), by [`Keep::owners`].
     ///
-    /// Give the tree the same by its own option of this name: it decides what an attribute that cannot be set means. A list that
-    /// cannot be understood, or that is for a user who is not known here, is a failure of its entry if lists were asked
-    /// for by [`Keep::acls`]. Entries that lose something are [counted](crate::Summary::with_attributes).
+    /// Give the tree the same by [its own option](manyfiles::tree::Options::keep): it decides what an attribute that
+    /// cannot be set means. A list that cannot be understood, or that is for a user who is not known here, is a failure
+    /// of its entry if lists were asked for by [`Keep::acls`]. Entries that lose something are
+    /// [counted](crate::Summary::with_attributes). Where owners are kept, an entry without one loses set-id bits.
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
         self.filter.keep = keep;

@@ -117,6 +117,22 @@ fn a_file_without_a_list_gets_none_from_its_folder_where_lists_are_kept() {
 }
 
 #[test]
+fn a_program_whose_owner_the_archive_does_not_give_gets_no_set_id_bits_with_all_that_is_kept() {
+    let temp = tempdir().unwrap();
+    let mut tar = Tar::new().file_with("f", "x", 0o4755, 1).bytes();
+    tar[108..124].fill(b' '); // user and group
+    tar[148..156].fill(b' ');
+    let sum: u32 = tar[..512].iter().map(|&byte| u32::from(byte)).sum();
+    tar[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    write(temp.path().join("a.tar"), tar);
+    for (option, mode) in [("-a", 0o755), ("-p", 0o755), ("--set-id", 0o4755)] {
+        manyfiles(temp.path(), &["unpack", option, "a.tar", "-C", option.trim_start_matches('-')]).code(0);
+        let got = fs::metadata(temp.path().join(option.trim_start_matches('-')).join("f")).unwrap();
+        assert_eq!(got.mode() & 0o7777, mode, "{option}");
+    }
+}
+
+#[test]
 fn owners_are_known_by_name_first_and_by_number_with_numeric_owner() {
     skip_unless!(Need::Root);
     let temp = tempdir().unwrap();

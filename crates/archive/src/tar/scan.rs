@@ -19,7 +19,7 @@ use crate::tar_header::{BLOCK, Block, Header, text};
 use crate::test::Test;
 
 /// The longest that headers before an entry may be (names, pax records, maps of sparse files): a limit on memory. Names
-/// end at 4 KiB on most systems; extended attributes, which are passed over, may take 64 KiB each.
+/// end at 4 KiB on most systems; extended attributes may take 64 KiB each.
 pub(crate) const LONGEST_EXTENSION: u64 = 16 << 20;
 
 /// Tars in several volumes consist of whole records, which are of this size by default.

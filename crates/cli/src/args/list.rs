@@ -51,9 +51,10 @@ pub(crate) struct List {
 
     /// Show permissions, owner, size, time and name of each entry, and where links lead
     ///
-    /// The owner is the user's and the group's name, or the number where the archive has no name. The size is in bytes; of a device it is its major and minor
-    /// number. The time is that of the last modification, in this computer's time zone. A '?' or '-' stands for what
-    /// the archive does not say. Behind an entry that 'manyfiles unpack' would refuse, the reason is given.
+    /// The owner is the user's and the group's name, or the number where the archive has no name. The size is in bytes; of
+    /// a device it is its major and minor number. The time is that of the last modification, in this computer's time zone.
+    /// A '?' or '-' stands for what the archive does not say. Behind an entry that 'manyfiles unpack' would refuse, the
+    /// reason is given.
     #[arg(short, long, help_heading = "What is printed", conflicts_with_all = ["by_folder", "null", "json"])]
     pub long: bool,
 

@@ -173,8 +173,8 @@ impl Metadata {
         self.xattrs.iter()
     }
 
-    /// Whether the file that they were [read from](Metadata::attributes_of) has more that is not kept, or that could not be
-    /// read and need not be.
+    /// Whether the file that they were [read from](Metadata::attributes_of) has more that is not kept, or that could not
+    /// be read and need not be.
     pub fn loses_attributes(&self) -> bool {
         self.lost.has(Things::XATTRS.with(Things::ACLS))
     }
