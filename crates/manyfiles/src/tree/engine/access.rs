@@ -16,7 +16,7 @@ use super::folders::OpenFolder;
 use super::lane::Lane;
 use super::name::Name;
 use super::placement::{Placement, Target};
-use crate::sys::{self, Dir, FileFlags, Handle, Stat, Things};
+use crate::sys::{self, Dir, FileFlags, Handle, Keep, Stat, Things};
 use crate::tree::Metadata;
 
 /// The permissions of a file for which none are given.
@@ -66,19 +66,16 @@ pub(super) struct Newborn {
 
 impl Lane {
     /// What `file`, which was just made, has. Its folder decides that, so one file of each folder is asked.
-    fn newborn(&mut self, at: &OpenFolder, file: &Handle) -> io::Result<Newborn> {
-        if let Some((folder, newborn)) = self.newborn
-            && folder == at.folder.id
-        {
-            return Ok(newborn);
+    fn newborn(&self, at: &OpenFolder, file: &Handle) -> io::Result<Newborn> {
+        if let Some(newborn) = at.folder.newborn.get() {
+            return Ok(*newborn);
         }
         let flags = match self.shared.options.keep.wants(Things::FLAGS) {
             true => sys::flags_of(file)?.unwrap_or_default(),
             false => FileFlags::default(),
         };
         let newborn = Newborn { owner: sys::stat(file)?.owner, flags };
-        self.newborn = Some((at.folder.id, newborn));
-        Ok(newborn)
+        Ok(*at.folder.newborn.get_or_init(|| newborn))
     }
 
     /// False if it has another owner, and may have.
@@ -95,7 +92,7 @@ impl Lane {
     }
 
     /// Sets owner and rights that have to be set before the first byte is written.
-    pub(super) fn prepare(&mut self, at: &OpenFolder, target: &mut Target, metadata: &Metadata) -> io::Result<()> {
+    pub(super) fn prepare(&self, at: &OpenFolder, target: &mut Target, metadata: &Metadata) -> io::Result<()> {
         let lost = &mut target.lost;
         target.mode_at_the_end = match &target.placement {
             Placement::New | Placement::Beside { old: None, .. } => {
@@ -111,7 +108,7 @@ impl Lane {
     }
 
     /// Sets the flags that a file has to have while it is empty.
-    fn prepare_flags(&mut self, at: &OpenFolder, target: &mut Target, flags: FileFlags) -> io::Result<()> {
+    fn prepare_flags(&self, at: &OpenFolder, target: &mut Target, flags: FileFlags) -> io::Result<()> {
         let has = match &target.placement {
             Placement::InPlace(_) => sys::flags_of(&target.file)?.unwrap_or_default(),
             Placement::New | Placement::Beside { .. } => self.newborn(at, &target.file)?.flags,
@@ -125,7 +122,7 @@ impl Lane {
     }
 
     fn prepare_new(
-        &mut self,
+        &self,
         at: &OpenFolder,
         file: &Handle,
         metadata: &Metadata,
@@ -236,12 +233,16 @@ impl Lane {
     ) -> io::Result<()> {
         let special = if target.lost.has(Things::OWNERS) { 0o1777 } else { 0o7777 };
         let wanted = || metadata.mode.map(|mode| self.wanted(mode) & special);
-        // Writing takes capabilities away, and so does another owner: both are done. A list changes the permissions.
+        // Writing takes capabilities away, and so does another owner: both are done.
         if !metadata.xattrs.is_empty() {
             let lost = sys::set_xattrs(&target.file, &metadata.xattrs, &self.shared.options.keep)?;
             target.lost = target.lost.with(lost);
+            // A list changes the permissions, and what the list would have hidden must not be given away.
+            if metadata.xattrs.iter().any(|(name, _)| Keep::thing(name) == Some(Things::ACLS)) {
+                target.mode_at_the_end = target.mode_at_the_end.or_else(wanted);
+            }
             if lost.has(Things::ACLS) {
-                let mode = target.mode_at_the_end.or_else(wanted);
+                let mode = target.mode_at_the_end;
                 target.mode_at_the_end = mode.map(|mode| sys::mode_without_list(mode, &metadata.xattrs));
             }
         }

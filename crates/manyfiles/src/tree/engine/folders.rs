@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use super::access::Newborn;
 use super::name::Keys;
 use crate::sys::Dir;
 use crate::tree::Metadata;
@@ -42,6 +43,8 @@ pub(in crate::tree) struct Folder {
     pub(super) folds: AtomicBool,
     /// Whether new files in the folder get their permissions by a list of the folder's, once that is asked.
     pub(super) default_permissions: OnceLock<bool>,
+    /// What a new file in it has before anything is set, once a file was asked.
+    pub(super) newborn: OnceLock<Newborn>,
     /// Whether no other user may change names in it, once that is asked.
     pub(super) private: OnceLock<bool>,
     /// Number of its file system, once that is asked.
@@ -197,6 +200,7 @@ impl Folders {
             elsewhere: AtomicBool::new(false),
             folds: AtomicBool::new(folds),
             default_permissions: OnceLock::new(),
+            newborn: OnceLock::new(),
             private: OnceLock::new(),
             volume: OnceLock::new(),
         }));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-use super::access::Newborn;
 use super::counts::Counts;
 use super::durable::Durable;
 use super::folders::{Folder, FolderId, OpenFolder};
@@ -42,8 +41,6 @@ pub(in crate::tree) struct Lane {
     pub(super) buffer: Vec<u8>,
     /// What the program's `on_entry` is told of the entry that was completed last. `None` without `on_entry`.
     pub(super) stat: Option<EntryStat>,
-    /// What a new file has before anything is set, by the folder that was asked last.
-    pub(super) newborn: Option<(FolderId, Newborn)>,
     /// The digest of the content that is being written, and what came of it.
     pub(super) digest: Option<RunningDigest>,
     pub(super) digested: Option<Vec<u8>>,
@@ -70,7 +67,6 @@ impl Lane {
             can_copy_in_kernel: true,
             buffer: Vec::new(),
             stat: None,
-            newborn: None,
             digest: None,
             digested: None,
             shares: Shares::Nothing,
