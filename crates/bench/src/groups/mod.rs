@@ -17,6 +17,7 @@ mod under_wine;
 mod unpack;
 mod vfs;
 mod wal;
+mod worktree;
 
 use std::path::Path;
 
@@ -38,6 +39,8 @@ pub enum Group {
     Archive,
     /// A tree copied, taken out of a store, and removed, against cp, tar, git and rm.
     Trees,
+    /// A worktree of a repository of 80,000 files, and its first status, against git.
+    Worktree,
     /// New files through TreeWriter, against loops over std, rayon and tokio.
     Create,
     /// The same where a close, or every call, takes milliseconds.
@@ -75,6 +78,7 @@ impl Group {
             Group::Unpack => unpack::run(plan, cache, book),
             Group::Archive => archive::run(plan, cache, book),
             Group::Trees => trees::run(plan, cache, book),
+            Group::Worktree => worktree::run(plan, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
             Group::Fastclose => fastclose::run(plan, book),
