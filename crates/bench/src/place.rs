@@ -49,6 +49,16 @@ impl Place {
         Ok(Place::new("XFS", Kind::Image(Disk::xfs().megabytes(image_size(16 << 10)?).mount()?)))
     }
 
+    /// The same, an XFS.
+    pub fn xfs_cleared() -> Result<Place> {
+        Ok(Place::new("XFS", Kind::Cleared(Disk::xfs().megabytes(image_size(8 << 10)?).mount()?)))
+    }
+
+    /// The same, a btrfs.
+    pub fn btrfs_cleared() -> Result<Place> {
+        Ok(Place::new("btrfs", Kind::Cleared(Disk::btrfs().megabytes(image_size(8 << 10)?).mount()?)))
+    }
+
     /// A FUSE mount over memory whose `ops` each take `delay` longer.
     pub fn slow(name: &str, ops: &[Op], delay: Duration) -> Result<Place> {
         let options = ops.iter().fold(SlowMount::options(), |options, &op| options.delay(op, delay));

@@ -18,6 +18,7 @@ mod under_wine;
 mod unpack;
 mod vfs;
 mod wal;
+mod worktree;
 
 use std::path::Path;
 
@@ -41,6 +42,8 @@ pub enum Group {
     Trees,
     /// A tree made equal to another that it is nearly equal to, against rsync.
     Mirror,
+    /// A worktree of a repository of 80,000 files, and its first status, against git.
+    Worktree,
     /// New files through TreeWriter, against loops over std, rayon and tokio.
     Create,
     /// The same where a close, or every call, takes milliseconds.
@@ -79,6 +82,7 @@ impl Group {
             Group::Archive => archive::run(plan, cache, book),
             Group::Trees => trees::run(plan, cache, book),
             Group::Mirror => mirror::run(plan, book),
+            Group::Worktree => worktree::run(plan, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
             Group::Fastclose => fastclose::run(plan, book),

@@ -67,7 +67,7 @@ pub(crate) struct Worktree {
     /// Its keys: command, status (complete, incomplete, stopped), exit_code, worktree, source (the checkout whose files
     /// were used, or null), commit, branch (or null), files (taken from there), cloned (those that share blocks with
     /// it), by_git (files that git checked out), with (files and links of --with), notes (why git did more), failures
-    /// (each with path, operation, error and os_error), signal, seconds. If nothing could be begun: status not_begun, and
+    /// (each with path, operation, error and os_error), errors (what else went wrong), signal, seconds. If nothing could be begun: status not_begun, and
     /// errors.
     #[arg(long)]
     pub json: bool,
@@ -89,7 +89,7 @@ const EXAMPLES_AND_EXIT: &str = concat!(
     "\n
 Exit status:
   0    the worktree is there, as 'git worktree add' would have made it
-  1    the worktree is there, but for files of --with, or its hook failed, as
+  1    the worktree is there, but not all of --with, or the hook failed, as
        standard error tells
   2    wrong usage, or git refused; nothing is there then
   130  stopped by Ctrl-C: the worktree, and a branch made for it, are removed

@@ -77,6 +77,8 @@ pub(super) struct Filled {
     /// Numbers in the new index, with what `lstat` says.
     pub(super) files: Vec<(usize, EntryStat)>,
     pub(super) report: Report,
+    /// How many were copied, and then left to git because the source's index does not vouch for them.
+    pub(super) untrusted: u64,
 }
 
 /// Copies what is the same to `tree`, but for the paths in `except`.
@@ -115,8 +117,9 @@ pub(super) fn fill(
     }
     let report = tree.finish().unwrap_or_else(|incomplete| incomplete.into_report());
     let files = filling.candidates.iter().zip(&filling.filled);
-    let files = files.filter_map(|(candidate, stat)| Some((candidate.wanted, *stat.get()?))).collect();
-    Ok(Filled { files, report })
+    let files: Vec<_> = files.filter_map(|(candidate, stat)| Some((candidate.wanted, *stat.get()?))).collect();
+    let untrusted = (report.files + report.symlinks).saturating_sub(files.len() as u64);
+    Ok(Filled { files, report, untrusted })
 }
 
 /// A link whose target cannot be read, or which is none any more, is git's.

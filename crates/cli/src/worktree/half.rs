@@ -47,7 +47,8 @@ impl Half {
                 remove_branch(git, name);
             }
         })?;
-        Ok(Half { git: git.clone(), new: new.to_path_buf(), made: made.filter(|name| has_branch(git, name)) })
+        let new = new.canonicalize().unwrap_or_else(|_| new.to_path_buf());
+        Ok(Half { git: git.clone(), new, made: made.filter(|name| has_branch(git, name)) })
     }
 
     /// It is complete.
@@ -71,8 +72,10 @@ fn remove_branch(git: &Git, name: &str) {
 }
 
 fn remove(git: &Git, new: &Path, made: Option<&str>) -> Result<()> {
-    // Much faster than git; what cannot be removed, git names.
-    drop(manyfiles::tree::Removal::new().keep(|path| path == Path::new(".git")).remove(new));
+    // Much faster than git; what cannot be removed, git names. What is there is a worktree only if it says so.
+    if std::fs::read(new.join(".git")).is_ok_and(|link| link.starts_with(b"gitdir:")) {
+        drop(manyfiles::tree::Removal::new().keep(|path| path == Path::new(".git")).remove(new));
+    }
     git.read(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), "--force".as_ref(), new.as_os_str()])?;
     if let Some(name) = made {
         remove_branch(git, name);

@@ -245,6 +245,14 @@ impl<'a> Making<'a> {
         let left: Vec<_> = wanted.entries().iter().enumerate().filter(|(number, _)| !have.contains(number)).collect();
         let left: Vec<_> = left.into_iter().map(|(_, entry)| wanted.path(entry).to_vec()).collect();
         made.by_git = left.len() as u64;
+        if let Some(first) = filled.report.failures.first() {
+            let files = counted(filled.report.failures.len() as u64, "file", "files");
+            made.notes.push(format!("{files} could not be copied, and git made them; the first: {first}"));
+        }
+        if filled.untrusted > 0 {
+            let files = counted(filled.untrusted, "file", "files");
+            made.notes.push(format!("{files} may have been changed in the source since git looked at them"));
+        }
         if !converted.is_empty() {
             let files = counted(converted.len() as u64, "file is", "files are");
             made.notes.push(format!("{files} changed on the way by filters, line ends or encodings"));
@@ -258,12 +266,12 @@ impl<'a> Making<'a> {
     }
 
     fn bring_along(&self, made: &mut Made) -> Result<(), Ended> {
-        let (Some(filter), Some(old)) = (&self.filter, &self.source) else { return Ok(()) };
-        let paths = with::ignored(old, filter)?;
-        if paths.is_empty() {
-            made.notes.push("nothing that git ignores matches --with".into());
+        let Some(filter) = &self.filter else { return Ok(()) };
+        let paths = self.source.as_ref().map_or(Ok(Vec::new()), |old| with::ignored(old, filter))?;
+        let (Some(old), false) = (&self.source, paths.is_empty()) else {
+            made.wrong.push("--with: nothing that git ignores matches".into());
             return Ok(());
-        }
+        };
         let tree = self.options().exact_permissions(true).open(&self.new).map_err(|error| error.to_string())?;
         self.attach(&tree);
         self.shown.total.store(0, Relaxed);

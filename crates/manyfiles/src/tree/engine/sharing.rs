@@ -130,8 +130,9 @@ impl Lane {
         let Ok((file, _)) = self.open_source(source) else { return Ok(None) };
         let (trial, temporary) = self.make_temporary(at, |dir, name| dir.create_new(name, 0o600))?;
         let cloned = sys::clone_file(&file, &trial);
-        drop(sys::close(trial)); // nothing of it is kept
+        let closed = sys::close(trial);
         at.dir.remove(&temporary)?;
+        closed?; // Nothing of it is kept, but where closing fails the next file's may.
         self.shared.pairs.learn_clone(pair, cloned?);
         Ok(self.shared.pairs.of(pair).clones)
     }
