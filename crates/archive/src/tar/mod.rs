@@ -153,6 +153,7 @@ fn one<W: Walk>(
         }
         Target::Index(builder) => {
             let position = scanner.source().position();
+            check::sum(scanner, member, cancel)?;
             match &member.pieces {
                 None => builder.add(&entry, Place::Tar(position)),
                 Some(pieces) => {
