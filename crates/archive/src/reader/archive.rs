@@ -396,7 +396,7 @@ impl io::Read for Counted {
 ///
 /// **Checksums**: [`read`](Archive::read) compares an entry of a zip with its checksum, and so does the read that
 /// reaches the end of a compressed one. A frame of zstd is compared with its own. A gzip's is compared by `open` only,
-/// a tar has none.
+/// and so are the sums of a cpio archive of the format "crc"; a tar has none.
 ///
 /// **An archive that changes**: a read that finds the archive's length or time changed is an error, whose source is
 /// [`ErrorKind::Changed`]'s text. An archive that is replaced by another file is read on as it was.

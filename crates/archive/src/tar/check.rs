@@ -46,6 +46,15 @@ pub(super) fn content<W: Walk>(
     read
 }
 
+/// Compares the content of an entry with its sum, if it has one: what is read by entries later is not.
+pub(super) fn sum<W: Walk>(scanner: &mut W, member: &Member, cancel: &Cancel) -> Result<(), ErrorKind> {
+    if member.sum.is_some() {
+        all(scanner, cancel)?;
+    }
+    let position = scanner.source().position();
+    scanner.check_sum(member).map_err(|SumDiffers| scanner.source().damage(position, SumDiffers::CAUSE))
+}
+
 fn all<W: Walk>(scanner: &mut W, cancel: &Cancel) -> Result<(), ErrorKind> {
     while scanner.left() > 0 {
         cancel.check()?;

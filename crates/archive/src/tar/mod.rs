@@ -155,6 +155,7 @@ fn one<W: Walk>(
         }
         Target::Index(builder) => {
             let position = scanner.source().position();
+            check::sum(scanner, member, cancel)?;
             let mut attributes = keeper.lists(member, &mut entry).0;
             if !attributes.is_empty() {
                 attributes.splice(..0, member.attributes.iter().cloned());
