@@ -36,6 +36,7 @@ const TESTS: &[(&str, &str)] = &[
     ("manyfiles/src/sys/windows/identity.rs", "under wine: fs_order, vfs_aliases"),
     ("manyfiles/src/sys/windows/information.rs", "under wine: tree_permissions"),
     ("manyfiles/src/sys/windows/links.rs", "under wine: tree_links"),
+    ("manyfiles/src/sys/windows/listing.rs", "unit, tree_on_windows, tree_removal; all under wine"),
     ("manyfiles/src/sys/windows/location.rs", "under wine: fs_order, appender_names"),
     ("manyfiles/src/sys/windows/native.rs", "under wine: tree"),
     ("manyfiles/src/sys/windows/process.rs", "under wine: close_windows"),
