@@ -88,7 +88,7 @@ pub enum ErrorKind {
     #[error("there is nothing in it, so it is not an archive; get it anew if it was downloaded")]
     Empty,
     /// It is no tar and no zip.
-    #[error("{}; supported are tar, tar.gz, tar.zst, tar.xz, tar.bz2, tar.lz4 and zip, whatever the file is called",
+    #[error("{}; supported are tar, tar.gz, tar.zst, tar.xz, tar.bz2, tar.lz4, zip, 7z and iso, whatever the file is called",
         not_an_archive(*looks_like, *compression))]
     NotAnArchive {
         /// What it looks like, if that is known.

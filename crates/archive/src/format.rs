@@ -41,6 +41,10 @@ pub enum Format {
     Tar(Option<Compression>),
     /// A zip.
     Zip,
+    /// A 7z. Read with the feature `sevenz`, and not written.
+    SevenZ,
+    /// An image of a CD or DVD, by ISO 9660. Not written.
+    Iso,
 }
 
 impl fmt::Display for Format {
@@ -53,6 +57,8 @@ impl fmt::Display for Format {
             Format::Tar(Some(Compression::Bzip2)) => "tar.bz2",
             Format::Tar(Some(Compression::Lz4)) => "tar.lz4",
             Format::Zip => "zip",
+            Format::SevenZ => "7z",
+            Format::Iso => "iso",
         })
     }
 }
@@ -99,6 +105,7 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
         [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Compression::Lz4,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => return Some(Format::Zip),
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] if cfg!(feature = "sevenz") => return Some(Format::SevenZ),
         _ => return is_tar(head).then_some(Format::Tar(None)),
     };
     Some(Format::Tar(Some(compression)))
@@ -177,7 +184,9 @@ pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
 pub(crate) fn zeros_look_like(zeros: u64, then: &[u8]) -> &'static str {
     match (zeros, then) {
         (_, []) => "a file of zeros: space that a download has reserved and not filled, or an image of an empty disk",
-        (0x8000, [_, b'C', b'D', b'0', b'0', b'1', ..]) => "an ISO image of a CD or DVD; mount it, or try `7zz x`",
+        (0x8000, [_, b'C', b'D', b'0', b'0', b'1', ..]) => {
+            "an ISO image of a CD or DVD, which is read from a file only; save it to one first"
+        }
         _ => "an image of a disk or a file system, which begins with zeros; mount it, or try `7zz x`",
     }
 }

@@ -9,7 +9,7 @@
 //! - [`ArchiveWriter`] writes an archive: one file in place of many. The rest of this page is about unpacking.
 //! - tar (v7, ustar, GNU, pax, sparse files of every version), alone or in gzip, zstd, xz, bzip2 or lz4; zip (zip64;
 //!   stored, deflate, deflate64, bzip2, lzma, zstd, xz; encrypted with AES or the old cipher; split into parts).
-//!   Recognised by content, never by name. What was cut into pieces (`NAME.001`) is read by its first one.
+//!   7z with the feature `sevenz`; images of CDs (ISO 9660, Rock Ridge, Joliet). Recognised by content, never by name. What was cut into pieces (`NAME.001`) is read by its first one.
 //! - An uncompressed tar costs no copy in this process: the tree writes from windows of the mapped file. A compressed
 //!   tar is decoded on a thread of its own, the entries of a zip on several.
 //!
@@ -61,6 +61,8 @@ mod entry;
 mod entry_filter;
 mod error;
 mod format;
+mod give;
+mod iso;
 mod joined;
 mod limit;
 mod limits;
@@ -73,6 +75,8 @@ mod password;
 mod progress;
 mod read_at;
 mod reader;
+#[cfg(feature = "sevenz")]
+mod sevenz;
 mod stamp;
 mod summary;
 mod sys;

@@ -378,6 +378,7 @@ impl Layout {
         Ok(match shared.format {
             Format::Tar(compression) => Layout::Tar(Compressor::new(compression, shared.level)?, Vec::new()),
             Format::Zip => Layout::Zip(Box::new(zip::Layout::new(shared.level, shared.utc))),
+            Format::SevenZ | Format::Iso => return Err(io::ErrorKind::Unsupported.into()),
         })
     }
 }
@@ -429,7 +430,7 @@ impl Output {
                 self.add(Laid::Tar { bytes, crc: Some(crc), frames }, shared)?;
                 compress::end(compression, &self.crc, &self.frames)
             }
-            Format::Zip => std::mem::take(&mut self.directory).end(self.written),
+            _ => std::mem::take(&mut self.directory).end(self.written),
         };
         self.write(&end, shared)?;
         let before = shared.counts.archive_bytes.swap(self.written, Relaxed);

@@ -134,6 +134,7 @@ impl WriterOptions {
             Format::Tar(Some(Compression::Xz)) => (0..=9, 6),
             Format::Tar(Some(Compression::Bzip2)) => (1..=9, 9),
             Format::Tar(None | Some(Compression::Lz4)) => return Ok(0),
+            Format::SevenZ | Format::Iso => return Err(format!("{format} is read, and not written")),
         };
         match self.level.unwrap_or(usual) {
             level if range.contains(&level) => Ok(level),

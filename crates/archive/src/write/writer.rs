@@ -128,7 +128,7 @@ impl ArchiveWriter {
         };
         let most = match format {
             Format::Tar(compression) => batch_size(compression),
-            Format::Zip => 1 << 20,
+            _ => 1 << 20,
         };
         let partial = destination.partial().map(Path::to_path_buf);
         let keeps_holes = options.holes && format != Format::Zip;

@@ -72,7 +72,7 @@ pub(crate) enum Command {
 /// Unpack archives into a folder.
 ///
 /// Archives are recognised by their content, not by their names: tar (ustar, GNU, pax), plain or compressed with gzip,
-/// zstd, xz, bzip2 or lz4 (so .crate files too), and zip, encrypted or not. Of a split zip give the last part, NAME.zip;
+/// zstd, xz, bzip2 or lz4 (so .crate files too); zip and 7z, encrypted or not; iso (images of CDs). Of a split zip give the last part, NAME.zip;
 /// of a file that was cut into pieces the first, NAME.001; the others are beside it. Entries that would land outside the folder are refused, and
 /// each entry that did not arrive is named on standard error.
 #[derive(Args, Debug)]
