@@ -94,6 +94,27 @@ pub enum Kind<'a> {
     Other,
 }
 
+impl<'a> Entry<'a> {
+    /// One of which nothing else is known.
+    pub(crate) fn plain(path: &'a Path, kind: Kind<'a>) -> Entry<'a> {
+        Entry {
+            path,
+            kind,
+            size: 0,
+            mode: None,
+            modified: None,
+            owner: None,
+            user_name: None,
+            group_name: None,
+            attributes: &[],
+            is_encrypted: false,
+            acl: None,
+            default_acl: None,
+            refusal: None,
+        }
+    }
+}
+
 impl Entry<'_> {
     /// What making it is called in an error.
     pub(crate) fn operation(&self) -> Operation {

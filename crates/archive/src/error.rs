@@ -88,7 +88,7 @@ pub enum ErrorKind {
     #[error("there is nothing in it, so it is not an archive; get it anew if it was downloaded")]
     Empty,
     /// It is no tar and no zip.
-    #[error("{}; supported are tar and cpio, alone or in gzip, zstd, xz, bzip2, lz4, lzma, lzip or compress(1), single files in these, zip, ar, and packages of Debian and rpm, whatever the file is called",
+    #[error("{}; supported are tar and cpio, alone or in gzip, zstd, xz, bzip2, lz4, lzma, lzip or compress(1), single files in these, zip, 7z, iso, ar, and packages of Debian and rpm, whatever the file is called",
         not_an_archive(*looks_like, *compression))]
     NotAnArchive {
         /// What it looks like, if that is known.

@@ -63,6 +63,10 @@ pub enum Format {
     Rpm,
     /// A single compressed file that is no archive.
     Single(Compression),
+    /// A 7z. Read with the feature `sevenz`, and not written.
+    SevenZ,
+    /// An image of a CD or DVD, by ISO 9660. Not written.
+    Iso,
 }
 
 impl fmt::Display for Format {
@@ -75,6 +79,8 @@ impl fmt::Display for Format {
             Format::Ar => ("ar", None),
             Format::Deb => ("deb", None),
             Format::Rpm => ("rpm", None),
+            Format::SevenZ => ("7z", None),
+            Format::Iso => ("iso", None),
         };
         f.write_str(container)?;
         match compression {
@@ -110,7 +116,7 @@ impl Format {
         match self {
             Format::Tar(compression) | Format::Cpio(compression) => compression,
             Format::Single(compression) => Some(compression),
-            Format::Zip | Format::Ar | Format::Deb | Format::Rpm => None,
+            Format::Zip | Format::SevenZ | Format::Iso | Format::Ar | Format::Deb | Format::Rpm => None,
         }
     }
 
@@ -174,6 +180,7 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
         [b'L', b'Z', b'I', b'P', 0 | 1, ..] => Compression::Lzip,
         [0x1f, 0x9d, ..] => Compression::Compress,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => return Some(Format::Zip),
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] if cfg!(feature = "sevenz") => return Some(Format::SevenZ),
         [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n', rest @ ..] => {
             return Some(if rest.starts_with(b"debian-binary") { Format::Deb } else { Format::Ar });
         }
@@ -317,7 +324,9 @@ pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
 pub(crate) fn zeros_look_like(zeros: u64, then: &[u8]) -> &'static str {
     match (zeros, then) {
         (_, []) => "a file of zeros: space that a download has reserved and not filled, or an image of an empty disk",
-        (0x8000, [_, b'C', b'D', b'0', b'0', b'1', ..]) => "an ISO image of a CD or DVD; mount it, or try `7zz x`",
+        (0x8000, [_, b'C', b'D', b'0', b'0', b'1', ..]) => {
+            "an ISO image of a CD or DVD, which is read from a file only; save it to one first"
+        }
         _ => "an image of a disk or a file system, which begins with zeros; mount it, or try `7zz x`",
     }
 }

@@ -100,6 +100,28 @@ impl Joined {
     }
 }
 
+/// Some of it, from front to back.
+pub(crate) struct Range<'a> {
+    joined: &'a Joined,
+    at: u64,
+    end: u64,
+}
+
+impl Joined {
+    pub(crate) fn range(&self, at: u64, len: u64) -> Range<'_> {
+        Range { joined: self, at, end: at.saturating_add(len) }
+    }
+}
+
+impl Read for Range<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = self.end.saturating_sub(self.at).min(into.len() as u64) as usize;
+        let len = self.joined.read_at(&mut into[..most], self.at)?;
+        self.at += len as u64;
+        Ok(len)
+    }
+}
+
 /// All of it, from front to back.
 pub(crate) struct Reader {
     joined: Arc<Joined>,

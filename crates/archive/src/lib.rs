@@ -9,8 +9,9 @@
 //! - [`ArchiveWriter`] writes an archive: one file in place of many. The rest of this page is about unpacking.
 //! - tar (v7, ustar, GNU, pax, sparse files of every version) and cpio (newc, crc, odc, binary), alone or in gzip, zstd,
 //!   xz, bzip2, lz4, lzma, lzip or compress(1); zip (zip64; stored, deflate, deflate64, bzip2, lzma, zstd, xz; encrypted
-//!   with AES or the old cipher; split into parts); ar (GNU, BSD); the files of `.deb` and `.rpm`. Recognised by content,
-//!   never by name. What was cut into pieces (`NAME.001`) is read by its first one.
+//!   with AES or the old cipher; split into parts); 7z with the feature `sevenz`; images of CDs (ISO 9660, Rock Ridge,
+//!   Joliet); ar (GNU, BSD); the files of `.deb` and `.rpm`. Recognised by content, never by name. What was cut into
+//!   pieces (`NAME.001`) is read by its first one.
 //! - A single compressed file (`notes.txt.gz`): it has the name, the permissions and the time of the compressed one
 //!   without its ending, the time that gzip stores going first. Where that name says nothing, the one that gzip stores
 //!   counts. Without a name, and where the name says that a tar is inside, it is an error.
@@ -69,6 +70,8 @@ mod entry;
 mod entry_filter;
 mod error;
 mod format;
+mod give;
+mod iso;
 mod joined;
 mod limit;
 mod limits;
@@ -82,6 +85,8 @@ mod password;
 mod progress;
 mod read_at;
 mod reader;
+#[cfg(feature = "sevenz")]
+mod sevenz;
 mod single;
 mod stamp;
 mod summary;

@@ -164,21 +164,7 @@ pub(crate) fn read<S: Source>(
     cancel: &Cancel,
 ) -> Result<(), ErrorKind> {
     meter.entry()?;
-    let mut entry = Entry {
-        path: &single.path,
-        is_encrypted: false,
-        kind: Kind::File,
-        size: 0,
-        mode: single.mode,
-        modified: single.modified,
-        owner: None,
-        user_name: None,
-        group_name: None,
-        attributes: &[],
-        acl: None,
-        default_acl: None,
-        refusal: None,
-    };
+    let mut entry = Entry { mode: single.mode, modified: single.modified, ..Entry::plain(&single.path, Kind::File) };
     if let Target::Test(test) = target {
         test.current = Some(single.path.clone());
         let mut bytes = 0;

@@ -14,10 +14,13 @@ use crate::entry::Entry;
 use crate::entry_filter::EntryFilter;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::format::{self, Format, HEAD, Inside};
+use crate::iso;
 use crate::joined::{Joined, Reader};
 use crate::limits::Meter;
 use crate::options::Options;
 use crate::parts;
+#[cfg(feature = "sevenz")]
+use crate::sevenz;
 use crate::single::{self, Named, Origin};
 use crate::stamp::Stamp;
 use crate::summary::{Summary, Trailing};
@@ -190,7 +193,14 @@ impl Unpacker {
         let mut head = vec![0; len.min(HEAD as u64) as usize];
         joined.fill(&mut head, 0)?;
         self.options.progress.opened(Some(len));
+        let has_header = format::detect(&head) == Some(Format::Tar(None)) && head[0] != 0;
         match format::detect(&head) {
+            #[cfg(feature = "sevenz")]
+            Some(Format::SevenZ) => self.read_sevenz(&joined, path, target, &cancel, None),
+            // Before its beginning an image has room for anything.
+            None | Some(Format::Tar(None)) if !has_header && iso::is_image(&joined)? => {
+                self.read_iso(&joined, target, &cancel)
+            }
             // A file that begins with zeros may be anything, for example zeros with a zip behind them.
             Some(Format::Tar(None)) if head[0] == 0 && zip::has_end(&joined)? => {
                 self.read_zip(joined, path, target, &cancel)
@@ -218,7 +228,7 @@ impl Unpacker {
             Some(Format::Zip) => self.read_zip(joined, path, target, &cancel),
             // A zip may have any bytes before it, for example a program that unpacks it.
             None if zip::has_end(&joined)? => self.read_zip(joined, path, target, &cancel),
-            None => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None }),
+            _ => Err(ErrorKind::NotAnArchive { looks_like: format::looks_like(&head), compression: None }),
         }
     }
 
@@ -249,6 +259,11 @@ impl Unpacker {
         let (detected, head) = blocks.format(&cancel)?;
         let format = match detected {
             Some(Format::Zip) => return Err(ErrorKind::ZipStream),
+            Some(Format::SevenZ | Format::Iso) => {
+                let cause = "a 7z archive cannot be read from a stream, because its directory is at its end; save it \
+                             to a file first";
+                return Err(ErrorKind::Unsupported(cause.into()));
+            }
             Some(format) => format,
             None if head.is_empty() => return Err(ErrorKind::Empty),
             None => {
@@ -327,6 +342,29 @@ impl Unpacker {
         (source, summary.map_err(|kind| kind.after(meter.entries)))
     }
 
+    #[cfg(feature = "sevenz")]
+    pub(crate) fn read_sevenz(
+        &self,
+        file: &Joined,
+        path: &Path,
+        target: &mut Target<'_>,
+        cancel: &Cancel,
+        spool: Option<&mut dyn std::io::Write>,
+    ) -> Result<Summary, ErrorKind> {
+        let Options { limits, filter, progress, secret, .. } = &self.options;
+        let archive = sevenz::Archive { path, file, secret, limits, filter, progress };
+        let mut meter = Meter::new(*limits);
+        let read = sevenz::read(&archive, &mut meter, target, cancel, spool);
+        by_entries(Format::SevenZ, read, &meter, target)
+    }
+
+    fn read_iso(&self, file: &Joined, target: &mut Target<'_>, cancel: &Cancel) -> Result<Summary, ErrorKind> {
+        let Options { limits, filter, progress, .. } = &self.options;
+        let mut meter = Meter::new(*limits);
+        let read = iso::read(&iso::Archive { file, limits, filter, progress }, &mut meter, target, cancel);
+        by_entries(Format::Iso, read, &meter, target)
+    }
+
     fn read_zip(
         &self,
         file: Joined,
@@ -359,6 +397,20 @@ impl Unpacker {
         };
         Ok(summary(Format::Zip, &meter, trailing))
     }
+}
+
+/// What came of reading an archive an entry after the other.
+fn by_entries(
+    format: Format,
+    read: Result<(), ErrorKind>,
+    meter: &Meter,
+    target: &mut Target<'_>,
+) -> Result<Summary, ErrorKind> {
+    match (read.map_err(|kind| kind.after(meter.entries)), target.tolerant()) {
+        (Err(kind), Some(test)) => test.damage(kind)?,
+        (read, _) => read?,
+    }
+    Ok(summary(format, meter, None))
 }
 
 fn summary(format: Format, meter: &Meter, trailing: Option<Trailing>) -> Summary {

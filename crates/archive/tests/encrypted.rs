@@ -25,7 +25,7 @@ fn few() -> tempfile::TempDir {
     let temp = manyfiles_testkit::scratch().unwrap();
     let root = temp.path().join("sample");
     fs::create_dir_all(root.join("empty")).unwrap();
-    for len in [0, 1, 70_000, 600_000, 3_000_000] {
+    for len in [0, 1, 70_000, 600_000] {
         fs::write(root.join(len.to_string()), noise(len)).unwrap();
     }
     std::os::unix::fs::symlink("70000", root.join("link")).unwrap();
@@ -71,7 +71,7 @@ fn encrypted_zips_of_several_tools_are_read_in_every_way() {
         assert_eq!((tested.entries, tested.intact), (summary.entries, summary.entries));
         let opened = Archive::options().password(Password::new("secret")).open(&archive).unwrap();
         assert_eq!(opened.refused(), 0);
-        for name in ["sample/3000000", "sample/600000", "sample/0", "sample/link"] {
+        for name in ["sample/70000", "sample/600000", "sample/0", "sample/link"] {
             let content = fs::read(sample.path().join(name)).unwrap();
             assert_eq!(opened.read(name).unwrap(), content, "{maker:?}: {name}");
             let mut part = vec![0; content.len() / 3];
@@ -103,7 +103,7 @@ fn without_a_password_names_are_listed_and_each_encrypted_file_is_a_failure() {
         let (result, report) = place.unpack(Input::File(archive.clone()));
         assert_eq!(result.unwrap().entries, list.unwrap().entries);
         assert_eq!(report.failures.len() as u64, refused, "{maker:?}");
-        assert!(refused >= 5 && files >= refused);
+        assert!(refused >= 4 && files >= refused);
         for failure in failures(&report) {
             assert!(failure.contains("encrypted") && failure.contains("--password-file"), "{failure}");
         }
@@ -126,7 +126,7 @@ fn a_wrong_password_is_told_as_such_and_leaves_no_file() {
             let place = Place::new();
             let (result, report) = place.unpack_as(with(wrong), Input::File(archive.clone()));
             result.unwrap();
-            assert!(report.failures.len() >= 5, "{maker:?}");
+            assert!(report.failures.len() >= 4, "{maker:?}");
             for failure in failures(&report) {
                 assert!(failure.contains("the password is wrong"), "{failure}");
             }

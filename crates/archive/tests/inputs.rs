@@ -31,8 +31,9 @@ fn what_is_no_archive_is_said_to_be_what_it_is() {
     assert!(matches!(error_of(Input::File(temp.path().into())).kind(), ErrorKind::Folder));
 
     for (bytes, says) in [
+        #[cfg(not(feature = "sevenz"))]
         (&b"7z\xbc\xaf\x27\x1c\0\x04 and so on"[..], "a 7z archive"),
-        (b"Rar!\x1a\x07\x01\0", "a rar archive"),
+        (&b"Rar!\x1a\x07\x01\0"[..], "a rar archive"),
         (b"<!doctype html><title>404", "a web page"),
         (b"some words", "text"),
         (b"\x5d\0\0\x80\0", "an lzma-compressed file"),
@@ -85,7 +86,9 @@ fn zeros_are_an_empty_tar_only_if_a_tar_could_have_as_many_and_nothing_else() {
     ] {
         let (_temp, path) = file_of(&bytes);
         let packed = zstd::encode_all(&bytes[..], 1).unwrap();
-        for input in [Input::File(path), stream_of(&bytes[..]), stream_of(packed)] {
+        // An image that is a file is read.
+        let file = (what != "an ISO image").then_some(Input::File(path));
+        for input in file.into_iter().chain([stream_of(&bytes[..]), stream_of(packed)]) {
             let error = error_of(input);
             assert!(matches!(error.kind(), ErrorKind::NotAnArchive { .. }), "{what}: {error}");
             assert!(error.to_string().contains(says), "{what}: {error}");

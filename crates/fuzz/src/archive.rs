@@ -37,6 +37,23 @@ pub fn with_checksums(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A 7z whose directory is at its end: what is before it, and its length, is in the first byte.
+pub fn sevenz(bytes: &[u8]) -> Vec<u8> {
+    let (&packed, rest) = bytes.split_first().unwrap_or((&0, &[]));
+    let packed = usize::from(packed).min(rest.len());
+    let directory = &rest[packed..];
+    let mut begin = (packed as u64).to_le_bytes().to_vec();
+    begin.extend((directory.len() as u64).to_le_bytes());
+    begin.extend(crc(directory).to_le_bytes());
+    [b"7z\xbc\xaf\x27\x1c\0\x04", &crc(&begin).to_le_bytes()[..], &begin, rest].concat()
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc: u32, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 != 0 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}
+
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };

@@ -143,6 +143,8 @@ impl ArchiveOptions {
             Some(Format::Tar(_)) if !parts::join(path, clone(&opening.file)?, stamp)?.is_one() => Err(parts::no_tar()),
             Some(Format::Tar(compression)) if head[0] != 0 => opening.tar(compression),
             Some(Format::Deb | Format::Rpm) => opening.package(),
+            #[cfg(feature = "sevenz")]
+            Some(Format::SevenZ) => opening.sevenz(),
             // A file that begins with zeros may be a tar without entries, or a zip behind them.
             _ => opening.zip_or_other(),
         }
@@ -199,6 +201,37 @@ impl Opening<'_> {
     fn package(self) -> Result<Archive, ErrorKind> {
         let (index, content, format) = self.unpacked()?;
         Ok(self.archive(format, index, content))
+    }
+
+    /// Decodes all of a 7z into a file without a name.
+    #[cfg(feature = "sevenz")]
+    fn sevenz(self) -> Result<Archive, ErrorKind> {
+        let (mut file, to) = self.spool()?;
+        let mut builder = self.builder();
+        let joined = parts::join(self.path, clone(&self.file)?, self.stamp)?;
+        self.options.progress.opened(Some(joined.len()));
+        let target = &mut Target::Index(&mut builder);
+        let cancel = Cancel::default();
+        let mut spool = io::BufWriter::new(&mut file);
+        self.unpacker().read_sevenz(&joined, self.path, target, &cancel, Some(&mut spool))?;
+        spool.flush().map_err(to)?;
+        drop(spool);
+        Ok(self.archive(Format::SevenZ, builder.finish(), Content::Unpacked(file)))
+    }
+
+    /// A file without a name for what is decoded, and what to say if it cannot be written.
+    fn spool(&self) -> Result<(File, impl Fn(io::Error) -> ErrorKind + Copy + use<>), ErrorKind> {
+        let to = |error: io::Error| {
+            let cause = format!("cannot write its content into a temporary file: {error}");
+            ErrorKind::Read(io::Error::new(error.kind(), cause))
+        };
+        // The cache is on a disk; the place for temporary files may be memory.
+        let folder = self.options.cache.as_deref().filter(|cache| cache.is_dir());
+        let file = match folder.map(tempfile::tempfile_in) {
+            Some(Ok(file)) => file,
+            _ => tempfile::tempfile().map_err(to)?,
+        };
+        Ok((file, to))
     }
 
     fn tar(self, compression: Option<Compression>) -> Result<Archive, ErrorKind> {
@@ -328,16 +361,7 @@ impl Opening<'_> {
         let mut source = StreamSource::new(blocks, Some(limits), cancel.clone());
         let inside = self.inside(format, source.peek())?;
         format::check_package(format, source.peek())?;
-        let to = |error: io::Error| {
-            let cause = format!("cannot write its content into a temporary file: {error}");
-            ErrorKind::Read(io::Error::new(error.kind(), cause))
-        };
-        // The cache is on a disk; the place for temporary files may be memory.
-        let folder = self.options.cache.as_deref().filter(|cache| cache.is_dir());
-        let mut file = match folder.map(tempfile::tempfile_in) {
-            Some(Ok(file)) => file,
-            _ => tempfile::tempfile().map_err(to)?,
-        };
+        let (mut file, to) = self.spool()?;
         loop {
             let chunk = source.chunk(u64::MAX)?;
             if chunk.is_empty() {

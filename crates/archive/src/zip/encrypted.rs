@@ -192,7 +192,7 @@ fn wrong() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, WRONG)
 }
 
-fn needed<'p>(password: Option<&'p Password>) -> io::Result<&'p Password> {
+fn needed(password: Option<&Password>) -> io::Result<&Password> {
     password.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, CLOSED))
 }
 

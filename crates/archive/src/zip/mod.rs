@@ -46,6 +46,7 @@ use deliver::Decoded;
 pub(crate) use directory::Directory;
 use directory::{Lock, Record};
 use end::End;
+pub(crate) use entry::unreadable;
 use order::Order;
 
 /// An open file that is to be a zip.

@@ -80,10 +80,10 @@ pub(crate) enum Command {
 /// Unpack archives into a folder.
 ///
 /// Archives are recognised by their content, not by their names: tar (ustar, GNU, pax) and cpio, plain or compressed with
-/// gzip, zstd, xz, bzip2, lz4, lzma, lzip or compress(1) (so .crate files too), zip, encrypted or not, ar, and the files of
-/// .deb and .rpm packages. A single compressed file (notes.txt.gz) becomes a file with its name (notes.txt). Of a split zip
-/// give the last part, NAME.zip; of a file that was cut into pieces the first, NAME.001; the others are beside it. Entries
-/// that would land outside the folder are refused, and
+/// gzip, zstd, xz, bzip2, lz4, lzma, lzip or compress(1) (so .crate files too), zip and 7z, encrypted or not, iso (images of
+/// CDs), ar, and the files of .deb and .rpm packages. A single compressed file (notes.txt.gz) becomes a file with its name
+/// (notes.txt). Of a split zip give the last part, NAME.zip; of a file that was cut into pieces the first, NAME.001; the
+/// others are beside it. Entries that would land outside the folder are refused, and
 /// each entry that did not arrive is named on standard error.
 #[derive(Args, Debug)]
 #[command(after_help = UNPACK_EXAMPLES, after_long_help = UNPACK_EXAMPLES_AND_EXIT)]

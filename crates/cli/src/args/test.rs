@@ -16,8 +16,9 @@ use super::{Progress, Reading, Unlock};
 /// Damage does not end a test where what is behind it can be found: the other entries of a zip, and those of a tar
 /// that is not compressed. Behind damage of compressed data nothing can be read.
 ///
-/// A tar without compression has no checksums of what is in its files, so changed bytes there cannot be noticed. Of
-/// compressed data that was made without checksums (lzma and compress(1) always, zstd, xz and lz4 if so asked for) the last line says so. Checksums of a kind
+/// A tar without compression, and an image of a CD, have no checksums of what is in their files, so changed bytes there
+/// cannot be noticed. Of compressed data that was made without checksums (lzma and compress(1) always, zstd, xz and lz4 if
+/// so asked for) the last line says so. Checksums of a kind
 /// that is not known count as wrong.
 /// Bytes that follow an archive and are not read count as wrong. Encrypted entries without their password, and those of
 /// a method that is not supported, count as wrong, because nothing can be said of them. Names are not judged: see 'manyfiles list --long'.
