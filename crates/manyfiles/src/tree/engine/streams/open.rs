@@ -34,6 +34,7 @@ pub(super) struct Open {
     pub(super) digest: Option<RunningDigest>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "most streams are open: a box would be one more allocation for each")]
 pub(super) enum File {
     Here(Opened),
     Parked(Parked),
