@@ -22,7 +22,6 @@ pub(crate) struct Entering {
     /// Gives this user the rights that its own folders forbid.
     pub(crate) take_rights: bool,
     /// Also if something is mounted there.
-    #[cfg_attr(windows, expect(dead_code, reason = "what is mounted is a link there, and no link is entered"))]
     pub(crate) across_mounts: bool,
 }
 

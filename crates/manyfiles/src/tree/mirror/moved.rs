@@ -90,7 +90,7 @@ fn pairs(extra: Vec<(PathBuf, Stat)>, new: Vec<(PathBuf, Stat)>, coarse: bool) -
 impl Found {
     /// Paths that are only in the target or in the way there, and whether files among them may have moved; and folders
     /// that are new.
-    fn extra_and_new(&self) -> (Vec<(PathBuf, Option<EntryKind>, bool)>, Vec<(PathBuf, Option<EntryKind>, bool)>) {
+    fn extra_and_new(&self) -> (Vec<Alone>, Vec<Alone>) {
         let (mut extra, mut new) = (Vec::new(), Vec::new());
         for difference in &self.all {
             let Difference { path, kind, .. } = difference;
@@ -125,6 +125,9 @@ impl Found {
     }
 }
 
+/// A path that is in one tree alone, what it is if that is known, and whether files in it may have moved.
+type Alone = (PathBuf, Option<EntryKind>, bool);
+
 /// One look through what is in one tree alone.
 struct Look {
     how: Mirror,
@@ -145,19 +148,12 @@ struct Seen {
 }
 
 enum Job {
-    /// Paths, each with its kind and whether files may have moved.
-    Paths(Vec<(PathBuf, Option<EntryKind>, bool)>),
+    Paths(Vec<Alone>),
     /// Names in a folder, which is not kept open for them: many may wait.
     Names(PathBuf, Vec<(OsString, Option<EntryKind>)>, bool),
 }
 
-fn look(
-    how: &Mirror,
-    root: &Root,
-    paths: Vec<(PathBuf, Option<EntryKind>, bool)>,
-    wants_files: bool,
-    is_source: bool,
-) -> Seen {
+fn look(how: &Mirror, root: &Root, paths: Vec<Alone>, wants_files: bool, is_source: bool) -> Seen {
     let look = Look {
         how: how.clone(),
         dir: root.dir.clone(),

@@ -85,7 +85,7 @@ fn one(source: &Arc<Dir>, target: &Arc<Dir>, path: &Path, how: &Mirror) -> io::R
         sys::set_times(&file, Some(should.modified), None)?;
     }
     if how.durability != Durability::None {
-        sys::sync_all(&file)?;
+        sys::sync_handle(&file)?;
     }
     Ok(true)
 }
