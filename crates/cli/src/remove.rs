@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,6 +18,7 @@ use crate::filter::Filter;
 use crate::human::{count, counted, duration, entries, one_line, per_second};
 use crate::report::{INCOMPLETE, Lines, json_failure, print_json, tell_cannot_begin};
 use crate::stop::Stop;
+use crate::sys::{self, FileId};
 use crate::terminal::{Failures, Screen, Showing};
 use crate::walk::{self, Order};
 use crate::words::{CannotBegin, Words};
@@ -54,10 +55,14 @@ struct Outcome {
 
 /// The paths that are there. Everything is looked at before anything is removed.
 fn check(args: &args::Remove) -> Result<Vec<&Path>, CannotBegin> {
-    let current = std::env::current_dir().and_then(fs::canonicalize).ok();
+    let current = Current {
+        path: std::env::current_dir().and_then(fs::canonicalize).ok(),
+        ids: sys::current_and_above().unwrap_or_default(),
+        root: Path::new("/").metadata().ok().and_then(|root| sys::file_id(Path::new("/"), &root)),
+    };
     let (mut there, mut wrong) = (Vec::new(), Vec::new());
     for path in &args.paths {
-        match refused(path, current.as_deref()) {
+        match refused(path, &current) {
             Ok(None) => there.push(path.as_path()),
             Ok(Some(why)) => wrong.push(format!("{}: {why}", path.display())),
             Err(error) if args.force && error.kind() == io::ErrorKind::NotFound => {}
@@ -67,8 +72,23 @@ fn check(args: &args::Remove) -> Result<Vec<&Path>, CannotBegin> {
     if wrong.is_empty() { Ok(there) } else { Err(CannotBegin(wrong)) }
 }
 
+/// Where this process is. A path does not tell alone: a folder that is mounted a second time has two. A folder that
+/// cannot be asked is known by its path, as all are on Windows.
+struct Current {
+    path: Option<PathBuf>,
+    /// Those above it, too.
+    ids: Vec<FileId>,
+    root: Option<FileId>,
+}
+
+impl Current {
+    fn is_in(&self, real: &Path, id: Option<FileId>) -> bool {
+        self.path.as_ref().is_some_and(|path| path.starts_with(real)) || id.is_some_and(|id| self.ids.contains(&id))
+    }
+}
+
 /// Why nobody can mean to remove that.
-fn refused(path: &Path, current: Option<&Path>) -> io::Result<Option<&'static str>> {
+fn refused(path: &Path, current: &Current) -> io::Result<Option<&'static str>> {
     let text = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| byte.is_ascii() && std::path::is_separator((*byte).into());
     // With a separator behind it, a link would be looked through.
@@ -82,9 +102,12 @@ fn refused(path: &Path, current: Option<&Path>) -> io::Result<Option<&'static st
         return Ok((end < text.len()).then_some("this is no folder; leave the separator at the end out"));
     }
     let real = fs::canonicalize(path)?;
+    let id = sys::file_id(&real, &metadata);
     Ok(match () {
-        () if real.parent().is_none() => Some("this is the root; it is not removed"),
-        () if current.is_some_and(|current| current.starts_with(&real)) => {
+        () if real.parent().is_none() || (id.is_some() && id == current.root) => {
+            Some("this is the root; it is not removed")
+        }
+        () if current.is_in(&real, id) => {
             Some("the current folder is in it; go elsewhere first, and then remove it by its name")
         }
         () if matches!(last, Some(b"." | b"..")) => Some("give the folder by its name"),

@@ -125,6 +125,22 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     #[test]
+    fn the_root_and_the_current_folder_are_refused_by_whatever_path_they_are_given() {
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
+        let temp = tempdir().unwrap();
+        make(temp.path());
+        // In a mount namespace of its own, which takes the mounts with it.
+        let script = "mkdir root again; mount --bind old again; mount --bind / root; cd old/in; R=../..
+            for p in $R/again $R/again/in $R/root $R/root$PWD; do $M remove --across-mounts $p; echo $?; done
+            for p in $R/again $R/root; do $M remove --trash $p; echo $?; done";
+        let ran = common::shell(temp.path(), &format!("unshare -m sh -c '{script}'"));
+        assert_eq!(ran.out, "2\n".repeat(6), "{ran:#?}");
+        assert!(temp.path().join("old/in/c").exists());
+        ran.says("root: this is the root").says("again/in: the current folder is in it");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
     fn what_is_mounted_stays_and_is_named_and_the_rest_goes() {
         manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
         let temp = tempdir().unwrap();

@@ -196,6 +196,27 @@ pub(crate) fn file_id(_path: &Path, metadata: &Metadata) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
+/// Which folders the current one and those above it are, up to the root, whatever paths lead to them.
+pub(crate) fn current_and_above() -> io::Result<Vec<FileId>> {
+    #[cfg(target_os = "linux")]
+    let how = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let how = OFlags::RDONLY;
+    let how = how | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut folder = rustix::fs::open(".", how, rustix::fs::Mode::empty())?;
+    let mut ids: Vec<FileId> = Vec::new();
+    loop {
+        let stat = rustix::fs::fstat(&folder)?;
+        let id = (stat.st_dev as _, stat.st_ino as _);
+        // The root is above itself.
+        if ids.last() == Some(&id) {
+            return Ok(ids);
+        }
+        ids.push(id);
+        folder = rustix::fs::openat(&folder, "..", how, rustix::fs::Mode::empty())?;
+    }
+}
+
 /// Which file it is, and how many names it has.
 pub(crate) fn file_id_and_names(_path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {
     Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
