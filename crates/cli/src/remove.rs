@@ -168,12 +168,9 @@ fn trash(paths: &[&Path]) -> Outcome {
     let started = Instant::now();
     let mut outcome = Outcome::default();
     for path in paths {
-        match trash::delete(path) {
+        match sys::trash(path) {
             Ok(()) => outcome.trashed += 1,
-            Err(error) => {
-                let error = io::Error::other(format!("it cannot be moved to the trash: {error}"));
-                outcome.failures.push(Error::new(Operation::Remove, *path, error));
-            }
+            Err(error) => outcome.failures.push(Error::new(Operation::Remove, *path, error)),
         }
     }
     outcome.elapsed = started.elapsed();

@@ -115,16 +115,6 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_trash_keeps_what_is_removed() {
-        let temp = tempdir().unwrap();
-        make(temp.path());
-        let ran = common::shell(temp.path(), "XDG_DATA_HOME=$PWD/data \"$M\" remove --trash old").code(0);
-        ran.says("moved 1 path to the trash in ");
-        assert!(temp.path().join("data/Trash/files/old/in/c").exists() && !temp.path().join("old").exists());
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
     fn the_root_and_the_current_folder_are_refused_by_whatever_path_they_are_given() {
         manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
         let temp = tempdir().unwrap();
