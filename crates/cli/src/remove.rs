@@ -32,7 +32,7 @@ pub(crate) fn run(args: &args::Remove) -> ExitCode {
     let begun = check(args).and_then(|paths| {
         let filter = Filter::new(&[], &args.exclude).map_err(CannotBegin::because)?;
         match (args.dry_run, args.trash) {
-            (true, _) => Ok(list(&paths, &filter)),
+            (true, _) => Ok(list(&paths, &filter, args.force)),
             (false, true) => Ok(trash(&paths).tell(args)),
             (false, false) => Ok(remove(args, &paths, filter)?.tell(args)),
         }
@@ -178,10 +178,10 @@ fn trash(paths: &[&Path]) -> Outcome {
 }
 
 /// Prints what would be removed, folders before what is in them.
-fn list(paths: &[&Path], filter: &Filter) -> ExitCode {
+fn list(paths: &[&Path], filter: &Filter, force: bool) -> ExitCode {
     let screen = Arc::new(Screen::default());
     let mut lines = Lines::new(screen.clone());
-    let (mut found, mut failed) = (0, false);
+    let (mut found, mut closed, mut failed) = (0, 0, false);
     for path in paths {
         let mut visit = |entry: manyfiles::Result<&walk::Found>| {
             match entry {
@@ -193,8 +193,14 @@ fn list(paths: &[&Path], filter: &Filter) -> ExitCode {
                     lines.print(format!("{}\n", one_line(&entry.source.to_string_lossy())));
                 }
                 Err(error) => {
-                    failed = true;
-                    lines.leave_out(error);
+                    // It is no failure of the run that takes the right.
+                    let is_closed = force && error.path().is_some_and(is_closed_and_own);
+                    closed += u64::from(is_closed);
+                    failed |= !is_closed;
+                    match is_closed {
+                        true => lines.warn(format_args!("{error}: what is in it is not listed; --force removes it")),
+                        false => lines.leave_out(error),
+                    }
                 }
             }
             ControlFlow::Continue(true)
@@ -204,8 +210,21 @@ fn list(paths: &[&Path], filter: &Filter) -> ExitCode {
         }
     }
     let code = lines.end(if failed { INCOMPLETE } else { 0 });
-    screen.say(format_args!("would remove {}; nothing was touched", entries(found)));
+    let more = match closed {
+        0 => String::new(),
+        _ => format!(
+            " and what is in {}",
+            counted(closed, "folder that cannot be listed", "folders that cannot be listed")
+        ),
+    };
+    screen.say(format_args!("would remove {}{more}; nothing was touched", entries(found)));
     code
+}
+
+/// Whether it is a folder whose rights this user can take.
+fn is_closed_and_own(path: &Path) -> bool {
+    let metadata = path.symlink_metadata();
+    metadata.is_ok_and(|it| it.is_dir() && sys::owner(&it).is_some_and(|(user, _)| user == sys::own_ids().0))
 }
 
 impl Outcome {
