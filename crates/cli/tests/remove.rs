@@ -147,6 +147,60 @@ mod unix {
         assert!(temp.path().join("other/d").exists() && !temp.path().join("old/a").exists());
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn without_handles_it_waits_once_and_not_for_each_folder() {
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Program("strace"));
+        let temp = tempdir().unwrap();
+        let script = "for i in 1 2 3 4 5 6 7 8; do mkdir -p t/$i/a/b; touch t/$i/a/b/f; done; (ulimit -n 8; \
+                      strace -f -o calls -e trace=openat2,openat,unlinkat,clock_nanosleep,nanosleep $M remove t); \
+                      echo $?; grep -c nanosleep calls; $M remove t -q";
+        let ran = common::shell(temp.path(), script);
+        let told: Vec<u32> = ran.out.lines().map(|line| line.parse().unwrap()).collect();
+        assert!(told[0] == 0 || ran.err.contains("ulimit -n"), "{ran:#?}");
+        // One wait is 2000 of them for each of its threads.
+        assert!(told[1] < 9000, "{ran:#?}");
+        assert!(!temp.path().join("t").exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_dry_run_with_force_names_the_folders_that_force_would_open() {
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Program("setpriv"));
+        let temp = tempdir().unwrap();
+        make(temp.path());
+        // The command itself may be where others cannot go.
+        fs::copy(common::BINARY, temp.path().join("m")).unwrap();
+        let script = "chmod 755 . m; chown -R 65534 old; chmod 777 .; chmod 0 old/in; mkdir -m 0 old/root
+            N='setpriv --reuid=65534 --regid=65534 --clear-groups'; $N ./m remove -n --force old; echo $?
+            rmdir old/root; $N ./m remove -n --force old; echo $?; $N ./m remove -n old; echo $?
+            $N ./m remove --force old; echo $?";
+        let ran = common::shell(temp.path(), script);
+        let codes: Vec<_> = ran.out.lines().filter(|line| line.parse::<u8>().is_ok()).collect();
+        assert_eq!(codes, ["1", "0", "1", "0"], "{ran:#?}");
+        ran.says("would remove 3 entries and what is in 1 folder that cannot be listed; nothing was touched");
+        assert!(!temp.path().join("old").exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_force_opened_and_that_stays_has_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Program("setpriv"));
+        let temp = tempdir().unwrap();
+        make(temp.path());
+        fs::copy(common::BINARY, temp.path().join("m")).unwrap();
+        let script = "chmod 755 . m; mkdir old/not; echo 1 > old/not/keep.log; chown -R 65534 old; chmod 500 old/in; \
+            chmod 2 old/not; chmod 777 .; setpriv --reuid=65534 --regid=65534 --clear-groups \
+            ./m remove --force --exclude '*.log' old";
+        common::shell(temp.path(), script).code(0).says("2 entries kept");
+        let mode = |path: &str| fs::metadata(temp.path().join(path)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode("old/in"), mode("old/not")), (0o500, 0o2));
+        assert!(!temp.path().join("old/in/c").exists() && temp.path().join("old/in/b.log").exists());
+    }
+
     #[test]
     fn ctrl_c_stops_it_and_what_is_left_can_be_removed() {
         let temp = tempdir().unwrap();
