@@ -324,11 +324,34 @@ fn an_archive_that_comes_to_be_there_meanwhile_stays() {
     assert_eq!(names_in(temp.path()), [PathBuf::from("a.tar")]);
 }
 
+/// What a killed run may leave.
+const HALF: &[u8] = b"\x1f\x8b\x08\0half";
+
+#[test]
+fn a_file_of_the_name_that_no_run_can_have_left_stays_and_is_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let (path, left) = (temp.path().join("a.tar"), temp.path().join(".a.tar.partial"));
+    for own in ["a user's own file", "\0 and text"] {
+        fs::write(&left, own).unwrap();
+        let error = ArchiveWriter::options().replace(true).create(&path).unwrap_err();
+        assert_eq!((error.path(), error.kind()), (Some(&*left), std::io::ErrorKind::AlreadyExists));
+        assert_eq!(fs::read_to_string(&left).unwrap(), own);
+    }
+    // Killed before the first byte; after a crash of the machine; each format.
+    for left_by_a_run in [b"".as_slice(), &[0; 3000], HALF, b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh9", b"\xfd7zXZ\0"]
+    {
+        fs::write(&left, left_by_a_run).unwrap();
+        ArchiveWriter::options().replace(true).create(&path).unwrap().finish().unwrap();
+        fs::copy(&path, &left).unwrap();
+        ArchiveWriter::options().replace(true).create(&path).unwrap().finish().unwrap();
+    }
+}
+
 #[test]
 fn what_a_killed_run_has_left_is_removed_and_a_run_that_goes_on_is_told() {
     let temp = tempfile::tempdir().unwrap();
     let (path, left) = (temp.path().join("a.tar"), temp.path().join(".a.tar.partial"));
-    fs::write(&left, "half").unwrap();
+    fs::write(&left, HALF).unwrap();
     let first = ArchiveWriter::create(&path).unwrap();
     let second = ArchiveWriter::create(&path).unwrap_err();
     assert!(second.to_string().contains("another run"), "{second}");
@@ -343,7 +366,7 @@ fn of_runs_that_begin_at_once_one_writes_and_the_others_are_told() {
     for round in 0..200 {
         // Every other time a killed run has left something.
         if round % 2 == 0 {
-            fs::write(temp.path().join(".a.tar.partial"), "half").unwrap();
+            fs::write(temp.path().join(".a.tar.partial"), HALF).unwrap();
         }
         let barrier = std::sync::Barrier::new(4);
         let run = |number| {

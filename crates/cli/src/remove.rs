@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,6 +18,7 @@ use crate::filter::Filter;
 use crate::human::{count, counted, duration, entries, one_line, per_second};
 use crate::report::{INCOMPLETE, Lines, json_failure, print_json, tell_cannot_begin};
 use crate::stop::Stop;
+use crate::sys::{self, FileId};
 use crate::terminal::{Failures, Screen, Showing};
 use crate::walk::{self, Order};
 use crate::words::{CannotBegin, Words};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &args::Remove) -> ExitCode {
     let begun = check(args).and_then(|paths| {
         let filter = Filter::new(&[], &args.exclude).map_err(CannotBegin::because)?;
         match (args.dry_run, args.trash) {
-            (true, _) => Ok(list(&paths, &filter)),
+            (true, _) => Ok(list(&paths, &filter, args.force)),
             (false, true) => Ok(trash(&paths).tell(args)),
             (false, false) => Ok(remove(args, &paths, filter)?.tell(args)),
         }
@@ -54,10 +55,14 @@ struct Outcome {
 
 /// The paths that are there. Everything is looked at before anything is removed.
 fn check(args: &args::Remove) -> Result<Vec<&Path>, CannotBegin> {
-    let current = std::env::current_dir().and_then(fs::canonicalize).ok();
+    let current = Current {
+        path: std::env::current_dir().and_then(fs::canonicalize).ok(),
+        ids: sys::current_and_above().unwrap_or_default(),
+        root: Path::new("/").metadata().ok().and_then(|root| sys::file_id(Path::new("/"), &root)),
+    };
     let (mut there, mut wrong) = (Vec::new(), Vec::new());
     for path in &args.paths {
-        match refused(path, current.as_deref()) {
+        match refused(path, &current) {
             Ok(None) => there.push(path.as_path()),
             Ok(Some(why)) => wrong.push(format!("{}: {why}", path.display())),
             Err(error) if args.force && error.kind() == io::ErrorKind::NotFound => {}
@@ -67,8 +72,23 @@ fn check(args: &args::Remove) -> Result<Vec<&Path>, CannotBegin> {
     if wrong.is_empty() { Ok(there) } else { Err(CannotBegin(wrong)) }
 }
 
+/// Where this process is. A path does not tell alone: a folder that is mounted a second time has two. A folder that
+/// cannot be asked is known by its path, as all are on Windows.
+struct Current {
+    path: Option<PathBuf>,
+    /// Those above it, too.
+    ids: Vec<FileId>,
+    root: Option<FileId>,
+}
+
+impl Current {
+    fn is_in(&self, real: &Path, id: Option<FileId>) -> bool {
+        self.path.as_ref().is_some_and(|path| path.starts_with(real)) || id.is_some_and(|id| self.ids.contains(&id))
+    }
+}
+
 /// Why nobody can mean to remove that.
-fn refused(path: &Path, current: Option<&Path>) -> io::Result<Option<&'static str>> {
+fn refused(path: &Path, current: &Current) -> io::Result<Option<&'static str>> {
     let text = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| byte.is_ascii() && std::path::is_separator((*byte).into());
     // With a separator behind it, a link would be looked through.
@@ -82,9 +102,12 @@ fn refused(path: &Path, current: Option<&Path>) -> io::Result<Option<&'static st
         return Ok((end < text.len()).then_some("this is no folder; leave the separator at the end out"));
     }
     let real = fs::canonicalize(path)?;
+    let id = sys::file_id(&real, &metadata);
     Ok(match () {
-        () if real.parent().is_none() => Some("this is the root; it is not removed"),
-        () if current.is_some_and(|current| current.starts_with(&real)) => {
+        () if real.parent().is_none() || (id.is_some() && id == current.root) => {
+            Some("this is the root; it is not removed")
+        }
+        () if current.is_in(&real, id) => {
             Some("the current folder is in it; go elsewhere first, and then remove it by its name")
         }
         () if matches!(last, Some(b"." | b"..")) => Some("give the folder by its name"),
@@ -145,12 +168,9 @@ fn trash(paths: &[&Path]) -> Outcome {
     let started = Instant::now();
     let mut outcome = Outcome::default();
     for path in paths {
-        match trash::delete(path) {
+        match sys::trash(path) {
             Ok(()) => outcome.trashed += 1,
-            Err(error) => {
-                let error = io::Error::other(format!("it cannot be moved to the trash: {error}"));
-                outcome.failures.push(Error::new(Operation::Remove, *path, error));
-            }
+            Err(error) => outcome.failures.push(Error::new(Operation::Remove, *path, error)),
         }
     }
     outcome.elapsed = started.elapsed();
@@ -158,10 +178,10 @@ fn trash(paths: &[&Path]) -> Outcome {
 }
 
 /// Prints what would be removed, folders before what is in them.
-fn list(paths: &[&Path], filter: &Filter) -> ExitCode {
+fn list(paths: &[&Path], filter: &Filter, force: bool) -> ExitCode {
     let screen = Arc::new(Screen::default());
     let mut lines = Lines::new(screen.clone());
-    let (mut found, mut failed) = (0, false);
+    let (mut found, mut closed, mut failed) = (0, 0, false);
     for path in paths {
         let mut visit = |entry: manyfiles::Result<&walk::Found>| {
             match entry {
@@ -173,8 +193,14 @@ fn list(paths: &[&Path], filter: &Filter) -> ExitCode {
                     lines.print(format!("{}\n", one_line(&entry.source.to_string_lossy())));
                 }
                 Err(error) => {
-                    failed = true;
-                    lines.leave_out(error);
+                    // It is no failure of the run that takes the right.
+                    let is_closed = force && error.path().is_some_and(is_closed_and_own);
+                    closed += u64::from(is_closed);
+                    failed |= !is_closed;
+                    match is_closed {
+                        true => lines.warn(format_args!("{error}: what is in it is not listed; --force removes it")),
+                        false => lines.leave_out(error),
+                    }
                 }
             }
             ControlFlow::Continue(true)
@@ -184,8 +210,21 @@ fn list(paths: &[&Path], filter: &Filter) -> ExitCode {
         }
     }
     let code = lines.end(if failed { INCOMPLETE } else { 0 });
-    screen.say(format_args!("would remove {}; nothing was touched", entries(found)));
+    let more = match closed {
+        0 => String::new(),
+        _ => format!(
+            " and what is in {}",
+            counted(closed, "folder that cannot be listed", "folders that cannot be listed")
+        ),
+    };
+    screen.say(format_args!("would remove {}{more}; nothing was touched", entries(found)));
     code
+}
+
+/// Whether it is a folder whose rights this user can take.
+fn is_closed_and_own(path: &Path) -> bool {
+    let metadata = path.symlink_metadata();
+    metadata.is_ok_and(|it| it.is_dir() && sys::owner(&it).is_some_and(|(user, _)| user == sys::own_ids().0))
 }
 
 impl Outcome {

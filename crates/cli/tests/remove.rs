@@ -115,12 +115,18 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_trash_keeps_what_is_removed() {
+    fn the_root_and_the_current_folder_are_refused_by_whatever_path_they_are_given() {
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
         let temp = tempdir().unwrap();
         make(temp.path());
-        let ran = common::shell(temp.path(), "XDG_DATA_HOME=$PWD/data \"$M\" remove --trash old").code(0);
-        ran.says("moved 1 path to the trash in ");
-        assert!(temp.path().join("data/Trash/files/old/in/c").exists() && !temp.path().join("old").exists());
+        // In a mount namespace of its own, which takes the mounts with it.
+        let script = "mkdir root again; mount --bind old again; mount --bind / root; cd old/in; R=../..
+            for p in $R/again $R/again/in $R/root $R/root$PWD; do $M remove --across-mounts $p; echo $?; done
+            for p in $R/again $R/root; do $M remove --trash $p; echo $?; done";
+        let ran = common::shell(temp.path(), &format!("unshare -m sh -c '{script}'"));
+        assert_eq!(ran.out, "2\n".repeat(6), "{ran:#?}");
+        assert!(temp.path().join("old/in/c").exists());
+        ran.says("root: this is the root").says("again/in: the current folder is in it");
     }
 
     #[cfg(target_os = "linux")]
@@ -139,6 +145,60 @@ mod unix {
         let ran = ran.code(1).says("cannot remove old/in: ").says("1 entry could not be removed");
         ran.says("--across-mounts");
         assert!(temp.path().join("other/d").exists() && !temp.path().join("old/a").exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn without_handles_it_waits_once_and_not_for_each_folder() {
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Program("strace"));
+        let temp = tempdir().unwrap();
+        let script = "for i in 1 2 3 4 5 6 7 8; do mkdir -p t/$i/a/b; touch t/$i/a/b/f; done; (ulimit -n 8; \
+                      strace -f -o calls -e trace=openat2,openat,unlinkat,clock_nanosleep,nanosleep $M remove t); \
+                      echo $?; grep -c nanosleep calls; $M remove t -q";
+        let ran = common::shell(temp.path(), script);
+        let told: Vec<u32> = ran.out.lines().map(|line| line.parse().unwrap()).collect();
+        assert!(told[0] == 0 || ran.err.contains("ulimit -n"), "{ran:#?}");
+        // One wait is 2000 of them for each of its threads.
+        assert!(told[1] < 9000, "{ran:#?}");
+        assert!(!temp.path().join("t").exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_dry_run_with_force_names_the_folders_that_force_would_open() {
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Program("setpriv"));
+        let temp = tempdir().unwrap();
+        make(temp.path());
+        // The command itself may be where others cannot go.
+        fs::copy(common::BINARY, temp.path().join("m")).unwrap();
+        let script = "chmod 755 . m; chown -R 65534 old; chmod 777 .; chmod 0 old/in; mkdir -m 0 old/root
+            N='setpriv --reuid=65534 --regid=65534 --clear-groups'; $N ./m remove -n --force old; echo $?
+            rmdir old/root; $N ./m remove -n --force old; echo $?; $N ./m remove -n old; echo $?
+            $N ./m remove --force old; echo $?";
+        let ran = common::shell(temp.path(), script);
+        let codes: Vec<_> = ran.out.lines().filter(|line| line.parse::<u8>().is_ok()).collect();
+        assert_eq!(codes, ["1", "0", "1", "0"], "{ran:#?}");
+        ran.says("would remove 3 entries and what is in 1 folder that cannot be listed; nothing was touched");
+        assert!(!temp.path().join("old").exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_force_opened_and_that_stays_has_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
+        manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Program("setpriv"));
+        let temp = tempdir().unwrap();
+        make(temp.path());
+        fs::copy(common::BINARY, temp.path().join("m")).unwrap();
+        let script = "chmod 755 . m; mkdir old/not; echo 1 > old/not/keep.log; chown -R 65534 old; chmod 500 old/in; \
+            chmod 2 old/not; chmod 777 .; setpriv --reuid=65534 --regid=65534 --clear-groups \
+            ./m remove --force --exclude '*.log' old";
+        common::shell(temp.path(), script).code(0).says("2 entries kept");
+        let mode = |path: &str| fs::metadata(temp.path().join(path)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode("old/in"), mode("old/not")), (0o500, 0o2));
+        assert!(!temp.path().join("old/in/c").exists() && temp.path().join("old/in/b.log").exists());
     }
 
     #[test]

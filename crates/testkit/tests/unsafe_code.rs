@@ -16,6 +16,7 @@ const CRATES: [&str; 6] = ["archive", "cli", "manyfiles", "measure", "probe", "w
 /// `unit` are those in the file or its module.
 const TESTS: &[(&str, &str)] = &[
     ("cli/src/sys/unix/mod.rs", "interruption, pack"),
+    ("cli/src/sys/unix/trash/info.rs", "trash"),
     ("manyfiles/src/close/dropping.rs", "close_drops"),
     ("manyfiles/src/close/fast_close.rs", "close_fast_close"),
     ("manyfiles/src/fs/file/raw.rs", "fs_surface; under wine: fs_on_windows"),

@@ -1,18 +1,19 @@
 //! [`Partial`]: a file that is written beside the name that it will have.
 //!
 //! It is called `.NAME.partial`, and held while it is written, closed and renamed. A run that was killed leaves that file
-//! with nobody who holds it. The next run that writes this archive removes it. Two runs that write one archive at the
-//! same time are told.
+//! with nobody who holds it. The next run that writes this archive removes it, if it begins as what this program leaves:
+//! anything else of that name is somebody's, and an error. Two runs that write one archive at the same time are told.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use manyfiles::{Error, Operation, Result};
 
+use crate::format::{HEAD, detect};
 use crate::sys::{self, Left};
 
 /// The name of a file that is not complete. The file is removed when this is dropped.
@@ -94,6 +95,14 @@ fn name(target: &Path) -> OsString {
     name
 }
 
+/// Whether a file begins as an archive, or with nothing: no byte was written yet, or a crash has made them zeros. What
+/// cannot be read is asked again when it is removed, and told then.
+fn begins_as_left(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = sys::open_source(path).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));
+    read.is_err() || head.iter().all(|&byte| byte == 0) || detect(&head).is_some()
+}
+
 /// Removes what a killed run has left, if it is surely that. What is gone meanwhile is none of it.
 fn remove_left(path: &Path, target: &Path) -> Result<()> {
     let error = |why: String| Error::new(Operation::Create, path, io::Error::new(io::ErrorKind::AlreadyExists, why));
@@ -104,14 +113,15 @@ fn remove_left(path: &Path, target: &Path) -> Result<()> {
     };
     // A run that is killed between two steps of giving the name leaves an archive that has both names.
     let archive = fs::symlink_metadata(target).ok();
-    let left = match there.is_file() && sys::is_own(&there, archive.as_ref()) {
+    let is_left = there.is_file() && sys::is_own(&there, archive.as_ref()) && begins_as_left(path);
+    let left = match is_left {
         true => sys::remove_left(path).map_err(|cause| Error::new(Operation::Remove, path, cause))?,
         false => Left::NotOurs,
     };
     match left {
         Left::Gone => Ok(()),
         Left::Held => Err(error("another run is writing this archive just now".into())),
-        Left::NotOurs => Err(error("something that is not this program's has this name; remove it".into())),
+        Left::NotOurs => Err(error("something that is not this program's has this name; move or remove it".into())),
         Left::Unknown(cause) => Err(error(format!(
             "a run that was killed has left it, or another run is writing it: whether it is locked cannot be told \
              ({cause}); remove it if no other run is going on"

@@ -44,8 +44,9 @@ use crate::sys;
 /// - **Reproducible**: the same calls give the same bytes, on any number of threads. (Dates in a zip are also stored in
 ///   the user's time zone.)
 /// - **Whole or not there**: [`finish`](ArchiveWriter::finish) gives the archive its name. Dropped before that, or
-///   after a failed write, nothing of it stays; a process that is killed leaves `.NAME.partial`, which the next run
-///   removes.
+///   after a failed write, nothing of it stays; a process that is killed leaves `.NAME.partial` beside it, which the
+///   next run removes. A file of this user's that has that name and begins as an archive is taken for one; another is an
+///   error, and stays.
 /// - **Honest**: a file that cannot be read is not in the archive, and is named by `finish`. Of a file that changes
 ///   while it is read, the archive has what was read, and zeros for what was cut off; it is named, too. No link is
 ///   followed to a file.

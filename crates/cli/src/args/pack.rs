@@ -12,7 +12,9 @@ use super::{Keeping, Pattern, Progress};
 ///
 /// The archive's name tells its format: .tar, .tar.gz (.tgz), .tar.zst (.tzst), .tar.xz (.txz), .tar.bz2 (.tbz2),
 /// .tar.lz4 or .zip. It is written beside that name, and gets the name when it is whole: whatever happens, there is
-/// never half an archive. Files are read and compressed on all processors, and the same entries give the same bytes.
+/// never half an archive. While it is written it is called '.ARCHIVE.partial', in the same folder. One that a killed run
+/// has left is removed by the next run that makes this archive; a file of that name that begins as no archive stays, and
+/// is an error. Files are read and compressed on all processors, and the same entries give the same bytes.
 ///
 /// Entries have the paths that the sources are given by, without '/' and '..' before them, folder by folder in the
 /// order of their names. Permissions, times and owners (by number) are kept; symbolic links as links; a tar also keeps

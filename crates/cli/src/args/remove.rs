@@ -27,8 +27,9 @@ pub(crate) struct Remove {
 
     /// Move to the trash of the desktop instead, where it can be had back
     ///
-    /// On Linux that is the folder 'Trash' in $XDG_DATA_HOME, or '.Trash-UID' on the file system that PATH is on: a
-    /// rename, which takes no time and frees no space. On Windows it is the recycle bin.
+    /// On Linux that is the folder 'Trash' in $XDG_DATA_HOME, or '.Trash-UID' in the top folder of the file system that
+    /// PATH is on. It is a rename, which takes no time and frees no space: what cannot be renamed to one of these stays,
+    /// and is never copied, and so does what something is mounted in. On Windows it is the recycle bin.
     #[arg(long, conflicts_with_all = ["force", "across_mounts", "exclude", "jobs"])]
     pub trash: bool,
 
@@ -73,7 +74,7 @@ pub(crate) struct Remove {
     /// Print one JSON object when it is over
     ///
     /// Its keys: command, status (complete, incomplete, stopped), exit_code, files, folders (removed), kept (by
-    /// --exclude), trashed (paths moved to the trash), failures (each with path, operation, error and errno), signal,
+    /// --exclude), trashed (paths moved to the trash), failures (each with path, operation, error and os_error), signal,
     /// seconds. If nothing could be begun: status not_begun, and errors.
     #[arg(long, conflicts_with = "dry_run")]
     pub json: bool,

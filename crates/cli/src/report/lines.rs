@@ -51,6 +51,12 @@ impl Lines {
         self.is_incomplete = true;
     }
 
+    /// Says something of what is printed, at its place.
+    pub(crate) fn warn(&mut self, what: impl std::fmt::Display) {
+        self.flush();
+        self.screen.say(what);
+    }
+
     /// Hands over what was printed, to be seen now: before a message on standard error is printed, and at the end.
     pub(crate) fn flush(&mut self) {
         self.flushed = Instant::now();

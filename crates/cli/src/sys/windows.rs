@@ -148,6 +148,16 @@ pub(crate) fn file_id(path: &Path, metadata: &Metadata) -> Option<FileId> {
     file_id_and_names(path, metadata).map(|(id, _)| id)
 }
 
+/// The recycle bin.
+pub(crate) fn trash(path: &Path) -> io::Result<()> {
+    trash::delete(path).map_err(|error| io::Error::other(format!("it cannot be moved to the recycle bin: {error}")))
+}
+
+/// Not asked: a folder has one path in the form that the system gives.
+pub(crate) fn current_and_above() -> io::Result<Vec<FileId>> {
+    Ok(Vec::new())
+}
+
 /// Which file it is, and how many names it has. `None` where it cannot be opened (reading it will say why), and for a
 /// link.
 pub(crate) fn file_id_and_names(path: &Path, metadata: &Metadata) -> Option<(FileId, u64)> {

@@ -48,7 +48,7 @@ pub(crate) use windows::DELETE_ON_CLOSE;
 // What each system has: the compiler says which one has not.
 #[cfg(any(unix, windows))]
 pub(crate) use system::{
-    Access, COPIES_BY_PATH, Dir, Handle, Listing, Mapping, Process, SYSTEM_PATHS_ARE_QUICK, Sleeps, SystemPath,
+    Access, COPIES_BY_PATH, Dir, Handle, Listing, Mapping, Process, Rights, SYSTEM_PATHS_ARE_QUICK, Sleeps, SystemPath,
     WholeFileSystem, appends, around_forks, at_exit, at_path, attributes_at, attributes_of, can_sync_file_system,
     cannot_be_kept, clone_file, close, coarse_milliseconds, copy_contents, copy_in_kernel, create_like,
     create_to_append, explain_folder, file_at, file_system_of, flags_of, forget_cached, free_handles, handle_limit,

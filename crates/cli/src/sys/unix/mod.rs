@@ -1,6 +1,8 @@
 mod acl;
 mod reach;
 mod trace;
+#[cfg(not(target_vendor = "apple"))]
+mod trash;
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -24,6 +26,8 @@ use crate::stop::Stop;
 pub(crate) use acl::Acls;
 pub(crate) use reach::{is_too_long, reach};
 pub(crate) use trace::trace;
+#[cfg(not(target_vendor = "apple"))]
+pub(crate) use trash::trash;
 
 /// Calls `on_signal` with each SIGHUP, SIGINT and SIGTERM from now on, on a thread of its own. If `on_signal` says no,
 /// the signal ends the process as it does without a handler. If SIGHUP was ignored when this process began, it stays
@@ -195,6 +199,33 @@ pub(crate) fn read_folder(path: &Path, found: &Metadata) -> io::Result<std::fs::
 /// Which file it is.
 pub(crate) fn file_id(_path: &Path, metadata: &Metadata) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
+}
+
+/// The trash of macOS.
+#[cfg(target_vendor = "apple")]
+pub(crate) fn trash(path: &Path) -> io::Result<()> {
+    trash::delete(path).map_err(|error| io::Error::other(format!("it cannot be moved to the trash: {error}")))
+}
+
+/// Which folders the current one and those above it are, up to the root, whatever paths lead to them.
+pub(crate) fn current_and_above() -> io::Result<Vec<FileId>> {
+    #[cfg(target_os = "linux")]
+    let how = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let how = OFlags::RDONLY;
+    let how = how | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut folder = rustix::fs::open(".", how, rustix::fs::Mode::empty())?;
+    let mut ids: Vec<FileId> = Vec::new();
+    loop {
+        let stat = rustix::fs::fstat(&folder)?;
+        let id = (stat.st_dev as _, stat.st_ino as _);
+        // The root is above itself.
+        if ids.last() == Some(&id) {
+            return Ok(ids);
+        }
+        ids.push(id);
+        folder = rustix::fs::openat(&folder, "..", how, rustix::fs::Mode::empty())?;
+    }
 }
 
 /// Which file it is, and how many names it has.

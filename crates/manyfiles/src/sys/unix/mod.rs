@@ -46,7 +46,7 @@ pub(crate) use mapping::*;
 pub(crate) use name::*;
 pub(crate) use open::*;
 pub(crate) use process::*;
-pub(crate) use removal::Listing;
+pub(crate) use removal::{Listing, Rights};
 pub(crate) use rename::*;
 pub(crate) use rights::*;
 pub(crate) use space::*;

@@ -135,6 +135,29 @@ impl Dir {
     }
 }
 
+/// What a folder that stays gets back, if it was changed so that it could be emptied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rights(Mode);
+
+impl Dir {
+    pub(crate) fn rights(&self) -> io::Result<Option<Rights>> {
+        Ok(Some(Rights(Mode::from_raw_mode(rustix::fs::fstat(self)?.st_mode))))
+    }
+
+    /// Of the folder `name` in it.
+    pub(crate) fn rights_of(&self, name: &OsStr) -> io::Result<Option<Rights>> {
+        let stat = again(|| rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW))?;
+        Ok(Some(Rights(Mode::from_raw_mode(stat.st_mode))))
+    }
+
+    pub(crate) fn give_back(&self, rights: Rights) -> io::Result<()> {
+        if Mode::from_raw_mode(rustix::fs::fstat(self)?.st_mode) != rights.0 {
+            again(|| rustix::fs::fchmod(self, rights.0))?;
+        }
+        Ok(())
+    }
+}
+
 fn is_of_link(error: &io::Error) -> bool {
     [Errno::LOOP, Errno::MLINK].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }

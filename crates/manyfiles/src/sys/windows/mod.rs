@@ -47,6 +47,7 @@ pub(crate) use mapping::*;
 pub(crate) use name::*;
 pub(crate) use open::*;
 pub(crate) use process::*;
+pub(crate) use removal::Rights;
 pub(crate) use rename::*;
 pub(crate) use rights::*;
 pub(crate) use symlink::*;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::sys::{Dir, Entering, Identity};
+use crate::sys::{Dir, Entering, Identity, Rights};
 
 /// How many folders may stay open, and how many do.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub(super) struct Folder {
     pub(super) name: OsString,
     /// Whether it stays, and something may be mounted there.
     is_on_the_way: bool,
+    /// What it gets back if it stays. `None`: nothing was taken.
+    pub(super) rights: Option<Rights>,
     handle: Mutex<Handle>,
     /// Jobs that are not done yet, one of them to look through it.
     jobs: AtomicUsize,
@@ -73,14 +75,17 @@ const MOST_LOOKS: u32 = 1000;
 impl Folder {
     /// The folder in which the removal begins.
     pub(super) fn first(dir: Dir) -> Folder {
-        let folder = Folder::new(None, OsString::new());
+        let mut folder = Folder::new(None, OsString::new());
+        folder.rights = dir.rights().ok().flatten();
         folder.handle().dir = Some(Arc::new(dir));
         folder
     }
 
     /// One in `above`, which is to be looked through.
-    pub(super) fn inside(above: Arc<Folder>, name: OsString) -> Folder {
-        Folder::new(Some(above), name)
+    pub(super) fn inside(above: Arc<Folder>, name: OsString, rights: Option<Rights>) -> Folder {
+        let mut folder = Folder::new(Some(above), name);
+        folder.rights = rights;
+        folder
     }
 
     /// One that is only passed through to others in it, and stays. It has no job yet.
@@ -96,6 +101,7 @@ impl Folder {
         Folder {
             above,
             is_on_the_way: false,
+            rights: None,
             name,
             handle: Mutex::default(),
             jobs: AtomicUsize::new(1),

@@ -123,7 +123,7 @@ impl Removal {
     }
 
     /// Also removes what is in folders of this user's that forbid it (mode 0500, say): they get the rights that are
-    /// needed. That nothing is at the path is no failure then. Default: false.
+    /// needed, and their own ones back if they stay. That nothing is at the path is no failure then. Default: false.
     #[must_use]
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;

@@ -78,12 +78,18 @@ impl Work {
         self.with_handles(folder, || folder.dir(None, self.entering, &self.handles))
     }
 
-    /// Makes the call again while the process is out of handles, and those of folders above this one are closed.
+    /// Makes the call again while the process is out of handles, and those of folders above this one are closed. After
+    /// one has waited in vain, no other one waits: each folder would do so for the same.
     fn with_handles<T>(&self, folder: &Folder, call: impl Fn() -> io::Result<T>) -> io::Result<T> {
         let mut waits = 0;
         loop {
             match call() {
-                Err(error) if sys::is_out_of_handles(&error) && waits < MOST_WAITS && !self.is_cancelled() => {
+                Err(error) if sys::is_out_of_handles(&error) => {
+                    let in_vain = waits >= MOST_WAITS || (waits > 0 && self.waited_in_vain.load(Relaxed));
+                    if in_vain || self.is_cancelled() {
+                        self.waited_in_vain.store(in_vain, Relaxed);
+                        return Err(explained(error, "close some, or raise the limit (`ulimit -n`)"));
+                    }
                     folder.shut_above(&self.handles);
                     if waits > 0 {
                         std::thread::sleep(Duration::from_millis(1));
@@ -104,6 +110,8 @@ impl Work {
                 return self.end_job(above, None, thread);
             }
         };
+        let takes = self.entering.take_rights;
+        let rights = takes.then(|| dir.rights_of(&name).ok().flatten()).flatten();
         let opened = self.with_handles(&above, || match dir.enter(&name, self.entering) {
             Ok(opened) => Ok(Some(opened)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -116,7 +124,7 @@ impl Work {
             Err(error) => Err(error),
         });
         match opened {
-            Ok(Some(listing)) => self.sweep(Arc::new(Folder::inside(above, name)), listing, thread),
+            Ok(Some(listing)) => self.sweep(Arc::new(Folder::inside(above, name, rights)), listing, thread),
             Ok(None) => self.end_job(above, None, thread),
             Err(error) => {
                 self.fail(&above, &name, Operation::Remove, error);
@@ -140,6 +148,8 @@ impl Work {
                 Ok(entry) => entry,
                 // What it has not shown is found when the folder turns out not to be empty.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted && self.how.keep.is_none() => break,
+                // Another process has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
                 Err(error) => {
                     self.fail(&folder, OsStr::new(""), Operation::List, error);
                     break;
@@ -237,7 +247,10 @@ impl Work {
     /// above. `dir` is the folder's handle, if the caller has it.
     fn end_job(self: &Arc<Work>, mut folder: Arc<Folder>, mut dir: Option<Arc<Dir>>, thread: &mut Thread) {
         while folder.end_job() {
-            let Some(above) = folder.above().cloned() else { return self.end() };
+            let Some(above) = folder.above().cloned() else {
+                self.give_back(&folder, None);
+                return self.end();
+            };
             let mut dir_above = None;
             if cfg!(windows) {
                 // There it would keep its name until the last handle is closed.
@@ -255,11 +268,24 @@ impl Work {
                 self.note_time(thread);
             }
             if folder.stays() {
+                self.give_back(&folder, dir);
                 above.set_stays();
             }
             folder.close(&self.handles);
             dir = dir_above;
             folder = above;
+        }
+    }
+
+    /// Gives a folder that stays the permissions that it had.
+    fn give_back(&self, folder: &Arc<Folder>, dir: Option<Arc<Dir>>) {
+        let Some(rights) = folder.rights.filter(|_| self.entering.take_rights) else { return };
+        let given = dir.map_or_else(|| self.dir(folder), Ok).and_then(|dir| dir.give_back(rights));
+        match given {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                self.fail(folder, OsStr::new(""), Operation::Metadata, error);
+            }
+            _ => {} // Another process has removed it.
         }
     }
 

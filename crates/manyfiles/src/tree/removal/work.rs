@@ -43,6 +43,8 @@ pub(super) struct Work {
     pub(super) folders: AtomicU64,
     pub(super) kept: AtomicU64,
     pub(super) handles: Handles,
+    /// Whether a handle was waited for, and none came.
+    pub(super) waited_in_vain: AtomicBool,
     failures: Mutex<Vec<Error>>,
     cancelled: AtomicBool,
     jobs: Jobs<Job>,
@@ -132,6 +134,7 @@ fn do_all(how: &Removal, above: &Path, name: OsString, free: usize, mut jobs: Ve
         folders: AtomicU64::new(0),
         kept: AtomicU64::new(0),
         handles: Handles::new((free / 8).clamp(4, 512)),
+        waited_in_vain: AtomicBool::new(false),
         failures: Mutex::default(),
         cancelled: AtomicBool::new(false),
         jobs: Jobs::new(first, cores),
