@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::location::final_path;
 use super::{Dir, Handle};
 use crate::sys::{Node, Stat};
 
