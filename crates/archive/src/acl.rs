@@ -51,6 +51,15 @@ pub(crate) fn attribute(name: &[u8], text: &[u8], ids: &mut Ids) -> Result<Optio
     Ok(Attribute::new(name.to_vec(), kernel_form(&rules)))
 }
 
+/// What anybody in the list but the owner and all others may do at most: the permission bits of the group, as the system
+/// shows them. `None`: the list has no mask.
+pub(crate) fn mask(list: &Attribute) -> Option<u32> {
+    const MASK: u16 = 0x10;
+    let entries = list.value.strip_prefix(&VERSION)?.chunks_exact(8);
+    let of = |entry: &[u8], at: usize| u16::from_le_bytes([entry[at], entry[at + 1]]);
+    entries.filter(|entry| of(entry, 0) == MASK).map(|entry| u32::from(of(entry, 2) & 7)).next()
+}
+
 /// The entries, sorted, and complete.
 fn parse(text: &[u8], ids: &mut Ids) -> Result<Vec<Rule>, Malformed> {
     let mut rules = Vec::new();

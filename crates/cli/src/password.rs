@@ -100,11 +100,11 @@ impl Asker {
 
     fn converse(&self, archive: &Path, wrong: u32) -> Option<Password> {
         let name = archive.to_string_lossy();
-        self.screen.write(&match wrong {
+        let question = match wrong {
             0 => format!("manyfiles: {} is encrypted. Password: ", one_line(&name)),
             _ => "That is not the password. Password: ".into(),
-        });
-        let line = sys::read_hidden(&self.stop.clone().unwrap_or_default());
+        };
+        let line = sys::read_hidden(&self.stop.clone().unwrap_or_default(), || self.screen.write(&question));
         // The end of the line was not shown either.
         self.screen.write("\n");
         if line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {

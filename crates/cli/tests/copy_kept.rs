@@ -26,7 +26,7 @@ fn attribute(path: impl AsRef<Path>, name: &str) -> Option<Vec<u8>> {
 
 /// With the command in it, which all users may run there.
 fn disk() -> Disk {
-    let disk = Disk::ext4().megabytes(64).mount().unwrap();
+    let disk = Disk::ext4().megabytes(512).mount().unwrap();
     fs::set_permissions(disk.path(), fs::Permissions::from_mode(0o777)).unwrap();
     fs::copy(BINARY, disk.path().join("manyfiles")).unwrap();
     disk

@@ -51,7 +51,15 @@ impl<'a> Keeper<'a> {
                 false => Err(None),
             };
             match list {
-                Ok(list) => lists.extend(list),
+                Ok(list) => {
+                    // bsdtar writes what the owning group may, not what a chmod would set.
+                    if name == acl::ACCESS
+                        && let Some(mask) = list.as_ref().and_then(acl::mask)
+                    {
+                        entry.mode = entry.mode.map(|mode| mode & !0o070 | mask << 3);
+                    }
+                    lists.extend(list);
+                }
                 Err(Some(why)) if self.filter.keep.requires_attribute(name) => refuse(entry, why),
                 Err(_) => {
                     is_lost = true;

@@ -96,7 +96,8 @@ impl Input {
 }
 
 /// Reads a line from the console, and does not show it.
-pub(crate) fn read_hidden(_stop: &Stop) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_hidden(_stop: &Stop, ask: impl FnOnce()) -> io::Result<Option<Vec<u8>>> {
+    ask();
     rpassword::read_password().map(|line| Some(line.into_bytes()))
 }
 

@@ -113,13 +113,15 @@ impl Drop for Silent {
     }
 }
 
-/// Reads a line from the terminal that standard input is, and does not show it. `None`: it has ended, or the job was
-/// stopped. `Interrupted`: by Ctrl-C.
-pub(crate) fn read_hidden(stop: &Stop) -> io::Result<Option<Vec<u8>>> {
+/// Reads a line from the terminal that standard input is, and does not show it. `ask` is called when what is typed is
+/// hidden already: who answers quickly is not seen either. `None`: it has ended, or the job was stopped.
+/// `Interrupted`: by Ctrl-C.
+pub(crate) fn read_hidden(stop: &Stop, ask: impl FnOnce()) -> io::Result<Option<Vec<u8>>> {
     const CTRL_C: u8 = 3;
     const CTRL_D: u8 = 4;
     const CTRL_U: u8 = 0x15;
     let _silent = Silent::begin()?;
+    ask();
     let mut input = Input::stdin()?;
     let mut line = Vec::with_capacity(256);
     while !stop.is_set() {
