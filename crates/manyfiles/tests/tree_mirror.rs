@@ -220,14 +220,18 @@ fn a_second_mirror_of_one_target_is_told_and_touches_nothing() {
     // Asked about a path that is being handed over: the first mirror is at work then.
     fs::create_dir(source.join("new")).unwrap();
     fs::write(source.join("new/b"), "b").unwrap();
+    let is_writing = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let begins = is_writing.clone();
     let outer = Mirror::new().exclude(move |path| {
-        if path == Path::new("new/b") {
+        if path == Path::new("new/b") && is_writing.load(std::sync::atomic::Ordering::Relaxed) {
             let second = Mirror::new().mirror(&inner.0, &inner.1);
             heard.lock().unwrap().push(second.map(drop).map_err(|not| not.to_string()));
         }
         false
     });
-    outer.mirror(&source, &target).unwrap();
+    let found = outer.compare(&source, &target).unwrap();
+    begins.store(true, std::sync::atomic::Ordering::Relaxed);
+    found.apply().unwrap();
     let told = told.lock().unwrap();
     assert!(told.len() == 1 && told[0].as_ref().unwrap_err().contains("another mirror"), "{told:?}");
     assert_eq!(manifest(&target), manifest(&source));

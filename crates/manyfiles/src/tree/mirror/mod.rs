@@ -49,8 +49,10 @@ use crate::sys::{self, Dir, Stat, Things};
 ///   touched: a disk that is not mounted looks like that.
 /// - **Alone**: a second mirror of the same target is told so, on Linux and macOS, where the file system has locks.
 ///   What other programs do in either tree meanwhile may or may not be seen.
-/// - **Never outside**: in neither tree a symbolic link is followed, and nothing that is mounted in the target is emptied
-///   that is not in the source too. The target has to be the folder that was compared.
+/// - **Never outside**: in neither tree a symbolic link is followed. What is mounted in the target is not looked into, nor
+///   written or removed, nor is what it is in: that is a failure, unless it is left out. (A single file that is mounted
+///   over another one is not told apart.) What is mounted in the source is part of it. The target has to be the folder
+///   that was compared. One tree in the other, also by a mount, is refused before anything is touched.
 /// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why.
 /// - **To be gone on with**: a run that was stopped or killed leaves files that are old or new, and perhaps one that is
 ///   incomplete and has not the time of its source. The next run goes on from there.
@@ -226,7 +228,7 @@ impl Mirror {
     /// Finds what differs, and touches nothing. A target that is not there is a folder without anything.
     ///
     /// # Errors
-    /// If either is no folder or cannot be opened, or one is in the other. What cannot be compared below them is among
+    /// If either is no folder or cannot be opened, or one is in the other, be it by a mount in either. What cannot be compared below them is among
     /// the [`failures`](Differences::failures).
     pub fn compare(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Differences, Errors> {
         compare::compare(self, source.as_ref(), target.as_ref())
