@@ -254,6 +254,70 @@ fn nothing_is_removed_if_anything_could_not_be_written() {
 }
 
 #[test]
+fn what_is_of_another_kind_is_replaced_only_when_all_has_arrived() {
+    for gone in [None, Some("new"), Some("file"), Some("folder/in")] {
+        let temp = tempdir().unwrap();
+        let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+        fs::create_dir_all(source.join("folder")).unwrap();
+        fs::create_dir_all(target.join("file")).unwrap();
+        for path in ["source/new", "source/file", "source/folder/in", "source/link"] {
+            fs::write(temp.path().join(path), path).unwrap();
+        }
+        fs::hard_link(source.join("link"), source.join("folder/link")).unwrap();
+        for path in ["target/file/precious", "target/folder", "target/old"] {
+            fs::write(temp.path().join(path), path).unwrap();
+        }
+        let names = |path: &Path| manifest(path).into_keys().collect::<Vec<_>>();
+        let before = names(&target);
+        let is_going = std::sync::Arc::new(std::sync::Mutex::new(false));
+        let (goes, there) = (is_going.clone(), source.clone());
+        let mirror = Mirror::new().exclude(move |path| {
+            // It vanishes while what is new is written.
+            if path == Path::new("folder/in") && gone == Some("folder/in") && *goes.lock().unwrap() {
+                fs::remove_file(there.join("folder/in")).unwrap();
+            }
+            false
+        });
+        let found = mirror.compare(&source, &target).unwrap();
+        *is_going.lock().unwrap() = true;
+        if let Some(gone) = gone.filter(|gone| *gone != "folder/in") {
+            fs::remove_file(source.join(gone)).unwrap();
+        }
+        match (gone, found.apply()) {
+            (None, mirrored) => {
+                assert_eq!(mirrored.unwrap().written.hard_links, 1);
+                assert_eq!(manifest(&target), manifest(&source));
+            }
+            (Some(gone), mirrored) => {
+                let not = mirrored.unwrap_err();
+                assert!(not.to_string().contains(gone), "{not}");
+                let is_new = |path: &PathBuf| ["new", "link"].iter().any(|new| path == Path::new(new));
+                let after: Vec<_> = names(&target).into_iter().filter(|path| !is_new(path)).collect();
+                assert_eq!(after, before, "{gone}");
+                assert!(target.join("file/precious").is_file() && target.join("folder").is_file(), "{gone}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_in_the_way_of_something_is_named_and_nothing_is_removed() {
+    let temp = tempdir().unwrap();
+    let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+    fs::create_dir_all(&source).unwrap();
+    fs::create_dir_all(target.join("file/in")).unwrap();
+    fs::write(source.join("file"), "a file").unwrap();
+    for path in ["file/other", "file/in/log", "old"] {
+        fs::write(target.join(path), path).unwrap();
+    }
+    let not = Mirror::new().exclude(|path| path.ends_with("log")).mirror(&source, &target).unwrap_err();
+    assert!(not.to_string().contains("log") && not.to_string().contains("left out"), "{not}");
+    for path in ["file/other", "file/in/log", "old"] {
+        assert!(target.join(path).exists(), "{path}");
+    }
+}
+
+#[test]
 fn names_of_one_file_are_parted_where_the_source_has_two() {
     let temp = tempdir().unwrap();
     let (source, target) = (temp.path().join("source"), temp.path().join("target"));

@@ -184,7 +184,8 @@ pub(crate) struct Copy {
     ///
     /// DST itself becomes equal, whether or not it is there. A file counts as the same if its length and its time are.
     /// All that is new or changed is written first; then what is only in DST is removed, and only if nothing failed.
-    /// Files that changed are replaced: readers see old or new. What --exclude names is neither copied nor removed. A
+    /// Files that changed are replaced: readers see old or new. What is of another kind is replaced then too, and takes
+    /// room beside it until then; if it holds something that is excluded, that is a failure. What --exclude names is neither copied nor removed. A
     /// SRC with nothing in it, beside a DST that has something, is refused: a disk that is not mounted looks like that.
     /// So is one in the other, also by a mount. What is mounted in DST is neither written nor removed: unless excluded, it
     /// is a failure, and nothing is removed.

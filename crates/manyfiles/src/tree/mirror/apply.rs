@@ -1,5 +1,6 @@
-//! The differences are made good: what moved gets its path, then come new and changed entries; then, if nothing failed,
-//! what is to go is removed, and what had to wait for that is written; folders get their times last.
+//! The differences are made good: what moved gets its path, then come new and changed entries, those beside it that have
+//! something of another kind in their way. If nothing failed, these get their names, and what is to go is removed;
+//! folders get their times last.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use super::crew::{NAMES, for_each};
 use super::write::{Job, Met, Writing, hand_over};
-use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What, rename, settle};
+use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What, in_the_way, rename, settle};
 use crate::error::Cancelled;
 use crate::sys::{self, Dir, EntryKind};
 use crate::tree::removal::{self, Removal};
@@ -40,6 +41,7 @@ pub(super) fn apply(mut found: Differences) -> Result<Mirrored, NotMirrored> {
     mirrored.written.failures.append(&mut applying.settled.failures);
     let mut failures = Vec::new();
     applying.write(&mut mirrored.written);
+    applying.replace(&mut mirrored.written);
     applying.tell_what_became_one(&mut mirrored.written);
     if applying.how.is_cancelled() {
         mirrored.cancelled = true;
@@ -47,8 +49,6 @@ pub(super) fn apply(mut found: Differences) -> Result<Mirrored, NotMirrored> {
         failures.push(Error::new(Operation::Write, applying.target.as_path(), why));
     } else if mirrored.written.is_complete() {
         applying.remove(&mut mirrored);
-        applying.write_what_waited(&mut mirrored.written);
-        applying.tell_what_became_one(&mut mirrored.written);
     }
     if !mirrored.written.is_complete() || mirrored.cancelled {
         mirrored.kept = extra - (mirrored.removed.files + mirrored.removed.folders).min(extra);
@@ -111,6 +111,7 @@ impl Applying {
         renamed.retain(|path| !settled.to_renew.contains(path));
         let met =
             Met { links: links.into_iter().collect(), written: to.folds().then(Default::default), ..Met::default() };
+        let beside = in_the_way::names_beside(&all);
         let writing = Arc::new(Writing {
             how: how.clone(),
             source,
@@ -119,6 +120,7 @@ impl Applying {
             target_is,
             keeps_permissions: to.keeps_permissions(),
             renamed,
+            beside,
             met: Mutex::new(met),
         });
         Ok(Applying { how, target, to, all, settled, writing, _alone: alone, touched })
@@ -187,7 +189,11 @@ impl Applying {
     fn remove(&self, mirrored: &mut Mirrored) {
         let paths = self.all.iter().filter_map(|difference| match &difference.what {
             What::Extra => Some((difference.path.clone(), difference.kind == EntryKind::Folder)),
-            What::Kind => Some((difference.path.clone(), self.is_folder(&difference.path))),
+            What::Kind => {
+                let beside = self.writing.place(&difference.path);
+                let is_folder = self.is_folder(&beside);
+                Some((beside, is_folder))
+            }
             // It was copied, and not renamed.
             What::Moved(old) if !self.writing.renamed.contains(&difference.path) => Some((old.clone(), false)),
             _ => None,
@@ -200,7 +206,8 @@ impl Applying {
             removal = removal.cancel(cancel.clone());
         }
         if let Some(exclude) = self.how.exclude.clone() {
-            removal = removal.keep(move |path| exclude(path));
+            let writing = self.writing.clone();
+            removal = removal.keep(move |path| exclude(&writing.path_at(path)));
         }
         let removed = removal::remove_below(&removal, &self.to, &self.target, paths.collect());
         mirrored.removed = removed;
@@ -211,10 +218,39 @@ impl Applying {
         found.is_ok_and(|stat| stat.kind == EntryKind::Folder)
     }
 
-    /// What had something of another kind in its way.
-    fn write_what_waited(&self, report: &mut Report) {
-        let waited = self.all.iter().filter(|it| it.what == What::Kind).map(|it| it.path.clone()).collect();
-        self.with_tree(OnConflict::Error, report, jobs(waited, Job::Whole));
+    /// Writes what has something of another kind in its way: beside that, and if all has arrived, both change names. If
+    /// not, all is as it was.
+    fn replace(&self, report: &mut Report) {
+        let waits: Vec<_> = self.all.iter().filter(|it| it.what == What::Kind).map(|it| it.path.clone()).collect();
+        if waits.is_empty() || !report.is_complete() || self.how.is_cancelled() {
+            return;
+        }
+        let mut written = Report::default();
+        self.with_tree(OnConflict::Error, &mut written, jobs(waits.clone(), Job::Whole));
+        if written.is_complete() && !self.how.is_cancelled() {
+            match in_the_way::exchange(&self.to, &self.writing, &waits, self.how.durability) {
+                Ok(()) => return add(report, written),
+                Err((path, cause)) => {
+                    written.failures.push(Error::new(Operation::Rename, self.target.join(path), cause));
+                }
+            }
+        }
+        let beside = waits.iter().map(|path| self.writing.place(path));
+        let beside = beside.map(|path| (path.clone(), self.is_folder(&path))).collect();
+        let removed = removal::remove_below(&Removal::new().force(true), &self.to, &self.target, beside);
+        report.failures.extend(written.failures.into_iter().map(|error| self.named_as_meant(error)));
+        // Whatever was not written has no name there.
+        let is_missing = |error: &Error| error.kind() == io::ErrorKind::NotFound;
+        report.failures.extend(removed.failures.into_iter().filter(|error| !is_missing(error)));
+    }
+
+    /// A failure at a place beside something, with the path that the entry is to have.
+    fn named_as_meant(&self, error: Error) -> Error {
+        let place = error.path().and_then(|path| path.strip_prefix(&self.target).ok());
+        match place.map(|place| (self.writing.path_at(place), place)) {
+            Some((path, place)) if path != place => error.on(self.target.join(path)),
+            _ => error,
+        }
     }
 
     /// Folders that were there get the source's permissions and times: whatever changed in them is done.

@@ -4,7 +4,8 @@
 //!   [`same`] times and bytes; [`found`] collects what differs; [`moved`] finds files that have another path now.
 //! - [`difference`]: what was found, as the program sees it.
 //! - [`apply`]: the differences are made good: what is new and changed first, then what is to go. [`rename`] gives moved
-//!   files their paths, [`settle`] gives files that stay their metadata, [`write`] hands over the rest.
+//!   files their paths, [`settle`] gives files that stay their metadata, [`write`] hands over the rest; [`in_the_way`]
+//!   replaces what is of another kind.
 //! - [`crew`]: the threads of each of these steps.
 //! - [`progress`]: how far it is.
 
@@ -13,6 +14,7 @@ mod compare;
 mod crew;
 mod difference;
 mod found;
+mod in_the_way;
 mod moved;
 mod name;
 mod progress;
@@ -44,7 +46,9 @@ use crate::sys::{self, Dir, Stat, Things};
 ///   source by now is renamed. Threads share the folders; where the file system waits (a network, a FUSE process), up to
 ///   128 are at work.
 /// - **Careful**: all that is new or changed arrives before anything is removed, and nothing is removed if anything
-///   failed, be it that a folder of the source could not be read. Files that change are replaced: readers see old or new, nothing between. A source that is empty beside a
+///   failed, be it that a folder of the source could not be read. What is of another kind in the target is replaced as a
+///   whole, and takes room beside it until then; if it holds something that is left out, that is a failure. Files that
+///   change are replaced: readers see old or new, nothing between. A source that is empty beside a
 ///   target that is not, or more removals than [`max_delete`](Mirror::max_delete), is refused before anything is
 ///   touched: a disk that is not mounted looks like that.
 /// - **Alone**: a second mirror of the same target is told so, on Linux and macOS, where the file system has locks.

@@ -272,8 +272,14 @@ impl Look {
             Err(cause) => return self.fail(Operation::List, path, cause),
         };
         // A panic is told where the path is written or removed.
-        let names: Vec<_> =
-            names.into_iter().filter(|(name, _)| !self.how.excludes(&path.join(name)).unwrap_or(true)).collect();
+        let (left_out, names): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|(name, _)| self.how.excludes(&path.join(name)).unwrap_or(true));
+        if self.other.is_source && !may_move {
+            for (name, _) in left_out {
+                let why = "it is left out, and in a folder that is in the way of something of another kind";
+                self.fail(Operation::Remove, &path.join(name), io::Error::other(why));
+            }
+        }
         let jobs = names.chunks(4 * NAMES).map(|names| Job::Names(path.to_owned(), names.to_vec(), may_move));
         crew.push(jobs.collect());
     }

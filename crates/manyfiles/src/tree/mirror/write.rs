@@ -13,7 +13,7 @@ use super::name::is_the_other;
 use crate::sys::{self, Dir, Entering, EntryKind, Identity, Stat};
 use crate::tree::engine::folded;
 use crate::tree::{Content, Metadata, Report, TreeWriter};
-use crate::{Error, Operation};
+use crate::{Error, Operation, temporary};
 
 /// What all writing of one run knows.
 pub(super) struct Writing {
@@ -25,6 +25,8 @@ pub(super) struct Writing {
     pub(super) keeps_permissions: bool,
     /// Paths that have got their files by a rename.
     pub(super) renamed: HashSet<PathBuf>,
+    /// Paths that are taken by something of another kind, each with the path at which its entry is written.
+    pub(super) beside: HashMap<PathBuf, PathBuf>,
     pub(super) met: Mutex<Met>,
 }
 
@@ -71,6 +73,14 @@ pub(super) fn hand_over(writing: &Arc<Writing>, tree: TreeWriter, jobs: Vec<Job>
     tree
 }
 
+/// The path with the part that has moved replaced.
+fn moved(path: &Path, found: impl Fn(&Path) -> Option<PathBuf>) -> Option<PathBuf> {
+    path.ancestors().find_map(|above| {
+        let other = found(above)?;
+        Some(if above == path { other } else { other.join(path.strip_prefix(above).ok()?) })
+    })
+}
+
 impl Task for HandOver {
     type Job = Job;
 
@@ -108,6 +118,20 @@ impl Task for HandOver {
 type Last = Option<(PathBuf, Arc<Dir>)>;
 
 impl Writing {
+    /// The path in the target at which the entry of this path is written.
+    pub(super) fn place(&self, path: &Path) -> PathBuf {
+        let found = |above: &Path| self.beside.get(above).cloned();
+        moved(path, found).unwrap_or_else(|| path.to_owned())
+    }
+
+    /// The path that belongs to a place in the target.
+    pub(super) fn path_at(&self, place: &Path) -> PathBuf {
+        let found =
+            |above: &Path| self.beside.iter().find_map(|(path, beside)| (beside == above).then(|| path.clone()));
+        let may_be = |above: &Path| above.file_name().is_some_and(temporary::looks_temporary);
+        moved(place, |above| may_be(above).then(|| found(above)).flatten()).unwrap_or_else(|| place.to_owned())
+    }
+
     pub(super) fn met(&self) -> MutexGuard<'_, Met> {
         self.met.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,22 +197,23 @@ impl Writing {
             }
         };
         self.note_name(path);
+        let place = self.place(path);
         let done = match stat.kind {
             EntryKind::Folder => {
-                let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+                let shown = if path.as_os_str().is_empty() { Path::new(".") } else { &place };
                 drop(tree.folder(shown, metadata));
                 return true;
             }
-            EntryKind::File => tree.file_with(path, self.content(path), metadata),
+            EntryKind::File => tree.file_with(&place, self.content(path), metadata),
             EntryKind::Symlink => match dir.read_link(&name) {
-                Ok(says) => tree.symlink(path, says, metadata),
+                Ok(says) => tree.symlink(&place, says, metadata),
                 Err(cause) => {
                     tree.fail(Error::new(Operation::Read, self.source.join(path), cause));
                     Ok(())
                 }
             },
             EntryKind::Other => match dir.node(&name) {
-                Ok(Some(node)) if self.how.special_files => tree.node(path, node, metadata),
+                Ok(Some(node)) if self.how.special_files => tree.node(&place, node, metadata),
                 Ok(_) => {
                     self.met().left_out.push(path.to_owned());
                     Ok(())
@@ -263,11 +288,12 @@ impl Writing {
             let stat = dir.stat(&name)?;
             Ok((self.metadata(&dir, &name, &stat), stat))
         });
+        let (place, first) = (self.place(path), self.place(&first));
         match found {
             Ok((metadata, stat)) if stat.kind == EntryKind::File => {
-                drop(tree.hard_link_or(path, first, self.content(path), metadata));
+                drop(tree.hard_link_or(&place, first, self.content(path), metadata));
             }
-            Ok(_) => drop(tree.hard_link(path, first)),
+            Ok(_) => drop(tree.hard_link(&place, first)),
             Err(cause) => tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause)),
         }
     }
