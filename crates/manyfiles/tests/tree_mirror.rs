@@ -174,6 +174,22 @@ fn an_empty_source_and_too_many_removals_are_refused_and_nothing_is_touched() {
 }
 
 #[test]
+fn a_source_with_nothing_but_what_is_left_out_counts_as_empty() {
+    let temp = tempdir().unwrap();
+    let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+    fs::create_dir_all(source.join("lost+found")).unwrap();
+    fs::create_dir_all(target.join("photos")).unwrap();
+    fs::write(target.join("photos/1"), "precious").unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(source.join("socket")).unwrap();
+    let before = manifest(&target);
+    let mirror = Mirror::new().exclude(|path| path == Path::new("lost+found"));
+    let refused = mirror.mirror(&source, &target).unwrap_err();
+    assert!(refused.to_string().contains("is it mounted?"), "{refused}");
+    assert_eq!(manifest(&target), before);
+    assert_eq!(mirror.max_delete(2).mirror(&source, &target).unwrap().removed.files, 1);
+}
+
+#[test]
 fn one_in_the_other_is_refused() {
     let temp = tempdir().unwrap();
     let outer = temp.path().join("outer");

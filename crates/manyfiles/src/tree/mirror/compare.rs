@@ -201,9 +201,6 @@ impl Comparison {
             Err(cause) => return self.fail(Operation::List, self.target.path.join(&path), cause),
         };
         let pair = Arc::new(Pair { path, source: source.0, target: target.0 });
-        if pair.path.as_os_str().is_empty() {
-            self.found().source_is_empty = source.1.is_empty();
-        }
         self.own_metadata(&pair, is_mount);
         let mut there: HashMap<_, _> = target.1.into_iter().collect();
         let folded = self.fold(&pair, &source.1, &there);

@@ -17,6 +17,7 @@ pub(super) struct Found {
     pub(super) shared: HashMap<Identity, Vec<(PathBuf, Identity, u64)>>,
     pub(super) left_out: Vec<PathBuf>,
     pub(super) failures: Vec<Error>,
+    /// Whether the source has nothing in it that is not left out.
     pub(super) source_is_empty: bool,
     /// New files that may have been moved.
     pub(super) new_files: Vec<(PathBuf, Stat)>,

@@ -183,7 +183,7 @@ impl Mirror {
     }
 
     /// Refuses to begin if more names than this would be removed, those in folders and of folders included. Default: no
-    /// such bound, but a source without anything in it is refused.
+    /// such bound, but a source without anything in it is refused; what is left out does not count.
     #[must_use]
     pub fn max_delete(mut self, names: u64) -> Self {
         self.max_delete = Some(names);

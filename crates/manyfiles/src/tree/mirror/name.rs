@@ -43,6 +43,9 @@ impl Comparison {
             self.found().left_out.push(path);
             return Ok(());
         }
+        if pair.path.as_os_str().is_empty() {
+            self.found().source_is_empty = false;
+        }
         let there = match is_there.then(|| pair.target.stat(name)).transpose() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             there => there.map_err(of_target(Operation::Metadata))?,
