@@ -333,6 +333,39 @@ fn what_is_left_out_in_the_way_of_something_is_named_and_nothing_is_removed() {
     }
 }
 
+/// The program's `exclude` is asked after a folder was listed, and before what is not in it counts as extra.
+#[test]
+fn a_folder_of_the_source_that_vanishes_or_is_replaced_meanwhile_is_no_empty_folder() {
+    for (folder, is_replaced) in [("both", false), ("both", true), ("new", false), ("new", true)] {
+        let temp = tempdir().unwrap();
+        let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+        for path in ["source/both/a", "source/new/a", "target/both/a", "target/both/precious"] {
+            fs::create_dir_all(temp.path().join(path).parent().unwrap()).unwrap();
+            fs::write(temp.path().join(path), path).unwrap();
+        }
+        let (there, aside) = (source.join(folder), temp.path().join("aside"));
+        // A new folder is listed to find what moved, and again when it is written: that is the time meant.
+        let is_time = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(folder == "both"));
+        let time = is_time.clone();
+        let mirror = Mirror::new().exclude(move |path| {
+            let is_time = time.load(std::sync::atomic::Ordering::Relaxed);
+            if is_time && path == Path::new(folder).join("a") && !aside.exists() {
+                fs::rename(&there, &aside).unwrap();
+                if is_replaced {
+                    fs::create_dir(&there).unwrap();
+                }
+            }
+            // Nothing else of that folder fails.
+            path == Path::new("new/a")
+        });
+        let found = mirror.compare(&source, &target).unwrap();
+        is_time.store(true, std::sync::atomic::Ordering::Relaxed);
+        let not = found.apply().unwrap_err();
+        assert!(not.to_string().contains(folder), "{not}");
+        assert!(target.join("both/precious").exists(), "{not}");
+    }
+}
+
 #[test]
 fn names_of_one_file_are_parted_where_the_source_has_two() {
     let temp = tempdir().unwrap();

@@ -215,6 +215,11 @@ impl Comparison {
                 to_look_at.push((name, is_there));
             }
         }
+        if !there.is_empty()
+            && let Err(cause) = self.is_still_there(&pair)
+        {
+            return self.fail(Operation::List, self.source.path.join(&pair.path), cause);
+        }
         for (name, kind) in there {
             if !self.excludes(&pair.path, &name) {
                 self.extra(&pair, &name, kind);
@@ -224,6 +229,18 @@ impl Comparison {
             return self.names(&pair, &to_look_at, crew, hand);
         }
         crew.push(to_look_at.chunks(NAMES).map(|names| Job::Names(pair.clone(), names.to_vec())).collect());
+    }
+
+    /// An error if the folder of the source is not the one that was listed. A folder that is removed after it was opened
+    /// is listed as if it were empty.
+    fn is_still_there(&self, pair: &Pair) -> io::Result<()> {
+        let is = if pair.path.as_os_str().is_empty() {
+            Dir::open_root(&self.source.path)?.identity()?
+        } else {
+            let (above, name) = above(&self.source.dir, &pair.path)?;
+            above.stat(&name)?.identity
+        };
+        if is == pair.source.identity()? { Ok(()) } else { Err(was_replaced()) }
     }
 
     /// Names that the target has in another spelling, where its file system holds that as the same name. `None`: the
@@ -362,6 +379,11 @@ impl Root {
             listing => Ok((listing?, false)),
         }
     }
+}
+
+/// Its names may be those of another folder.
+pub(super) fn was_replaced() -> io::Error {
+    io::Error::other("another folder has its name since it was looked at; run it again")
 }
 
 /// What is mounted in the target may be anything. So it is neither looked into nor removed, and nothing is written there.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Mirror;
-use super::compare::above;
+use super::compare::{above, was_replaced};
 use super::crew::{Crew, Hand, NAMES, Task, work};
 use super::name::is_the_other;
 use crate::sys::{self, Dir, Entering, EntryKind, Identity, Stat};
@@ -140,6 +140,7 @@ impl Writing {
         let how = Entering { take_rights: false, across_mounts: true };
         let (dir, name) = above(&self.from, path)?;
         let mut listing = dir.enter(&name, how)?;
+        let listed = listing.dir()?.identity()?;
         let mut names = Vec::new();
         while let Some(entry) = listing.next() {
             let below = path.join(entry?.name());
@@ -147,7 +148,8 @@ impl Writing {
                 names.push(below);
             }
         }
-        Ok(names)
+        // A folder that was removed after it was opened is listed as if it were empty.
+        if dir.stat(&name)?.identity == listed { Ok(names) } else { Err(was_replaced()) }
     }
 
     fn folder_of(&self, path: &Path, last: &mut Last) -> io::Result<(Arc<Dir>, OsString)> {
