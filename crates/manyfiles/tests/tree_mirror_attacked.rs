@@ -423,6 +423,37 @@ fn where_times_are_even_seconds_and_permissions_are_not_kept_no_file_is_written_
 }
 
 #[test]
+fn names_that_the_target_cannot_link_are_copies_and_counted() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().like_fat().mount().unwrap();
+    let source = tempdir().unwrap();
+    fill(source.path());
+    fs::hard_link(source.path().join("in/0"), source.path().join("further")).unwrap();
+    let target = mount.path().join("target");
+    for _ in 0..2 {
+        let mirrored = Mirror::new().mirror(source.path(), &target).unwrap();
+        assert_eq!((mirrored.not_linked, mirrored.written.hard_links), (1, 0), "{mirrored:?}");
+        assert_eq!(fs::read(target.join("further")).unwrap(), fs::read(target.join("in/0")).unwrap());
+    }
+}
+
+#[test]
+fn what_is_of_another_kind_is_replaced_where_names_cannot_be_exchanged() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().like_fat().mount().unwrap();
+    let (source, target) = (tempdir().unwrap(), mount.path().join("target"));
+    fs::create_dir_all(source.path().join("folder/in")).unwrap();
+    fs::write(source.path().join("file"), "a file").unwrap();
+    fs::create_dir_all(target.join("file/in")).unwrap();
+    fs::write(target.join("folder"), "another file").unwrap();
+    let mirrored = Mirror::new().mirror(source.path(), &target).unwrap();
+    assert_eq!((mirrored.removed.files, mirrored.removed.folders), (1, 2), "{mirrored:?}");
+    assert_eq!(fs::read_to_string(target.join("file")).unwrap(), "a file");
+    assert!(target.join("folder/in").is_dir());
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 2);
+}
+
+#[test]
 fn few_handles_are_enough() {
     use manyfiles_testkit::nofile_limit;
     let name = "few_handles_are_enough";

@@ -53,6 +53,7 @@ pub(super) fn apply(mut found: Differences) -> Result<Mirrored, NotMirrored> {
     if !mirrored.written.is_complete() || mirrored.cancelled {
         mirrored.kept = extra - (mirrored.removed.files + mirrored.removed.folders).min(extra);
     }
+    mirrored.not_linked = applying.writing.not_linked(&applying.to);
     applying.finish_folders(&mut mirrored.written);
     mirrored.left_out.append(&mut applying.writing.met().left_out);
     mirrored.check(failures)
@@ -246,9 +247,10 @@ impl Applying {
 
     /// A failure at a place beside something, with the path that the entry is to have.
     fn named_as_meant(&self, error: Error) -> Error {
-        let place = error.path().and_then(|path| path.strip_prefix(&self.target).ok());
+        // A tree tells paths below its root.
+        let place = error.path().map(|path| path.strip_prefix(&self.target).unwrap_or(path));
         match place.map(|place| (self.writing.path_at(place), place)) {
-            Some((path, place)) if path != place => error.on(self.target.join(path)),
+            Some((path, place)) if path != place => error.on(path),
             _ => error,
         }
     }

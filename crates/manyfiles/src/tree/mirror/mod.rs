@@ -57,7 +57,9 @@ use crate::sys::{self, Dir, Stat, Things};
 ///   written or removed, nor is what it is in: that is a failure, unless it is left out. (A single file that is mounted
 ///   over another one is not told apart.) What is mounted in the source is part of it. The target has to be the folder
 ///   that was compared. One tree in the other, also by a mount, is refused before anything is touched.
-/// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why.
+/// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why. What a file system cannot keep is no
+///   failure: further names that it cannot link ([`Mirrored::not_linked`]) and, where it keeps times less exactly than
+///   those of its own changes tell, times of files are found to differ by each run, and written again.
 /// - **To be gone on with**: a run that was stopped or killed leaves files that are old or new, and perhaps one that is
 ///   incomplete and has not the time of its source. The next run goes on from there.
 ///

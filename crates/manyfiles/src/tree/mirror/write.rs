@@ -37,6 +37,8 @@ pub(super) struct Met {
     pub(super) links: HashMap<Identity, PathBuf>,
     /// Names that become links, each with the name that is written before.
     pub(super) to_link: Vec<(PathBuf, PathBuf)>,
+    /// Those that were handed over.
+    pub(super) linked: Vec<(PathBuf, PathBuf)>,
     /// Devices, FIFOs and sockets in new folders.
     pub(super) left_out: Vec<PathBuf>,
     /// Where the target's file system may hold several names as one: a path for each that is written, and pairs that
@@ -67,10 +69,16 @@ pub(super) fn hand_over(writing: &Arc<Writing>, tree: TreeWriter, jobs: Vec<Job>
     let links = std::mem::take(&mut writing.met().to_link);
     for (path, first) in links {
         if !writing.how.is_cancelled() {
-            writing.link(&tree, &path, first);
+            writing.link(&tree, &path, first.clone());
+            writing.met().linked.push((path, first));
         }
     }
     tree
+}
+
+fn identity(root: &Arc<Dir>, path: &Path) -> Option<Identity> {
+    let (dir, name) = above(root, path).ok()?;
+    Some(dir.stat(&name).ok()?.identity)
 }
 
 /// The path with the part that has moved replaced.
@@ -269,12 +277,8 @@ impl Writing {
     /// A failure for each pair of names of which only one arrived.
     pub(super) fn tell_what_became_one(&self, to: &Arc<Dir>, target: &Path, report: &mut Report) {
         let pairs = std::mem::take(&mut self.met().pairs);
-        let identity = |path: &Path| {
-            let (dir, name) = above(to, path).ok()?;
-            Some(dir.stat(&name).ok()?.identity)
-        };
         for (one, other) in pairs {
-            if identity(&one).is_some_and(|is| Some(is) == identity(&other)) {
+            if identity(to, &one).is_some_and(|is| Some(is) == identity(to, &other)) {
                 let why = format!(
                     "the target's file system holds it and {} as one name: only one of them arrived",
                     one.display()
@@ -283,6 +287,16 @@ impl Writing {
                 report.failures.push(Error::new(Operation::Create, target.join(other), why));
             }
         }
+    }
+
+    /// How many names became files of their own, because the target's file system did not link them.
+    pub(super) fn not_linked(&self, to: &Arc<Dir>) -> u64 {
+        let linked = std::mem::take(&mut self.met().linked);
+        let are_two = |(path, first): &(PathBuf, PathBuf)| {
+            let (one, other) = (identity(to, path), identity(to, first));
+            one.is_some() && other.is_some() && one != other
+        };
+        linked.iter().filter(|pair| are_two(pair)).count() as u64
     }
 
     fn link(&self, tree: &TreeWriter, path: &Path, first: PathBuf) {
