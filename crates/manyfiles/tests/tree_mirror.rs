@@ -174,6 +174,32 @@ fn an_empty_source_and_too_many_removals_are_refused_and_nothing_is_touched() {
 }
 
 #[test]
+fn what_has_grown_or_become_something_else_since_it_was_compared_is_not_removed() {
+    for grows in [true, false] {
+        let temp = tempdir().unwrap();
+        let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+        for path in ["source/new", "source/file", "target/gone/old", "target/file/old", "target/other"] {
+            fs::create_dir_all(temp.path().join(path).parent().unwrap()).unwrap();
+            fs::write(temp.path().join(path), path).unwrap();
+        }
+        let found = Mirror::new().max_delete(5).find_moved(false).compare(&source, &target).unwrap();
+        assert_eq!(found.removals(), 5);
+        if grows {
+            fs::write(target.join("gone/precious"), "precious").unwrap();
+        } else {
+            fs::remove_file(target.join("other")).unwrap();
+            fs::create_dir(target.join("other")).unwrap();
+            fs::rename(target.join("gone/old"), target.join("other/old")).unwrap();
+        }
+        let not = found.apply().unwrap_err();
+        assert!(not.to_string().contains(if grows { "6 names" } else { "other" }), "{not}");
+        assert_eq!(target.join("gone/precious").exists(), grows);
+        assert!(target.join("file/old").exists() && target.join("gone").exists());
+        assert!(target.join("other").exists() && target.join("new").exists());
+    }
+}
+
+#[test]
 fn a_source_with_nothing_but_what_is_left_out_counts_as_empty() {
     let temp = tempdir().unwrap();
     let (source, target) = (temp.path().join("source"), temp.path().join("target"));

@@ -199,7 +199,8 @@ pub(crate) struct Copy {
     )]
     pub mirror: bool,
 
-    /// Touch nothing if more names than this would be removed, those in folders included
+    /// Touch nothing if more names than this would be removed, those in folders included; they are counted again before
+    /// the first is removed
     #[arg(long, value_name = "N", requires = "mirror", help_heading = "Mirror")]
     pub max_delete: Option<u64>,
 

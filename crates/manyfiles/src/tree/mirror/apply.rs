@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use super::compare::Root;
 use super::crew::{NAMES, for_each};
 use super::write::{Job, Met, Writing, hand_over};
-use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What, in_the_way, rename, settle};
+use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What, in_the_way, moved, rename, settle};
 use crate::error::Cancelled;
 use crate::sys::{self, Dir, EntryKind};
 use crate::tree::removal::{self, Removal};
@@ -41,6 +42,8 @@ pub(super) fn apply(mut found: Differences) -> Result<Mirrored, NotMirrored> {
     mirrored.written.failures.append(&mut applying.settled.failures);
     let mut failures = Vec::new();
     applying.write(&mut mirrored.written);
+    applying.look_again(&mut mirrored.written);
+    applying.count_again(&mut mirrored.written);
     applying.replace(&mut mirrored.written);
     applying.tell_what_became_one(&mut mirrored.written);
     if applying.how.is_cancelled() {
@@ -184,6 +187,51 @@ impl Applying {
 
     fn tell_what_became_one(&self, report: &mut Report) {
         self.writing.tell_what_became_one(&self.to, &self.target, report);
+    }
+
+    /// A failure for each name that is to be removed and is a folder by now: what is in it was never looked at.
+    fn look_again(&self, report: &mut Report) {
+        if !report.is_complete() {
+            return;
+        }
+        let extra = self.all.iter().filter(|it| it.what == What::Extra && it.kind != EntryKind::Folder);
+        let extra = extra.map(|it| it.path.clone()).collect();
+        let failures = Arc::new(Mutex::new(Vec::new()));
+        let (to, target, found) = (self.to.clone(), self.target.clone(), failures.clone());
+        for_each(extra, &self.how, &self.to, move |path: PathBuf, _| {
+            let is = super::compare::above(&to, &path).and_then(|(dir, name)| dir.stat(&name));
+            if is.is_ok_and(|is| is.kind == EntryKind::Folder) {
+                let why = io::Error::other("it is a folder by now, and was none when it was compared; run it again");
+                let error = Error::new(Operation::Remove, target.join(path), why);
+                found.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+            }
+        });
+        report.failures.append(&mut failures.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// A failure if more is to be removed by now than is allowed: it may have grown while the rest was written.
+    fn count_again(&self, report: &mut Report) {
+        let Some(most) = self.how.max_delete.filter(|_| report.is_complete()) else { return };
+        let paths = self.all.iter().filter_map(|it| match &it.what {
+            What::Extra => Some((it.path.clone(), Some(it.kind), true)),
+            What::Kind => Some((it.path.clone(), None, false)),
+            What::Moved(old) if !self.writing.renamed.contains(&it.path) => {
+                Some((old.clone(), Some(EntryKind::File), true))
+            }
+            _ => None,
+        });
+        let identity = self.writing.target_is;
+        let root = Root { dir: self.to.clone(), path: self.target.clone(), identity, has_mounts: false };
+        match moved::count(&self.how, &root, paths.collect(), self.writing.from_is) {
+            Ok(names) if names > most => {
+                let why = format!(
+                    "{names} names in it would be removed by now, and {most} at most are allowed; none was removed"
+                );
+                report.failures.push(Error::new(Operation::Remove, self.target.as_path(), io::Error::other(why)));
+            }
+            Ok(_) => {}
+            Err(failures) => report.failures.extend(failures),
+        }
     }
 
     /// Removes what is only in the target, and what is in the way.

@@ -184,7 +184,8 @@ impl Mirror {
         self
     }
 
-    /// Refuses to begin if more names than this would be removed, those in folders and of folders included. Default: no
+    /// Refuses to begin if more names than this would be removed, those in folders and of folders included. They are
+    /// counted again before the first is removed: if they are more by then, none is, which is a failure. Default: no
     /// such bound, but a source without anything in it is refused; what is left out does not count.
     #[must_use]
     pub fn max_delete(mut self, names: u64) -> Self {

@@ -52,6 +52,12 @@ pub(super) fn survey(how: &Mirror, source: &Root, target: &Root, found: &mut Fou
     found.note_moved(std::mem::take(&mut *lock(&same)));
 }
 
+/// Counts again what is to be removed. What cannot be counted is an error.
+pub(super) fn count(how: &Mirror, target: &Root, paths: Vec<Alone>, source: Identity) -> Result<u64, Vec<Error>> {
+    let looked = look(how, target, paths, false, Other { identity: source, is_source: true });
+    if looked.failures.is_empty() { Ok(looked.names) } else { Err(looked.failures) }
+}
+
 /// Looks for the folder `other` in all of the source, where the target is not there yet.
 pub(super) fn look_for_the_other(how: &Mirror, source: &Root, other: Identity, found: &mut Found) {
     let all = vec![(PathBuf::new(), Some(EntryKind::Folder), false)];
@@ -137,7 +143,7 @@ impl Found {
 }
 
 /// A path that is in one tree alone, what it is if that is known, and whether files in it may have moved.
-type Alone = (PathBuf, Option<EntryKind>, bool);
+pub(super) type Alone = (PathBuf, Option<EntryKind>, bool);
 
 /// One look through what is in one tree alone.
 struct Look {
