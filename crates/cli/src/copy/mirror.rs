@@ -237,7 +237,7 @@ impl Outcome {
     }
 
     fn is_untouched(&self) -> bool {
-        self.written() + self.removed() + self.mirrored.moved == 0
+        !self.mirrored.begun
     }
 
     fn written(&self) -> u64 {
@@ -280,7 +280,7 @@ impl Outcome {
             (None, false) => format!("{to} is not equal yet, after {took}: {did}"),
         }];
         let is_refused = self.failures.iter().any(|failure| failure.operation() == Operation::Remove);
-        if is_refused && self.is_untouched() && mirrored.kept == 0 {
+        if is_refused && self.is_untouched() {
             lines.push("--max-delete N says how many names may be removed".into());
         }
         if mirrored.not_linked > 0 {

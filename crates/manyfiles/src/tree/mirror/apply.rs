@@ -38,6 +38,7 @@ pub(super) fn apply(mut found: Differences) -> Result<Mirrored, NotMirrored> {
         Ok(applying) => applying,
         Err(error) => return Err(NotMirrored::before_anything(Errors::check(vec![error]).unwrap_err())),
     };
+    mirrored.begun = true;
     mirrored.moved = applying.writing.renamed.len() as u64;
     mirrored.written.failures.append(&mut applying.settled.failures);
     let mut failures = Vec::new();

@@ -28,6 +28,8 @@ pub struct Mirrored {
     pub kept: u64,
     /// Devices, FIFOs and sockets that were left out.
     pub left_out: Vec<PathBuf>,
+    /// Whether anything in the target may have been touched, be it the permissions of a folder.
+    pub begun: bool,
     /// Whether it was cancelled.
     pub cancelled: bool,
 }
