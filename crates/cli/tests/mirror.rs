@@ -189,6 +189,36 @@ fn what_would_remove_too_much_is_refused_and_nothing_is_touched() {
     assert_eq!(names(&temp.path().join("target")), [""; 0]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_mounted_in_the_destination_is_named_and_left_and_the_source_there_is_refused() {
+    use std::process::Command;
+    manyfiles_testkit::skip_unless!(manyfiles_testkit::Need::Root);
+    let temp = tempdir().unwrap();
+    make(temp.path());
+    fs::create_dir(temp.path().join("other")).unwrap();
+    fs::write(temp.path().join("other/precious"), "precious").unwrap();
+    let (before, mount) = (names(&temp.path().join("source")), temp.path().join("target/in"));
+    for (what, code, why) in [("source", 2, "one is in the other"), ("other", 1, "something is mounted there")] {
+        let bound = Command::new("mount").arg("--bind").arg(temp.path().join(what)).arg(&mount).status().unwrap();
+        assert!(bound.success());
+        let told = manyfiles(temp.path(), &["copy", "--mirror", "source", "target"]);
+        assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+        told.code(code).says(why);
+        assert_eq!(names(&temp.path().join("source")), before);
+        assert!(temp.path().join("other/precious").exists() && temp.path().join("target/old/gone").exists());
+    }
+    // What is left out in a folder that is in the way of a file.
+    fs::create_dir(temp.path().join("target/file")).unwrap();
+    fs::write(temp.path().join("target/file/log"), "kept").unwrap();
+    fs::write(temp.path().join("source/file"), "a file").unwrap();
+    manyfiles(temp.path(), &["copy", "--mirror", "--exclude", "log", "source", "target"])
+        .code(1)
+        .says("left out")
+        .says("is not equal yet");
+    assert_eq!(fs::read_to_string(temp.path().join("target/file/log")).unwrap(), "kept");
+}
+
 #[test]
 fn what_cannot_be_meant_is_refused_with_the_reason() {
     let temp = tempdir().unwrap();

@@ -156,7 +156,7 @@ fn paths_may_be_given_in_every_way_that_windows_knows() {
         format!(r"\\?\{text}\"),
         format!(r"\\.\{text}\"),
         format!(r"{below}\"), // from the root of the current drive
-        drive.clone(),   // from the current folder of that drive
+        drive.to_string(),    // from the current folder of that drive
         r".\nowhere\..\".into(),
         text.to_uppercase().replace('\\', "/") + "/",
     ];

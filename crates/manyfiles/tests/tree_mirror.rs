@@ -174,6 +174,48 @@ fn an_empty_source_and_too_many_removals_are_refused_and_nothing_is_touched() {
 }
 
 #[test]
+fn what_has_grown_or_become_something_else_since_it_was_compared_is_not_removed() {
+    for grows in [true, false] {
+        let temp = tempdir().unwrap();
+        let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+        for path in ["source/new", "source/file", "target/gone/old", "target/file/old", "target/other"] {
+            fs::create_dir_all(temp.path().join(path).parent().unwrap()).unwrap();
+            fs::write(temp.path().join(path), path).unwrap();
+        }
+        let found = Mirror::new().max_delete(5).find_moved(false).compare(&source, &target).unwrap();
+        assert_eq!(found.removals(), 5);
+        if grows {
+            fs::write(target.join("gone/precious"), "precious").unwrap();
+        } else {
+            fs::remove_file(target.join("other")).unwrap();
+            fs::create_dir(target.join("other")).unwrap();
+            fs::rename(target.join("gone/old"), target.join("other/old")).unwrap();
+        }
+        let not = found.apply().unwrap_err();
+        assert!(not.to_string().contains(if grows { "6 names" } else { "other" }), "{not}");
+        assert_eq!(target.join("gone/precious").exists(), grows);
+        assert!(target.join("file/old").exists() && target.join("gone").exists());
+        assert!(target.join("other").exists() && target.join("new").exists());
+    }
+}
+
+#[test]
+fn a_source_with_nothing_but_what_is_left_out_counts_as_empty() {
+    let temp = tempdir().unwrap();
+    let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+    fs::create_dir_all(source.join("lost+found")).unwrap();
+    fs::create_dir_all(target.join("photos")).unwrap();
+    fs::write(target.join("photos/1"), "precious").unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(source.join("socket")).unwrap();
+    let before = manifest(&target);
+    let mirror = Mirror::new().exclude(|path| path == Path::new("lost+found"));
+    let refused = mirror.mirror(&source, &target).unwrap_err();
+    assert!(refused.to_string().contains("is it mounted?"), "{refused}");
+    assert_eq!(manifest(&target), before);
+    assert_eq!(mirror.max_delete(2).mirror(&source, &target).unwrap().removed.files, 1);
+}
+
+#[test]
 fn one_in_the_other_is_refused() {
     let temp = tempdir().unwrap();
     let outer = temp.path().join("outer");
@@ -220,14 +262,18 @@ fn a_second_mirror_of_one_target_is_told_and_touches_nothing() {
     // Asked about a path that is being handed over: the first mirror is at work then.
     fs::create_dir(source.join("new")).unwrap();
     fs::write(source.join("new/b"), "b").unwrap();
+    let is_writing = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let begins = is_writing.clone();
     let outer = Mirror::new().exclude(move |path| {
-        if path == Path::new("new/b") {
+        if path == Path::new("new/b") && is_writing.load(std::sync::atomic::Ordering::Relaxed) {
             let second = Mirror::new().mirror(&inner.0, &inner.1);
             heard.lock().unwrap().push(second.map(drop).map_err(|not| not.to_string()));
         }
         false
     });
-    outer.mirror(&source, &target).unwrap();
+    let found = outer.compare(&source, &target).unwrap();
+    begins.store(true, std::sync::atomic::Ordering::Relaxed);
+    found.apply().unwrap();
     let told = told.lock().unwrap();
     assert!(told.len() == 1 && told[0].as_ref().unwrap_err().contains("another mirror"), "{told:?}");
     assert_eq!(manifest(&target), manifest(&source));
@@ -247,6 +293,103 @@ fn nothing_is_removed_if_anything_could_not_be_written() {
     let not = found.apply().unwrap_err();
     assert_eq!((not.mirrored().kept, not.mirrored().written.files), (1, 1), "{not}");
     assert!(target.join("old").exists());
+}
+
+#[test]
+fn what_is_of_another_kind_is_replaced_only_when_all_has_arrived() {
+    for gone in [None, Some("new"), Some("file"), Some("folder/in")] {
+        let temp = tempdir().unwrap();
+        let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+        fs::create_dir_all(source.join("folder")).unwrap();
+        fs::create_dir_all(target.join("file")).unwrap();
+        for path in ["source/new", "source/file", "source/folder/in", "source/link"] {
+            fs::write(temp.path().join(path), path).unwrap();
+        }
+        fs::hard_link(source.join("link"), source.join("folder/link")).unwrap();
+        for path in ["target/file/precious", "target/folder", "target/old"] {
+            fs::write(temp.path().join(path), path).unwrap();
+        }
+        let names = |path: &Path| manifest(path).into_keys().collect::<Vec<_>>();
+        let before = names(&target);
+        let is_going = std::sync::Arc::new(std::sync::Mutex::new(false));
+        let (goes, there) = (is_going.clone(), source.clone());
+        let mirror = Mirror::new().exclude(move |path| {
+            // It vanishes while what is new is written.
+            if path == Path::new("folder/in") && gone == Some("folder/in") && *goes.lock().unwrap() {
+                fs::remove_file(there.join("folder/in")).unwrap();
+            }
+            false
+        });
+        let found = mirror.compare(&source, &target).unwrap();
+        *is_going.lock().unwrap() = true;
+        if let Some(gone) = gone.filter(|gone| *gone != "folder/in") {
+            fs::remove_file(source.join(gone)).unwrap();
+        }
+        match (gone, found.apply()) {
+            (None, mirrored) => {
+                assert_eq!(mirrored.unwrap().written.hard_links, 1);
+                assert_eq!(manifest(&target), manifest(&source));
+            }
+            (Some(gone), mirrored) => {
+                let not = mirrored.unwrap_err();
+                assert!(not.to_string().contains(gone) && !not.to_string().contains(".manyfiles"), "{not}");
+                let is_new = |path: &PathBuf| ["new", "link"].iter().any(|new| path == Path::new(new));
+                let after: Vec<_> = names(&target).into_iter().filter(|path| !is_new(path)).collect();
+                assert_eq!(after, before, "{gone}");
+                assert!(target.join("file/precious").is_file() && target.join("folder").is_file(), "{gone}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_in_the_way_of_something_is_named_and_nothing_is_removed() {
+    let temp = tempdir().unwrap();
+    let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+    fs::create_dir_all(&source).unwrap();
+    fs::create_dir_all(target.join("file/in")).unwrap();
+    fs::write(source.join("file"), "a file").unwrap();
+    for path in ["file/other", "file/in/log", "old"] {
+        fs::write(target.join(path), path).unwrap();
+    }
+    let not = Mirror::new().exclude(|path| path.ends_with("log")).mirror(&source, &target).unwrap_err();
+    assert!(not.to_string().contains("log") && not.to_string().contains("left out"), "{not}");
+    for path in ["file/other", "file/in/log", "old"] {
+        assert!(target.join(path).exists(), "{path}");
+    }
+}
+
+/// The program's `exclude` is asked after a folder was listed, and before what is not in it counts as extra.
+#[test]
+fn a_folder_of_the_source_that_vanishes_or_is_replaced_meanwhile_is_no_empty_folder() {
+    for (folder, is_replaced) in [("both", false), ("both", true), ("new", false), ("new", true)] {
+        let temp = tempdir().unwrap();
+        let (source, target) = (temp.path().join("source"), temp.path().join("target"));
+        for path in ["source/both/a", "source/new/a", "target/both/a", "target/both/precious"] {
+            fs::create_dir_all(temp.path().join(path).parent().unwrap()).unwrap();
+            fs::write(temp.path().join(path), path).unwrap();
+        }
+        let (there, aside) = (source.join(folder), temp.path().join("aside"));
+        // A new folder is listed to find what moved, and again when it is written: that is the time meant.
+        let is_time = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(folder == "both"));
+        let time = is_time.clone();
+        let mirror = Mirror::new().exclude(move |path| {
+            let is_time = time.load(std::sync::atomic::Ordering::Relaxed);
+            if is_time && path == Path::new(folder).join("a") && !aside.exists() {
+                fs::rename(&there, &aside).unwrap();
+                if is_replaced {
+                    fs::create_dir(&there).unwrap();
+                }
+            }
+            // Nothing else of that folder fails.
+            path == Path::new("new/a")
+        });
+        let found = mirror.compare(&source, &target).unwrap();
+        is_time.store(true, std::sync::atomic::Ordering::Relaxed);
+        let not = found.apply().unwrap_err();
+        assert!(not.to_string().contains(folder), "{not}");
+        assert!(target.join("both/precious").exists(), "{not}");
+    }
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn folders_of_the_target_that_forbid_changes_are_changed_and_closed_again() {
 }
 
 #[test]
-fn the_target_mounted_in_the_source_is_named_and_not_copied_into_itself() {
+fn the_target_mounted_in_the_source_is_refused_before_anything_is_touched() {
     skip_unless!(Need::Root);
     for is_new in [true, false] {
         let (_temp, source, target) = roots();
@@ -145,7 +145,7 @@ fn the_target_mounted_in_the_source_is_named_and_not_copied_into_itself() {
         let not = Mirror::new().mirror(&source, &target).unwrap_err();
         drop(bound);
         assert!(not.to_string().contains("the target itself"), "{not}");
-        assert!(target.join("in/3").exists() && !target.join("deep/mount/in").exists());
+        assert!(!target.join("in").exists() && !target.join("deep/mount/in").exists());
     }
 }
 
@@ -166,6 +166,76 @@ fn the_source_mounted_in_the_target_is_named_and_not_emptied() {
     assert!(not.to_string().contains("mounted"), "{not}");
     drop(bound);
     assert!(source.join("in/0").exists() && source.join("in/3").exists());
+}
+
+#[test]
+fn nothing_that_is_mounted_in_the_target_is_written_or_removed_and_it_is_named() {
+    skip_unless!(Need::Root);
+    let (temp, source, target) = roots();
+    let other = temp.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("precious"), "precious").unwrap();
+    // The source has a folder, a file, and nothing of the name.
+    for (name, is_in) in [("folder", true), ("file", true), ("nothing/deep", false)] {
+        for mounted in [&source, &other] {
+            fs::create_dir_all(source.join("folder")).unwrap();
+            fs::write(source.join("folder/new"), "new").unwrap();
+            fs::write(source.join("file"), "a file").unwrap();
+            fs::create_dir_all(target.join(name)).unwrap();
+            fs::write(target.join("extra"), "extra").unwrap();
+            let bound = Bound::at(mounted, &target.join(name));
+            let not = Mirror::new().mirror(&source, &target).unwrap_err();
+            let is_refused = mounted == &source && is_in;
+            let why = if is_refused { "one is in the other" } else { "something is mounted there" };
+            assert!(not.to_string().contains(why), "{name}: {not}");
+            assert!(target.join("extra").exists());
+            if !is_in {
+                // Left out, it stays with what is above it, and the rest goes.
+                let mirrored = Mirror::new().exclude(|path| path.ends_with("deep")).mirror(&source, &target).unwrap();
+                assert_eq!((mirrored.removed.files, mirrored.removed.folders), (1, 0));
+            }
+            drop(bound);
+            assert!(source.join("folder/new").exists() && source.join("file").exists());
+            assert_eq!(fs::read_dir(&source).unwrap().count(), 2);
+            assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
+            fs::remove_dir_all(&target).unwrap();
+            fs::create_dir(&target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn trees_of_which_one_is_in_the_other_by_a_mount_are_refused_before_anything_is_touched() {
+    skip_unless!(Need::Root);
+    let (temp, source, target) = roots();
+    let view = temp.path().join("view");
+    fs::create_dir(&view).unwrap();
+    let refuse = |source: &Path, target: &Path| {
+        let before = |root: &Path| Command::new("ls").args(["-lR", "--full-time"]).arg(root).output().unwrap().stdout;
+        let (is, was) = (before(temp.path()), before(temp.path()));
+        let not = Mirror::new().mirror(source, target).unwrap_err();
+        assert!(not.to_string().contains("one is in the other"), "{not}");
+        assert_eq!((before(temp.path()), is), (was.clone(), was));
+    };
+    // The source is a view of a folder that is only in the target.
+    fs::create_dir_all(target.join("only/deep")).unwrap();
+    fs::write(target.join("only/deep/file"), "the last copy").unwrap();
+    let bound = Bound::at(&target.join("only/deep"), &view);
+    refuse(&view, &target);
+    drop(bound);
+    // The target is a view of a folder in the source, or is to be made in one.
+    fs::create_dir_all(source.join("new/deep")).unwrap();
+    fs::write(source.join("new/file"), "a file").unwrap();
+    let bound = Bound::at(&source.join("new/deep"), &view);
+    refuse(&source, &view);
+    refuse(&source, &view.join("not/there"));
+    drop(bound);
+    // A folder of the target is mounted in the source: what is removed in the one would be in the other.
+    fs::create_dir(source.join("view")).unwrap();
+    let bound = Bound::at(&target.join("only"), &source.join("view"));
+    refuse(&source, &target);
+    drop(bound);
+    assert!(target.join("only/deep/file").exists());
 }
 
 #[test]
@@ -350,6 +420,37 @@ fn where_times_are_even_seconds_and_permissions_are_not_kept_no_file_is_written_
     fs::rename(source.path().join("in/0"), source.path().join("moved")).unwrap();
     let mirrored = Mirror::new().mirror(source.path(), &target).unwrap();
     assert_eq!((mirrored.moved, mirrored.written.files), (1, 0), "{mirrored:?}");
+}
+
+#[test]
+fn names_that_the_target_cannot_link_are_copies_and_counted() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().like_fat().mount().unwrap();
+    let source = tempdir().unwrap();
+    fill(source.path());
+    fs::hard_link(source.path().join("in/0"), source.path().join("further")).unwrap();
+    let target = mount.path().join("target");
+    for _ in 0..2 {
+        let mirrored = Mirror::new().mirror(source.path(), &target).unwrap();
+        assert_eq!((mirrored.not_linked, mirrored.written.hard_links), (1, 0), "{mirrored:?}");
+        assert_eq!(fs::read(target.join("further")).unwrap(), fs::read(target.join("in/0")).unwrap());
+    }
+}
+
+#[test]
+fn what_is_of_another_kind_is_replaced_where_names_cannot_be_exchanged() {
+    skip_unless!(Need::Fuse);
+    let mount = SlowMount::options().like_fat().mount().unwrap();
+    let (source, target) = (tempdir().unwrap(), mount.path().join("target"));
+    fs::create_dir_all(source.path().join("folder/in")).unwrap();
+    fs::write(source.path().join("file"), "a file").unwrap();
+    fs::create_dir_all(target.join("file/in")).unwrap();
+    fs::write(target.join("folder"), "another file").unwrap();
+    let mirrored = Mirror::new().mirror(source.path(), &target).unwrap();
+    assert_eq!((mirrored.removed.files, mirrored.removed.folders), (1, 2), "{mirrored:?}");
+    assert_eq!(fs::read_to_string(target.join("file")).unwrap(), "a file");
+    assert!(target.join("folder/in").is_dir());
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 2);
 }
 
 #[test]

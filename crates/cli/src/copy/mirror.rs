@@ -237,7 +237,7 @@ impl Outcome {
     }
 
     fn is_untouched(&self) -> bool {
-        self.written() + self.removed() + self.mirrored.moved == 0
+        !self.mirrored.begun
     }
 
     fn written(&self) -> u64 {
@@ -274,12 +274,18 @@ impl Outcome {
         let took = duration(self.elapsed);
         let mut lines = vec![match (self.signal, self.failures.is_empty()) {
             (Some(_), _) => format!("interrupted after {took}: {did}; run it again to go on from there"),
+            (None, true) if mirrored.not_linked > 0 => format!("{to} is equal now but for links, after {took}: {did}"),
             (None, true) => format!("{to} is equal now, after {took}: {did}"),
             (None, false) if self.is_untouched() => format!("{to} is as it was"),
             (None, false) => format!("{to} is not equal yet, after {took}: {did}"),
         }];
-        if self.failures.iter().any(|failure| failure.operation() == Operation::Remove) && self.is_untouched() {
+        let is_refused = self.failures.iter().any(|failure| failure.operation() == Operation::Remove);
+        if is_refused && self.is_untouched() {
             lines.push("--max-delete N says how many names may be removed".into());
+        }
+        if mirrored.not_linked > 0 {
+            let names = counted(mirrored.not_linked, "further name of a file is", "further names of files are");
+            lines.push(format!("{names} a copy, because {to} cannot link it; the next run copies it again"));
         }
         if mirrored.kept > 0 {
             let kept = entries(mirrored.kept);
@@ -321,6 +327,7 @@ impl Outcome {
             ("unchanged", self.mirrored.unchanged),
             ("removed", removed.files + removed.folders),
             ("not_removed", self.mirrored.kept),
+            ("not_linked", self.mirrored.not_linked),
             ("left_out", self.mirrored.left_out.len() as u64),
             ("not_kept", written.not_kept.entries),
         ] {

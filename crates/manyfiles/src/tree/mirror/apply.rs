@@ -1,5 +1,6 @@
-//! The differences are made good: what moved gets its path, then come new and changed entries; then, if nothing failed,
-//! what is to go is removed, and what had to wait for that is written; folders get their times last.
+//! The differences are made good: what moved gets its path, then come new and changed entries, those beside it that have
+//! something of another kind in their way. If nothing failed, these get their names, and what is to go is removed;
+//! folders get their times last.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use super::compare::Root;
 use super::crew::{NAMES, for_each};
 use super::write::{Job, Met, Writing, hand_over};
-use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What, rename, settle};
+use super::{Difference, Differences, Mirror, Mirrored, NotMirrored, What, in_the_way, moved, rename, settle};
 use crate::error::Cancelled;
 use crate::sys::{self, Dir, EntryKind};
 use crate::tree::removal::{self, Removal};
@@ -36,10 +38,14 @@ pub(super) fn apply(mut found: Differences) -> Result<Mirrored, NotMirrored> {
         Ok(applying) => applying,
         Err(error) => return Err(NotMirrored::before_anything(Errors::check(vec![error]).unwrap_err())),
     };
+    mirrored.begun = true;
     mirrored.moved = applying.writing.renamed.len() as u64;
     mirrored.written.failures.append(&mut applying.settled.failures);
     let mut failures = Vec::new();
     applying.write(&mut mirrored.written);
+    applying.look_again(&mut mirrored.written);
+    applying.count_again(&mut mirrored.written);
+    applying.replace(&mut mirrored.written);
     applying.tell_what_became_one(&mut mirrored.written);
     if applying.how.is_cancelled() {
         mirrored.cancelled = true;
@@ -47,12 +53,11 @@ pub(super) fn apply(mut found: Differences) -> Result<Mirrored, NotMirrored> {
         failures.push(Error::new(Operation::Write, applying.target.as_path(), why));
     } else if mirrored.written.is_complete() {
         applying.remove(&mut mirrored);
-        applying.write_what_waited(&mut mirrored.written);
-        applying.tell_what_became_one(&mut mirrored.written);
     }
     if !mirrored.written.is_complete() || mirrored.cancelled {
         mirrored.kept = extra - (mirrored.removed.files + mirrored.removed.folders).min(extra);
     }
+    mirrored.not_linked = applying.writing.not_linked(&applying.to);
     applying.finish_folders(&mut mirrored.written);
     mirrored.left_out.append(&mut applying.writing.met().left_out);
     mirrored.check(failures)
@@ -66,7 +71,7 @@ fn refusal(found: &Differences) -> Option<Error> {
             format!("{names} names in it would be removed, and {most} at most are allowed; nothing was touched")
         }
         None if found.source_is_empty && names > 0 => format!(
-            "{} has nothing in it, and the target has; is it mounted? Nothing was touched. If that is meant, say how \
+            "{} has nothing in it that is to be copied, and the target has; is it mounted? Nothing was touched. If that is meant, say how \
              many names may be removed",
             found.source.display()
         ),
@@ -111,6 +116,7 @@ impl Applying {
         renamed.retain(|path| !settled.to_renew.contains(path));
         let met =
             Met { links: links.into_iter().collect(), written: to.folds().then(Default::default), ..Met::default() };
+        let beside = in_the_way::names_beside(&all);
         let writing = Arc::new(Writing {
             how: how.clone(),
             source,
@@ -119,6 +125,7 @@ impl Applying {
             target_is,
             keeps_permissions: to.keeps_permissions(),
             renamed,
+            beside,
             met: Mutex::new(met),
         });
         Ok(Applying { how, target, to, all, settled, writing, _alone: alone, touched })
@@ -183,11 +190,60 @@ impl Applying {
         self.writing.tell_what_became_one(&self.to, &self.target, report);
     }
 
+    /// A failure for each name that is to be removed and is a folder by now: what is in it was never looked at.
+    fn look_again(&self, report: &mut Report) {
+        if !report.is_complete() {
+            return;
+        }
+        let extra = self.all.iter().filter(|it| it.what == What::Extra && it.kind != EntryKind::Folder);
+        let extra = extra.map(|it| it.path.clone()).collect();
+        let failures = Arc::new(Mutex::new(Vec::new()));
+        let (to, target, found) = (self.to.clone(), self.target.clone(), failures.clone());
+        for_each(extra, &self.how, &self.to, move |path: PathBuf, _| {
+            let is = super::compare::above(&to, &path).and_then(|(dir, name)| dir.stat(&name));
+            if is.is_ok_and(|is| is.kind == EntryKind::Folder) {
+                let why = io::Error::other("it is a folder by now, and was none when it was compared; run it again");
+                let error = Error::new(Operation::Remove, target.join(path), why);
+                found.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+            }
+        });
+        report.failures.append(&mut failures.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// A failure if more is to be removed by now than is allowed: it may have grown while the rest was written.
+    fn count_again(&self, report: &mut Report) {
+        let Some(most) = self.how.max_delete.filter(|_| report.is_complete()) else { return };
+        let paths = self.all.iter().filter_map(|it| match &it.what {
+            What::Extra => Some((it.path.clone(), Some(it.kind), true)),
+            What::Kind => Some((it.path.clone(), None, false)),
+            What::Moved(old) if !self.writing.renamed.contains(&it.path) => {
+                Some((old.clone(), Some(EntryKind::File), true))
+            }
+            _ => None,
+        });
+        let identity = self.writing.target_is;
+        let root = Root { dir: self.to.clone(), path: self.target.clone(), identity, has_mounts: false };
+        match moved::count(&self.how, &root, paths.collect(), self.writing.from_is) {
+            Ok(names) if names > most => {
+                let why = format!(
+                    "{names} names in it would be removed by now, and {most} at most are allowed; none was removed"
+                );
+                report.failures.push(Error::new(Operation::Remove, self.target.as_path(), io::Error::other(why)));
+            }
+            Ok(_) => {}
+            Err(failures) => report.failures.extend(failures),
+        }
+    }
+
     /// Removes what is only in the target, and what is in the way.
     fn remove(&self, mirrored: &mut Mirrored) {
         let paths = self.all.iter().filter_map(|difference| match &difference.what {
             What::Extra => Some((difference.path.clone(), difference.kind == EntryKind::Folder)),
-            What::Kind => Some((difference.path.clone(), self.is_folder(&difference.path))),
+            What::Kind => {
+                let beside = self.writing.place(&difference.path);
+                let is_folder = self.is_folder(&beside);
+                Some((beside, is_folder))
+            }
             // It was copied, and not renamed.
             What::Moved(old) if !self.writing.renamed.contains(&difference.path) => Some((old.clone(), false)),
             _ => None,
@@ -200,7 +256,8 @@ impl Applying {
             removal = removal.cancel(cancel.clone());
         }
         if let Some(exclude) = self.how.exclude.clone() {
-            removal = removal.keep(move |path| exclude(path));
+            let writing = self.writing.clone();
+            removal = removal.keep(move |path| exclude(&writing.path_at(path)));
         }
         let removed = removal::remove_below(&removal, &self.to, &self.target, paths.collect());
         mirrored.removed = removed;
@@ -211,10 +268,40 @@ impl Applying {
         found.is_ok_and(|stat| stat.kind == EntryKind::Folder)
     }
 
-    /// What had something of another kind in its way.
-    fn write_what_waited(&self, report: &mut Report) {
-        let waited = self.all.iter().filter(|it| it.what == What::Kind).map(|it| it.path.clone()).collect();
-        self.with_tree(OnConflict::Error, report, jobs(waited, Job::Whole));
+    /// Writes what has something of another kind in its way: beside that, and if all has arrived, both change names. If
+    /// not, all is as it was.
+    fn replace(&self, report: &mut Report) {
+        let waits: Vec<_> = self.all.iter().filter(|it| it.what == What::Kind).map(|it| it.path.clone()).collect();
+        if waits.is_empty() || !report.is_complete() || self.how.is_cancelled() {
+            return;
+        }
+        let mut written = Report::default();
+        self.with_tree(OnConflict::Error, &mut written, jobs(waits.clone(), Job::Whole));
+        if written.is_complete() && !self.how.is_cancelled() {
+            match in_the_way::exchange(&self.to, &self.writing, &waits, self.how.durability) {
+                Ok(()) => return add(report, written),
+                Err((path, cause)) => {
+                    written.failures.push(Error::new(Operation::Rename, self.target.join(path), cause));
+                }
+            }
+        }
+        let beside = waits.iter().map(|path| self.writing.place(path));
+        let beside = beside.map(|path| (path.clone(), self.is_folder(&path))).collect();
+        let removed = removal::remove_below(&Removal::new().force(true), &self.to, &self.target, beside);
+        report.failures.extend(written.failures.into_iter().map(|error| self.named_as_meant(error)));
+        // Whatever was not written has no name there.
+        let is_missing = |error: &Error| error.kind() == io::ErrorKind::NotFound;
+        report.failures.extend(removed.failures.into_iter().filter(|error| !is_missing(error)));
+    }
+
+    /// A failure at a place beside something, with the path that the entry is to have.
+    fn named_as_meant(&self, error: Error) -> Error {
+        // A tree tells paths below its root.
+        let place = error.path().map(|path| path.strip_prefix(&self.target).unwrap_or(path));
+        match place.map(|place| (self.writing.path_at(place), place)) {
+            Some((path, place)) if path != place => error.on(path),
+            _ => error,
+        }
     }
 
     /// Folders that were there get the source's permissions and times: whatever changed in them is done.

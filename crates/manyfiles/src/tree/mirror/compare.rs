@@ -17,9 +17,8 @@ use crate::sys::{Dir, Entering, EntryKind, Identity, Listing, Stat};
 use crate::tree::engine::folded;
 use crate::{Error, Errors, Operation, Result};
 
-/// No rights are taken; what is mounted in either tree is part of it, but for
-/// [`one_file_system`](Mirror::one_file_system).
-const HOW: Entering = Entering { take_rights: false, across_mounts: true };
+/// No rights are taken, and what is mounted there is not entered.
+const HERE: Entering = Entering { take_rights: false, across_mounts: false };
 
 pub(super) fn compare(how: &Mirror, source: &Path, target: &Path) -> Result<Differences, Errors> {
     let begin = || -> Result<_> {
@@ -39,13 +38,17 @@ pub(super) fn compare(how: &Mirror, source: &Path, target: &Path) -> Result<Diff
         Ok((root, own, there, identity))
     };
     let (root, own, there, identity) = begin().map_err(|error| Errors::check(vec![error]).unwrap_err())?;
-    let root = Root { dir: Arc::new(root), path: source.to_owned(), identity: own.identity };
+    let root = Root { dir: Arc::new(root), path: source.to_owned(), identity: own.identity, has_mounts: true };
     let (Some(there), Some(identity)) = (there, identity) else {
         let new = Difference { path: PathBuf::new(), kind: EntryKind::Folder, what: What::New, len: 0 };
-        let found = Found { all: vec![new], ..Found::default() };
+        let mut found = Found { all: vec![new], ..Found::default() };
+        if let Some(above) = nearest_identity(target) {
+            moved::look_for_the_other(how, &root, above, &mut found);
+        }
+        found.refuse_overlap(source)?;
         return Ok(differences(how, root, target, None, found, 0));
     };
-    let there = Root { dir: Arc::new(there), path: target.to_owned(), identity };
+    let there = Root { dir: Arc::new(there), path: target.to_owned(), identity, has_mounts: false };
     let near = there.dir.clone();
     let comparison = Comparison {
         how: how.clone(),
@@ -60,6 +63,7 @@ pub(super) fn compare(how: &Mirror, source: &Path, target: &Path) -> Result<Diff
     let Comparison { source: from, target: to, found, unchanged, .. } = comparison;
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     moved::survey(how, &from, &to, &mut found);
+    found.refuse_overlap(source)?;
     if how.is_cancelled() {
         let cancelled = Error::new(Operation::List, source, io::Error::other(Cancelled));
         return Err(Errors::check(vec![cancelled]).unwrap_err());
@@ -125,6 +129,12 @@ fn refuse_one_in_the_other(source: &Path, target: &Path, own: &Stat) -> Result<(
     Ok(())
 }
 
+/// The folder in which the first folder of `target` will be made.
+fn nearest_identity(target: &Path) -> Option<Identity> {
+    let target = std::path::absolute(target).ok()?;
+    target.ancestors().find_map(|above| Dir::open_root(above).ok()?.identity().ok())
+}
+
 /// One comparison, shared by its threads.
 pub(super) struct Comparison {
     pub(super) how: Mirror,
@@ -138,10 +148,14 @@ pub(super) struct Comparison {
 }
 
 /// The folder that one of the trees is in.
+#[derive(Clone)]
 pub(super) struct Root {
     pub(super) dir: Arc<Dir>,
     pub(super) path: PathBuf,
     pub(super) identity: Identity,
+    /// Whether what is mounted in it is part of the tree. It is in the source, but for
+    /// [`one_file_system`](Mirror::one_file_system). In the target it never is: it may be anything, the source included.
+    pub(super) has_mounts: bool,
 }
 
 pub(super) enum Job {
@@ -177,19 +191,17 @@ impl Comparison {
     /// Looks at what is in a folder that is in both.
     fn folder(&self, path: PathBuf, crew: &Arc<Crew<Comparison>>, hand: &mut Hand) {
         hand.begin();
-        let source = match self.source.list(&path).and_then(names) {
+        let listed = self.source.list(&path).and_then(|(listing, is_mount)| Ok((names(listing)?, is_mount)));
+        let (source, is_mount) = match listed {
             Ok(source) => source,
             Err(cause) => return self.fail(Operation::List, self.source.path.join(&path), cause),
         };
-        let target = match self.target.list(&path).and_then(names) {
+        let target = match self.target.list(&path).and_then(|(listing, _)| names(listing)) {
             Ok(target) => target,
             Err(cause) => return self.fail(Operation::List, self.target.path.join(&path), cause),
         };
         let pair = Arc::new(Pair { path, source: source.0, target: target.0 });
-        if pair.path.as_os_str().is_empty() {
-            self.found().source_is_empty = source.1.is_empty();
-        }
-        self.own_metadata(&pair);
+        self.own_metadata(&pair, is_mount);
         let mut there: HashMap<_, _> = target.1.into_iter().collect();
         let folded = self.fold(&pair, &source.1, &there);
         let mut to_look_at = Vec::with_capacity(source.1.len());
@@ -203,6 +215,11 @@ impl Comparison {
                 to_look_at.push((name, is_there));
             }
         }
+        if !there.is_empty()
+            && let Err(cause) = self.is_still_there(&pair)
+        {
+            return self.fail(Operation::List, self.source.path.join(&pair.path), cause);
+        }
         for (name, kind) in there {
             if !self.excludes(&pair.path, &name) {
                 self.extra(&pair, &name, kind);
@@ -212,6 +229,18 @@ impl Comparison {
             return self.names(&pair, &to_look_at, crew, hand);
         }
         crew.push(to_look_at.chunks(NAMES).map(|names| Job::Names(pair.clone(), names.to_vec())).collect());
+    }
+
+    /// An error if the folder of the source is not the one that was listed. A folder that is removed after it was opened
+    /// is listed as if it were empty.
+    fn is_still_there(&self, pair: &Pair) -> io::Result<()> {
+        let is = if pair.path.as_os_str().is_empty() {
+            Dir::open_root(&self.source.path)?.identity()?
+        } else {
+            let (above, name) = above(&self.source.dir, &pair.path)?;
+            above.stat(&name)?.identity
+        };
+        if is == pair.source.identity()? { Ok(()) } else { Err(was_replaced()) }
     }
 
     /// Names that the target has in another spelling, where its file system holds that as the same name. `None`: the
@@ -250,11 +279,12 @@ impl Comparison {
         found
     }
 
-    fn own_metadata(&self, pair: &Pair) {
+    fn own_metadata(&self, pair: &Pair, is_mount: bool) {
         let own = OsStr::new(".");
         let fail = |root: &Root, cause| self.fail(Operation::Metadata, root.path.join(&pair.path), cause);
         match (pair.source.stat(own), pair.target.stat(own)) {
             (Ok(source), Ok(target)) => {
+                self.found().overlap.note(is_mount.then_some((source.identity, &pair.path)), Some(target.identity));
                 let differs = self.metadata_differs(&pair.source, own, (&source, &target))
                     || !self.is_same_time(&source, &target);
                 match if differs { Ok(true) } else { self.attributes_differ(pair, own) } {
@@ -337,13 +367,29 @@ impl Mirror {
 }
 
 impl Root {
-    /// The folder at `path`, to be listed. No link is followed on the way.
-    pub(super) fn list(&self, path: &Path) -> io::Result<Listing> {
-        if path.as_os_str().is_empty() {
-            return self.dir.enter(OsStr::new("."), HOW);
+    /// The folder at `path`, to be listed, and whether something is mounted there: that is an error where it is not part
+    /// of the tree. No link is followed on the way.
+    pub(super) fn list(&self, path: &Path) -> io::Result<(Listing, bool)> {
+        let (dir, name) = above(&self.dir, path)?;
+        match dir.enter(&name, HERE) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => match self.has_mounts {
+                true => Ok((dir.enter(&name, Entering { across_mounts: true, ..HERE })?, true)),
+                false => Err(something_is_mounted()),
+            },
+            listing => Ok((listing?, false)),
         }
-        self.dir.folder(path)?.enter(OsStr::new("."), HOW)
     }
+}
+
+/// Its names may be those of another folder.
+pub(super) fn was_replaced() -> io::Error {
+    io::Error::other("another folder has its name since it was looked at; run it again")
+}
+
+/// What is mounted in the target may be anything. So it is neither looked into nor removed, and nothing is written there.
+fn something_is_mounted() -> io::Error {
+    let why = "something is mounted there, which is neither compared nor removed: exclude it, or unmount it";
+    io::Error::new(io::ErrorKind::CrossesDevices, why)
 }
 
 /// The folder below `root` that `path` is in, and its last name.

@@ -96,7 +96,9 @@ impl Differences {
     }
 
     /// Makes them good. What changed since they were found is treated as it is then: a file that is gone from the source
-    /// is a failure.
+    /// is a failure; so is a name that is to be removed and is a folder by now, and more to be removed than
+    /// [`max_delete`](Mirror::max_delete) allows. Then nothing is removed. A folder that is only in the target is removed
+    /// with all that is in it by then.
     ///
     /// # Errors
     /// If anything differs still; and before anything is touched if more is to be removed than allowed.

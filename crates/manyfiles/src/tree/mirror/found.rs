@@ -1,11 +1,13 @@
 //! What a comparison has found, and which names are to become links.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use super::name::is_the_other;
 use super::{Difference, What};
-use crate::Error;
 use crate::sys::{EntryKind, Identity, Stat};
+use crate::{Error, Errors, Operation};
 
 #[derive(Default)]
 pub(super) struct Found {
@@ -15,6 +17,7 @@ pub(super) struct Found {
     pub(super) shared: HashMap<Identity, Vec<(PathBuf, Identity, u64)>>,
     pub(super) left_out: Vec<PathBuf>,
     pub(super) failures: Vec<Error>,
+    /// Whether the source has nothing in it that is not left out.
     pub(super) source_is_empty: bool,
     /// New files that may have been moved.
     pub(super) new_files: Vec<(PathBuf, Stat)>,
@@ -22,6 +25,36 @@ pub(super) struct Found {
     pub(super) moved_into_new: Vec<Difference>,
     /// How many names are to be removed, with all that is in folders.
     pub(super) removals: u64,
+    pub(super) overlap: Overlap,
+}
+
+/// What tells that folders of one tree are in the other one, by a mount.
+#[derive(Default)]
+pub(super) struct Overlap {
+    met: Vec<Error>,
+    /// What is mounted in the source.
+    mounts: Vec<(Identity, PathBuf)>,
+    /// Folders of the target: all of them, since any may be mounted in the source.
+    folders: HashSet<Identity>,
+}
+
+impl Overlap {
+    /// At `path` in the one tree is the other.
+    pub(super) fn is_the_other(&mut self, path: PathBuf, which: &str) {
+        self.met.push(Error::new(Operation::Open, path, is_the_other(which)));
+    }
+
+    /// Notes something that is mounted in the source, and a folder of the target.
+    pub(super) fn note(&mut self, mount: Option<(Identity, &Path)>, folder: Option<Identity>) {
+        self.mounts.extend(mount.map(|(identity, path)| (identity, path.to_owned())));
+        self.folders.extend(folder);
+    }
+
+    pub(super) fn extend(&mut self, other: Overlap) {
+        self.met.extend(other.met);
+        self.mounts.extend(other.mounts);
+        self.folders.extend(other.folders);
+    }
 }
 
 /// A name of a file that has others.
@@ -33,6 +66,20 @@ pub(super) struct Name {
 }
 
 impl Found {
+    /// An error if a tree, or a part of it, is in the other one: what is written or removed there would be changed in
+    /// the source.
+    pub(super) fn refuse_overlap(&mut self, source: &Path) -> Result<(), Errors> {
+        let overlap = std::mem::take(&mut self.overlap);
+        let mut met = overlap.met;
+        met.extend(overlap.mounts.into_iter().filter(|(identity, _)| overlap.folders.contains(identity)).map(
+            |(_, path)| {
+                let why = "it is a folder of the target, by a mount: one is in the other; exclude it, or unmount it";
+                Error::new(Operation::Open, source.join(path), io::Error::other(why))
+            },
+        ));
+        Errors::check(met)
+    }
+
     /// Names of one file in the target that are of several in the source become files of their own.
     pub(super) fn part_names(&mut self) {
         let mut to_part = HashMap::new();

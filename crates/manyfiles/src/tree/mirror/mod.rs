@@ -4,7 +4,8 @@
 //!   [`same`] times and bytes; [`found`] collects what differs; [`moved`] finds files that have another path now.
 //! - [`difference`]: what was found, as the program sees it.
 //! - [`apply`]: the differences are made good: what is new and changed first, then what is to go. [`rename`] gives moved
-//!   files their paths, [`settle`] gives files that stay their metadata, [`write`] hands over the rest.
+//!   files their paths, [`settle`] gives files that stay their metadata, [`write`] hands over the rest; [`in_the_way`]
+//!   replaces what is of another kind.
 //! - [`crew`]: the threads of each of these steps.
 //! - [`progress`]: how far it is.
 
@@ -13,6 +14,7 @@ mod compare;
 mod crew;
 mod difference;
 mod found;
+mod in_the_way;
 mod moved;
 mod name;
 mod progress;
@@ -44,14 +46,20 @@ use crate::sys::{self, Dir, Stat, Things};
 ///   source by now is renamed. Threads share the folders; where the file system waits (a network, a FUSE process), up to
 ///   128 are at work.
 /// - **Careful**: all that is new or changed arrives before anything is removed, and nothing is removed if anything
-///   failed, be it that a folder of the source could not be read. Files that change are replaced: readers see old or new, nothing between. A source that is empty beside a
+///   failed, be it that a folder of the source could not be read. What is of another kind in the target is replaced as a
+///   whole, and takes room beside it until then; if it holds something that is left out, that is a failure. Files that
+///   change are replaced: readers see old or new, nothing between. A source that is empty beside a
 ///   target that is not, or more removals than [`max_delete`](Mirror::max_delete), is refused before anything is
 ///   touched: a disk that is not mounted looks like that.
 /// - **Alone**: a second mirror of the same target is told so, on Linux and macOS, where the file system has locks.
 ///   What other programs do in either tree meanwhile may or may not be seen.
-/// - **Never outside**: in neither tree a symbolic link is followed, and nothing that is mounted in the target is emptied
-///   that is not in the source too. The target has to be the folder that was compared.
-/// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why.
+/// - **Never outside**: in neither tree a symbolic link is followed. What is mounted in the target is not looked into, nor
+///   written or removed, nor is what it is in: that is a failure, unless it is left out. (A single file that is mounted
+///   over another one is not told apart.) What is mounted in the source is part of it. The target has to be the folder
+///   that was compared. One tree in the other, also by a mount, is refused before anything is touched.
+/// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why. What a file system cannot keep is no
+///   failure: further names that it cannot link ([`Mirrored::not_linked`]) and, where it keeps times less exactly than
+///   those of its own changes tell, times of files are found to differ by each run, and written again.
 /// - **To be gone on with**: a run that was stopped or killed leaves files that are old or new, and perhaps one that is
 ///   incomplete and has not the time of its source. The next run goes on from there.
 ///
@@ -176,8 +184,9 @@ impl Mirror {
         self
     }
 
-    /// Refuses to begin if more names than this would be removed, those in folders and of folders included. Default: no
-    /// such bound, but a source without anything in it is refused.
+    /// Refuses to begin if more names than this would be removed, those in folders and of folders included. They are
+    /// counted again before the first is removed: if they are more by then, none is, which is a failure. Default: no
+    /// such bound, but a source without anything in it is refused; what is left out does not count.
     #[must_use]
     pub fn max_delete(mut self, names: u64) -> Self {
         self.max_delete = Some(names);
@@ -226,7 +235,7 @@ impl Mirror {
     /// Finds what differs, and touches nothing. A target that is not there is a folder without anything.
     ///
     /// # Errors
-    /// If either is no folder or cannot be opened, or one is in the other. What cannot be compared below them is among
+    /// If either is no folder or cannot be opened, or one is in the other, be it by a mount in either. What cannot be compared below them is among
     /// the [`failures`](Differences::failures).
     pub fn compare(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Differences, Errors> {
         compare::compare(self, source.as_ref(), target.as_ref())

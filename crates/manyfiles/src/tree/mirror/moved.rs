@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::compare::{Root, names};
 use super::crew::{Crew, Hand, NAMES, Task, for_each, work};
-use super::found::Found;
+use super::found::{Found, Overlap};
 use super::same::{is_same_content, is_same_time, kept_as, nanoseconds};
 use super::{Difference, Mirror, What};
-use crate::sys::{Dir, EntryKind, Stat};
+use crate::sys::{Dir, EntryKind, Identity, Stat};
 use crate::{Error, Operation};
 
 /// Whether a file can be told from all others by its length and time. One with several names is no single file.
@@ -23,21 +23,25 @@ pub(super) fn may_be(stat: &Stat) -> bool {
 /// for, and which have the same bytes.
 pub(super) fn survey(how: &Mirror, source: &Root, target: &Root, found: &mut Found) {
     let (extra, new) = found.extra_and_new();
-    if extra.is_empty() || how.is_cancelled() {
+    if how.is_cancelled() {
         return;
     }
-    let wants_files = how.finds_moved && (!new.is_empty() || !found.new_files.is_empty());
-    let looked = look(how, target, extra, wants_files, false);
-    found.failures.extend(looked.failures);
-    found.removals = looked.names;
-    if !wants_files || looked.files.is_empty() || how.is_cancelled() {
+    let may_move = how.finds_moved && !extra.is_empty() && (!new.is_empty() || !found.new_files.is_empty());
+    let there = look(how, target, extra, may_move, Other { identity: source.identity, is_source: true });
+    found.failures.extend(there.failures);
+    found.overlap.extend(there.overlap);
+    found.removals = there.names;
+    let may_move = may_move && !there.files.is_empty();
+    // Also if none can have moved: the target may be in there. What cannot be read is told when it is written.
+    let here = look(how, source, new, may_move, Other { identity: target.identity, is_source: false });
+    found.overlap.extend(here.overlap);
+    if !may_move || how.is_cancelled() {
         return;
     }
     let mut new_files = std::mem::take(&mut found.new_files);
-    // What cannot be read there is told when it is written.
-    new_files.extend(look(how, source, new, true, true).files);
+    new_files.extend(here.files);
     let coarse = target.dir.keeps_coarse_times();
-    let pairs = pairs(looked.files, new_files, coarse);
+    let pairs = pairs(there.files, new_files, coarse);
     let same = Arc::new(Mutex::new(Vec::new()));
     let (ours, theirs, choices, equal) = (source.dir.clone(), target.dir.clone(), how.clone(), same.clone());
     for_each(pairs, how, &target.dir, move |pair: Pair, hand| {
@@ -46,6 +50,19 @@ pub(super) fn survey(how: &Mirror, source: &Root, target: &Root, found: &mut Fou
         }
     });
     found.note_moved(std::mem::take(&mut *lock(&same)));
+}
+
+/// Counts again what is to be removed. What cannot be counted is an error.
+pub(super) fn count(how: &Mirror, target: &Root, paths: Vec<Alone>, source: Identity) -> Result<u64, Vec<Error>> {
+    let looked = look(how, target, paths, false, Other { identity: source, is_source: true });
+    if looked.failures.is_empty() { Ok(looked.names) } else { Err(looked.failures) }
+}
+
+/// Looks for the folder `other` in all of the source, where the target is not there yet.
+pub(super) fn look_for_the_other(how: &Mirror, source: &Root, other: Identity, found: &mut Found) {
+    let all = vec![(PathBuf::new(), Some(EntryKind::Folder), false)];
+    let looked = look(how, source, all, false, Other { identity: other, is_source: false });
+    found.overlap.extend(looked.overlap);
 }
 
 /// A file of the target and what it has become in the source.
@@ -126,22 +143,27 @@ impl Found {
 }
 
 /// A path that is in one tree alone, what it is if that is known, and whether files in it may have moved.
-type Alone = (PathBuf, Option<EntryKind>, bool);
+pub(super) type Alone = (PathBuf, Option<EntryKind>, bool);
 
 /// One look through what is in one tree alone.
 struct Look {
     how: Mirror,
-    dir: Arc<Dir>,
-    root: PathBuf,
-    volume: u64,
+    root: Root,
+    other: Other,
     wants_files: bool,
-    /// Else only what is not left out of the source.
-    is_source: bool,
     seen: Mutex<Seen>,
+}
+
+/// The root of the other tree, which must not be met.
+#[derive(Clone, Copy)]
+struct Other {
+    identity: Identity,
+    is_source: bool,
 }
 
 #[derive(Default)]
 struct Seen {
+    overlap: Overlap,
     names: u64,
     files: Vec<(PathBuf, Stat)>,
     failures: Vec<Error>,
@@ -153,16 +175,8 @@ enum Job {
     Names(PathBuf, Vec<(OsString, Option<EntryKind>)>, bool),
 }
 
-fn look(how: &Mirror, root: &Root, paths: Vec<Alone>, wants_files: bool, is_source: bool) -> Seen {
-    let look = Look {
-        how: how.clone(),
-        dir: root.dir.clone(),
-        root: root.path.clone(),
-        volume: root.identity.volume,
-        wants_files,
-        is_source,
-        seen: Mutex::default(),
-    };
+fn look(how: &Mirror, root: &Root, paths: Vec<Alone>, wants_files: bool, other: Other) -> Seen {
+    let look = Look { how: how.clone(), root: root.clone(), other, wants_files, seen: Mutex::default() };
     let jobs = paths.chunks(NAMES).map(|paths| Job::Paths(paths.to_vec())).collect();
     let look = work(look, jobs, how, &root.dir);
     look.seen.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -203,7 +217,7 @@ impl Look {
         let needs_stat = match kind {
             None => true,
             Some(EntryKind::File) => self.wants_files && may_move,
-            Some(EntryKind::Folder) => self.is_source && self.how.one_file_system,
+            Some(EntryKind::Folder) => self.leaves_mounts_out(),
             Some(_) => false,
         };
         let stat = match needs_stat.then(|| self.stat(path, last)).transpose() {
@@ -212,7 +226,8 @@ impl Look {
             Err(cause) => return self.fail(Operation::Metadata, path, cause),
         };
         let kind = stat.map(|stat| stat.kind).or(kind);
-        if self.is_source && self.how.one_file_system && stat.is_some_and(|stat| stat.identity.volume != self.volume) {
+        let volume = self.root.identity.volume;
+        if self.leaves_mounts_out() && stat.is_some_and(|stat| stat.identity.volume != volume) {
             return;
         }
         {
@@ -227,6 +242,10 @@ impl Look {
         }
     }
 
+    fn leaves_mounts_out(&self) -> bool {
+        !self.other.is_source && self.how.one_file_system
+    }
+
     fn stat(&self, path: &Path, last: &mut Last) -> io::Result<Stat> {
         let (above, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default());
         if let Some((folder, dir)) = last
@@ -234,28 +253,45 @@ impl Look {
         {
             return dir.stat(name);
         }
-        let (dir, _) = super::compare::above(&self.dir, path)?;
+        let (dir, _) = super::compare::above(&self.root.dir, path)?;
         let stat = dir.stat(name);
         *last = Some((above.to_owned(), dir));
         stat
     }
 
     fn folder(&self, path: &Path, may_move: bool, crew: &Arc<Crew<Look>>) {
-        let root = Root { dir: self.dir.clone(), path: self.root.clone(), identity: crate::sys::Identity::new(0, 0) };
-        let names = match root.list(path).and_then(names) {
-            Ok((_, names)) => names,
+        let listed = self.root.list(path).and_then(|(listing, is_mount)| {
+            let (dir, names) = names(listing)?;
+            Ok((dir.identity()?, is_mount, names))
+        });
+        let names = match listed {
+            Ok((identity, _, _)) if identity == self.other.identity => {
+                let which = if self.other.is_source { "source" } else { "target" };
+                return self.seen().overlap.is_the_other(self.root.path.join(path), which);
+            }
+            Ok((identity, is_mount, names)) => {
+                let is_target = self.other.is_source;
+                self.seen().overlap.note(is_mount.then_some((identity, path)), is_target.then_some(identity));
+                names
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(cause) => return self.fail(Operation::List, path, cause),
         };
         // A panic is told where the path is written or removed.
-        let names: Vec<_> =
-            names.into_iter().filter(|(name, _)| !self.how.excludes(&path.join(name)).unwrap_or(true)).collect();
+        let (left_out, names): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|(name, _)| self.how.excludes(&path.join(name)).unwrap_or(true));
+        if self.other.is_source && !may_move {
+            for (name, _) in left_out {
+                let why = "it is left out, and in a folder that is in the way of something of another kind";
+                self.fail(Operation::Remove, &path.join(name), io::Error::other(why));
+            }
+        }
         let jobs = names.chunks(4 * NAMES).map(|names| Job::Names(path.to_owned(), names.to_vec(), may_move));
         crew.push(jobs.collect());
     }
 
     fn fail(&self, operation: Operation, path: &Path, cause: io::Error) {
-        self.seen().failures.push(Error::new(operation, self.root.join(path), cause));
+        self.seen().failures.push(Error::new(operation, self.root.path.join(path), cause));
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {

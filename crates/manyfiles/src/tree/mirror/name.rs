@@ -34,13 +34,17 @@ impl Comparison {
             return Ok(());
         }
         if stat.identity == self.target.identity {
-            return Err(of_source(Operation::Open)(is_the_other("target")));
+            self.found().overlap.is_the_other(self.source.path.join(path), "target");
+            return Ok(());
         }
         if stat.kind == EntryKind::Other
             && !(self.how.special_files && pair.source.node(name).map_err(of_source(Operation::Metadata))?.is_some())
         {
             self.found().left_out.push(path);
             return Ok(());
+        }
+        if pair.path.as_os_str().is_empty() {
+            self.found().source_is_empty = false;
         }
         let there = match is_there.then(|| pair.target.stat(name)).transpose() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -56,7 +60,8 @@ impl Comparison {
             return Ok(());
         };
         if there.identity == self.source.identity {
-            return Err(of_target(Operation::Open)(is_the_other("source")));
+            self.found().overlap.is_the_other(self.target.path.join(path), "source");
+            return Ok(());
         }
         if there.links > 1 && there.kind == EntryKind::File && stat.kind == EntryKind::File {
             let name = (path.clone(), stat.identity, stat.len);
@@ -143,5 +148,5 @@ impl Comparison {
 
 /// A tree that is met in the other one, by a mount.
 pub(super) fn is_the_other(which: &str) -> io::Error {
-    io::Error::other(format!("it is the {which} itself, mounted there: exclude it, or unmount it"))
+    io::Error::other(format!("it is the {which} itself, by a mount: one is in the other; exclude it, or unmount it"))
 }

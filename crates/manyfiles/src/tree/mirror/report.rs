@@ -20,10 +20,16 @@ pub struct Mirrored {
     pub moved: u64,
     /// Files and links that were the same already.
     pub unchanged: u64,
+    /// Further names of files that became files of their own, because the target's file system did not link them (FAT has
+    /// no links, others no more than some number for a file). They have the right content, are found to differ each time,
+    /// and are written again.
+    pub not_linked: u64,
     /// Names that are only in the target and stay, because something else failed before.
     pub kept: u64,
     /// Devices, FIFOs and sockets that were left out.
     pub left_out: Vec<PathBuf>,
+    /// Whether anything in the target may have been touched, be it the permissions of a folder.
+    pub begun: bool,
     /// Whether it was cancelled.
     pub cancelled: bool,
 }

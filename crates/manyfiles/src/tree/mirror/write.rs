@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Mirror;
-use super::compare::above;
+use super::compare::{above, was_replaced};
 use super::crew::{Crew, Hand, NAMES, Task, work};
 use super::name::is_the_other;
 use crate::sys::{self, Dir, Entering, EntryKind, Identity, Stat};
 use crate::tree::engine::folded;
 use crate::tree::{Content, Metadata, Report, TreeWriter};
-use crate::{Error, Operation};
+use crate::{Error, Operation, temporary};
 
 /// What all writing of one run knows.
 pub(super) struct Writing {
@@ -25,6 +25,8 @@ pub(super) struct Writing {
     pub(super) keeps_permissions: bool,
     /// Paths that have got their files by a rename.
     pub(super) renamed: HashSet<PathBuf>,
+    /// Paths that are taken by something of another kind, each with the path at which its entry is written.
+    pub(super) beside: HashMap<PathBuf, PathBuf>,
     pub(super) met: Mutex<Met>,
 }
 
@@ -35,6 +37,8 @@ pub(super) struct Met {
     pub(super) links: HashMap<Identity, PathBuf>,
     /// Names that become links, each with the name that is written before.
     pub(super) to_link: Vec<(PathBuf, PathBuf)>,
+    /// Those that were handed over.
+    pub(super) linked: Vec<(PathBuf, PathBuf)>,
     /// Devices, FIFOs and sockets in new folders.
     pub(super) left_out: Vec<PathBuf>,
     /// Where the target's file system may hold several names as one: a path for each that is written, and pairs that
@@ -65,10 +69,24 @@ pub(super) fn hand_over(writing: &Arc<Writing>, tree: TreeWriter, jobs: Vec<Job>
     let links = std::mem::take(&mut writing.met().to_link);
     for (path, first) in links {
         if !writing.how.is_cancelled() {
-            writing.link(&tree, &path, first);
+            writing.link(&tree, &path, first.clone());
+            writing.met().linked.push((path, first));
         }
     }
     tree
+}
+
+fn identity(root: &Arc<Dir>, path: &Path) -> Option<Identity> {
+    let (dir, name) = above(root, path).ok()?;
+    Some(dir.stat(&name).ok()?.identity)
+}
+
+/// The path with the part that has moved replaced.
+fn moved(path: &Path, found: impl Fn(&Path) -> Option<PathBuf>) -> Option<PathBuf> {
+    path.ancestors().find_map(|above| {
+        let other = found(above)?;
+        Some(if above == path { other } else { other.join(path.strip_prefix(above).ok()?) })
+    })
 }
 
 impl Task for HandOver {
@@ -108,6 +126,20 @@ impl Task for HandOver {
 type Last = Option<(PathBuf, Arc<Dir>)>;
 
 impl Writing {
+    /// The path in the target at which the entry of this path is written.
+    pub(super) fn place(&self, path: &Path) -> PathBuf {
+        let found = |above: &Path| self.beside.get(above).cloned();
+        moved(path, found).unwrap_or_else(|| path.to_owned())
+    }
+
+    /// The path that belongs to a place in the target.
+    pub(super) fn path_at(&self, place: &Path) -> PathBuf {
+        let found =
+            |above: &Path| self.beside.iter().find_map(|(path, beside)| (beside == above).then(|| path.clone()));
+        let may_be = |above: &Path| above.file_name().is_some_and(temporary::looks_temporary);
+        moved(place, |above| may_be(above).then(|| found(above)).flatten()).unwrap_or_else(|| place.to_owned())
+    }
+
     pub(super) fn met(&self) -> MutexGuard<'_, Met> {
         self.met.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,6 +148,7 @@ impl Writing {
         let how = Entering { take_rights: false, across_mounts: true };
         let (dir, name) = above(&self.from, path)?;
         let mut listing = dir.enter(&name, how)?;
+        let listed = listing.dir()?.identity()?;
         let mut names = Vec::new();
         while let Some(entry) = listing.next() {
             let below = path.join(entry?.name());
@@ -123,7 +156,8 @@ impl Writing {
                 names.push(below);
             }
         }
-        Ok(names)
+        // A folder that was removed after it was opened is listed as if it were empty.
+        if dir.stat(&name)?.identity == listed { Ok(names) } else { Err(was_replaced()) }
     }
 
     fn folder_of(&self, path: &Path, last: &mut Last) -> io::Result<(Arc<Dir>, OsString)> {
@@ -173,22 +207,23 @@ impl Writing {
             }
         };
         self.note_name(path);
+        let place = self.place(path);
         let done = match stat.kind {
             EntryKind::Folder => {
-                let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+                let shown = if path.as_os_str().is_empty() { Path::new(".") } else { &place };
                 drop(tree.folder(shown, metadata));
                 return true;
             }
-            EntryKind::File => tree.file_with(path, self.content(path), metadata),
+            EntryKind::File => tree.file_with(&place, self.content(path), metadata),
             EntryKind::Symlink => match dir.read_link(&name) {
-                Ok(says) => tree.symlink(path, says, metadata),
+                Ok(says) => tree.symlink(&place, says, metadata),
                 Err(cause) => {
                     tree.fail(Error::new(Operation::Read, self.source.join(path), cause));
                     Ok(())
                 }
             },
             EntryKind::Other => match dir.node(&name) {
-                Ok(Some(node)) if self.how.special_files => tree.node(path, node, metadata),
+                Ok(Some(node)) if self.how.special_files => tree.node(&place, node, metadata),
                 Ok(_) => {
                     self.met().left_out.push(path.to_owned());
                     Ok(())
@@ -242,12 +277,8 @@ impl Writing {
     /// A failure for each pair of names of which only one arrived.
     pub(super) fn tell_what_became_one(&self, to: &Arc<Dir>, target: &Path, report: &mut Report) {
         let pairs = std::mem::take(&mut self.met().pairs);
-        let identity = |path: &Path| {
-            let (dir, name) = above(to, path).ok()?;
-            Some(dir.stat(&name).ok()?.identity)
-        };
         for (one, other) in pairs {
-            if identity(&one).is_some_and(|is| Some(is) == identity(&other)) {
+            if identity(to, &one).is_some_and(|is| Some(is) == identity(to, &other)) {
                 let why = format!(
                     "the target's file system holds it and {} as one name: only one of them arrived",
                     one.display()
@@ -258,16 +289,27 @@ impl Writing {
         }
     }
 
+    /// How many names became files of their own, because the target's file system did not link them.
+    pub(super) fn not_linked(&self, to: &Arc<Dir>) -> u64 {
+        let linked = std::mem::take(&mut self.met().linked);
+        let are_two = |(path, first): &(PathBuf, PathBuf)| {
+            let (one, other) = (identity(to, path), identity(to, first));
+            one.is_some() && other.is_some() && one != other
+        };
+        linked.iter().filter(|pair| are_two(pair)).count() as u64
+    }
+
     fn link(&self, tree: &TreeWriter, path: &Path, first: PathBuf) {
         let found = above(&self.from, path).and_then(|(dir, name)| {
             let stat = dir.stat(&name)?;
             Ok((self.metadata(&dir, &name, &stat), stat))
         });
+        let (place, first) = (self.place(path), self.place(&first));
         match found {
             Ok((metadata, stat)) if stat.kind == EntryKind::File => {
-                drop(tree.hard_link_or(path, first, self.content(path), metadata));
+                drop(tree.hard_link_or(&place, first, self.content(path), metadata));
             }
-            Ok(_) => drop(tree.hard_link(path, first)),
+            Ok(_) => drop(tree.hard_link(&place, first)),
             Err(cause) => tree.fail(Error::new(Operation::Metadata, self.source.join(path), cause)),
         }
     }
