@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Dir, Handle};
+use super::{Dir, Handle, final_path};
 use crate::sys::{Node, Stat};
 
 impl Dir {
