@@ -185,12 +185,12 @@ pub(crate) struct Copy {
     /// DST itself becomes equal, whether or not it is there. A file counts as the same if its length and its time are.
     /// All that is new or changed is written first; then what is only in DST is removed, and only if nothing failed.
     /// Files that changed are replaced: readers see old or new. What is of another kind is replaced then too, and takes
-    /// room beside it until then; if it holds something that is excluded, that is a failure. What --exclude names is neither copied nor removed. A
-    /// SRC with nothing in it but what is left out, beside a DST that has something, is refused: a disk that is not mounted looks like that.
-    /// So is one in the other, also by a mount. What is mounted in DST is neither written nor removed: unless excluded, it
-    /// is a failure, and nothing is removed.
-    /// With --dry-run each difference is listed, and nothing is touched: '+' is new, '>' has another content, 'p'
-    /// permissions, owner or time, 'l' becomes a link, '!' replaces something of another kind, '-' is removed.
+    /// room beside it until then; if it holds something that is excluded, that is a failure. What --exclude names is
+    /// neither copied nor removed. A SRC with nothing in it but what is left out, beside a DST that has something, is
+    /// refused: a disk that is not mounted looks like that. So is one in the other, also by a mount. What is mounted in
+    /// DST is neither written nor removed: unless excluded, it is a failure, and nothing is removed. With --dry-run
+    /// each difference is listed, and nothing is touched: '+' is new, '>' has another content, 'p' permissions, owner
+    /// or time, 'l' becomes a link, '!' replaces something of another kind, '-' is removed.
     #[arg(
         long,
         conflicts_with_all = ["on_conflict", "strip_components", "include", "include_from", "no_preserve_permissions",

@@ -71,8 +71,8 @@ fn refusal(found: &Differences) -> Option<Error> {
             format!("{names} names in it would be removed, and {most} at most are allowed; nothing was touched")
         }
         None if found.source_is_empty && names > 0 => format!(
-            "{} has nothing in it that is to be copied, and the target has; is it mounted? Nothing was touched. If that is meant, say how \
-             many names may be removed",
+            "{} has nothing in it that is to be copied, and the target has; is it mounted? Nothing was touched. If \
+             that is meant, say how many names may be removed",
             found.source.display()
         ),
         _ => return None,

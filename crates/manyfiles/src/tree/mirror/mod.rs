@@ -45,12 +45,12 @@ use crate::sys::{self, Dir, Stat, Things};
 ///   file system keeps times); [`by_content`](Mirror::by_content) reads both instead. A file that has another path in the
 ///   source by now is renamed. Threads share the folders; where the file system waits (a network, a FUSE process), up to
 ///   128 are at work.
-/// - **Careful**: all that is new or changed arrives before anything is removed, and nothing is removed if anything
-///   failed, be it that a folder of the source could not be read. What is of another kind in the target is replaced as a
-///   whole, and takes room beside it until then; if it holds something that is left out, that is a failure. Files that
-///   change are replaced: readers see old or new, nothing between. A source that is empty beside a
-///   target that is not, or more removals than [`max_delete`](Mirror::max_delete), is refused before anything is
-///   touched: a disk that is not mounted looks like that.
+/// - **Careful**: all that is new or changed arrives before anything is removed, and nothing is removed if anything failed,
+///   be it that a folder of the source could not be read. What is of another kind in the target is replaced as a whole,
+///   and takes room beside it until then; if it holds something that is left out, that is a failure. Files that change
+///   are replaced: readers see old or new, nothing between. A source that is empty beside a target that is not, or more
+///   removals than [`max_delete`](Mirror::max_delete), is refused before anything is touched: a disk that is not
+///   mounted looks like that.
 /// - **Alone**: a second mirror of the same target is told so, on Linux and macOS, where the file system has locks.
 ///   What other programs do in either tree meanwhile may or may not be seen.
 /// - **Never outside**: in neither tree a symbolic link is followed. What is mounted in the target is not looked into, nor
@@ -59,7 +59,7 @@ use crate::sys::{self, Dir, Stat, Things};
 ///   that was compared. One tree in the other, also by a mount, is refused before anything is touched.
 /// - **Honest**: [`NotMirrored`] names each thing that did not become equal, and why. What a file system cannot keep is no
 ///   failure: further names that it cannot link ([`Mirrored::not_linked`]) and, where it keeps times less exactly than
-///   those of its own changes tell, times of files are found to differ by each run, and written again.
+///   those of its own changes tell, times and permissions of files are found to differ by each run, and written again.
 /// - **To be gone on with**: a run that was stopped or killed leaves files that are old or new, and perhaps one that is
 ///   incomplete and has not the time of its source. The next run goes on from there.
 ///
@@ -235,8 +235,8 @@ impl Mirror {
     /// Finds what differs, and touches nothing. A target that is not there is a folder without anything.
     ///
     /// # Errors
-    /// If either is no folder or cannot be opened, or one is in the other, be it by a mount in either. What cannot be compared below them is among
-    /// the [`failures`](Differences::failures).
+    /// If either is no folder or cannot be opened, or one is in the other, be it by a mount in either. What cannot be
+    /// compared below them is among the [`failures`](Differences::failures).
     pub fn compare(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Differences, Errors> {
         compare::compare(self, source.as_ref(), target.as_ref())
     }

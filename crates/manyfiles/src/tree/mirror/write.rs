@@ -128,6 +128,9 @@ type Last = Option<(PathBuf, Arc<Dir>)>;
 impl Writing {
     /// The path in the target at which the entry of this path is written.
     pub(super) fn place(&self, path: &Path) -> PathBuf {
+        if self.beside.is_empty() {
+            return path.to_owned();
+        }
         let found = |above: &Path| self.beside.get(above).cloned();
         moved(path, found).unwrap_or_else(|| path.to_owned())
     }
