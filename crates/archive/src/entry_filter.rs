@@ -129,14 +129,19 @@ fn strip(entry: &Path, count: usize) -> &Path {
 }
 
 /// The path without slashes before it; on Windows also without what names a drive or a server.
-fn without_root(mut path: &[u8]) -> &[u8] {
+fn without_root(whole: &[u8]) -> &[u8] {
+    let mut path = whole;
     let is_separator = |byte: &u8| *byte == b'/' || cfg!(windows) && *byte == b'\\';
     loop {
         path = match path {
             [first, rest @ ..] if is_separator(first) => rest,
             [drive, b':', rest @ ..] if cfg!(windows) && drive.is_ascii_alphabetic() => rest,
             // `//?/C:/x`, whose first slashes are gone.
-            [b'?' | b'.', separator, rest @ ..] if cfg!(windows) && is_separator(separator) => rest,
+            [b'?' | b'.', separator, rest @ ..]
+                if cfg!(windows) && is_separator(separator) && path.len() < whole.len() =>
+            {
+                rest
+            }
             _ => return path,
         };
     }

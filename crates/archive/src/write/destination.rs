@@ -232,6 +232,7 @@ fn give_name(mut partial: Partial, target: &Path, replace: bool) -> Result<Optio
             Err(_) => {}
         }
     }
-    fs::rename(partial.path(), target).map_err(error)?;
+    // On Windows another run, or a scanner, may have the old archive open for a moment.
+    manyfiles::fs::rename(partial.path(), target).map_err(error)?;
     Ok(partial.has_its_name())
 }

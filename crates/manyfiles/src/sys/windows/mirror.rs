@@ -26,7 +26,11 @@ impl Dir {
 
     /// Opens a file below this folder to be copied from. A link at the end is an error.
     pub(crate) fn open_source_below(&self, path: &Path) -> io::Result<Handle> {
-        super::open_source(&final_path(&self.0)?.join(path))
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        match path.parent().filter(|above| !above.as_os_str().is_empty()) {
+            Some(above) => self.folder(above)?.open_regular(name),
+            None => self.open_regular(name),
+        }
     }
 
     /// A path by which `name` is reached.
