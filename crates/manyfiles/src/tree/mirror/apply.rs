@@ -70,7 +70,8 @@ fn refusal(found: &Differences) -> Option<Error> {
         Some(most) if names > most => {
             format!("{names} names in it would be removed, and {most} at most are allowed; nothing was touched")
         }
-        None if found.source_is_empty && names > 0 => format!(
+        // Where something could not be looked at nothing is removed, and that is what is to be told.
+        None if found.source_is_empty && found.failures.is_empty() && names > 0 => format!(
             "{} has nothing in it that is to be copied, and the target has; is it mounted? Nothing was touched. If \
              that is meant, say how many names may be removed",
             found.source.display()
@@ -127,6 +128,7 @@ impl Applying {
             renamed,
             beside,
             met: Mutex::new(met),
+            starved: AtomicBool::new(false),
         });
         Ok(Applying { how, target, to, all, settled, writing, _alone: alone, touched })
     }

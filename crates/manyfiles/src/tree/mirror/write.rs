@@ -4,12 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use super::Mirror;
 use super::compare::{above, was_replaced};
 use super::crew::{Crew, Hand, NAMES, Task, work};
 use super::name::is_the_other;
+use crate::error::explained;
 use crate::sys::{self, Dir, Entering, EntryKind, Identity, Stat};
 use crate::tree::engine::folded;
 use crate::tree::{Content, Metadata, Report, TreeWriter};
@@ -28,7 +32,12 @@ pub(super) struct Writing {
     /// Paths that are taken by something of another kind, each with the path at which its entry is written.
     pub(super) beside: HashMap<PathBuf, PathBuf>,
     pub(super) met: Mutex<Met>,
+    /// Whether a handle was waited for in vain.
+    pub(super) starved: AtomicBool,
 }
+
+/// While all handles of the process are in use, one is waited for this often, a millisecond each time.
+const MOST_WAITS: u32 = 2000;
 
 /// What was met on the way.
 #[derive(Default)]
@@ -147,7 +156,30 @@ impl Writing {
         self.met.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes the call again while the process is out of handles: the tree's threads close theirs soon. After one call
+    /// has waited in vain, no other one waits.
+    fn with_handles<T>(&self, mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        let mut waits = 0;
+        loop {
+            match call() {
+                Err(error) if sys::is_out_of_handles(&error) => {
+                    if waits == MOST_WAITS || self.starved.load(Relaxed) || self.how.is_cancelled() {
+                        self.starved.store(true, Relaxed);
+                        return Err(explained(error, "close some, or raise the limit (`ulimit -n`)"));
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                    waits += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
     fn names_in(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        self.with_handles(|| self.look_in(path))
+    }
+
+    fn look_in(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
         let how = Entering { take_rights: false, across_mounts: true };
         let (dir, name) = above(&self.from, path)?;
         let mut listing = dir.enter(&name, how)?;
@@ -176,7 +208,7 @@ impl Writing {
 
     /// Whether it is a folder of the source, or whether that has to be told to be unknown.
     fn may_be_folder(&self, path: &Path, last: &mut Last) -> bool {
-        match self.folder_of(path, last).and_then(|(dir, name)| dir.stat(&name)) {
+        match self.with_handles(|| self.folder_of(path, last)).and_then(|(dir, name)| dir.stat(&name)) {
             Ok(stat) => stat.kind == EntryKind::Folder,
             Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
         }
@@ -184,7 +216,8 @@ impl Writing {
 
     /// One entry of the source. True: it is a folder to be looked into.
     fn entry(&self, tree: &TreeWriter, path: &Path, last: &mut Last) -> bool {
-        let found = self.folder_of(path, last).and_then(|(dir, name)| Ok((dir.stat(&name)?, dir, name)));
+        let found = self.with_handles(|| self.folder_of(path, last));
+        let found = found.and_then(|(dir, name)| Ok((dir.stat(&name)?, dir, name)));
         let (stat, dir, name) = match found {
             Ok(found) => found,
             Err(cause) => {
