@@ -158,7 +158,7 @@ impl Other<'_> {
 }
 
 /// Fills the buffer, unless the file ends before.
-fn read_full(file: &Handle, buffer: &mut [u8]) -> io::Result<usize> {
+pub(in crate::tree) fn read_full(file: &Handle, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match sys::read(file, &mut buffer[filled..])? {

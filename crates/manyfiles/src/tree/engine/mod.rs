@@ -57,6 +57,7 @@ mod threads;
 mod worker;
 mod write;
 
+pub(super) use self::compare::read_full;
 pub(super) use self::control::Control;
 pub(super) use self::job::{Job, Work};
 pub(super) use self::name::folded;

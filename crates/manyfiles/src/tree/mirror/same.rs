@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Mirror;
 use crate::error::Cancelled;
-use crate::sys::{self, Dir, Stat};
+use crate::sys::{Dir, Stat};
+use crate::tree::engine::read_full;
 
 /// Bytes of two files that are compared at a time.
 const PIECE: usize = 128 << 10;
@@ -71,17 +72,6 @@ pub(super) fn is_same_content(
             return Err((true, io::Error::other(Cancelled)));
         }
     }
-}
-
-fn read_full(file: &sys::Handle, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match sys::read(file, &mut buffer[filled..])? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]
