@@ -142,7 +142,8 @@ impl Pool {
                     pool.settle_before(&Affected::File(file), number, PATIENCE);
                 }
                 pool.close_now(Side::Pool, handle, path.as_deref(), None, Some(number));
-                drop(pool.finish(pool.lock(), number));
+                // Another close of the same file may be ready now.
+                drop(pool.meet_all(pool.finish(pool.lock(), number)));
             }
         };
         if self.spawn.spawn(Box::new(close.clone())).is_err() {

@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError};
 use super::Pool;
 use crate::close::executor::Executor;
 use crate::close::metrics::Side;
-use crate::close::queue::{Need, Source};
+use crate::close::queue::{Need, Queue, Source};
+use crate::close::sync::MutexGuard;
 use crate::close::{panics, process, watch};
 
 /// So many closes are one turn of a worker on an executor: with closes of 2 ms it is over after 32 ms, and asking for
@@ -28,6 +29,22 @@ impl Pool {
                 }
                 self.do_without_a_thread();
             }
+        }
+    }
+
+    /// Meets the needs of all the jobs that wait: several may have been left to wait for one thread.
+    pub(in crate::close) fn meet_all<'a>(
+        self: &'a Arc<Pool>,
+        mut queue: MutexGuard<'a, Queue>,
+    ) -> MutexGuard<'a, Queue> {
+        loop {
+            let need = queue.need();
+            if need == Need::Nothing {
+                return queue;
+            }
+            drop(queue);
+            self.meet(need);
+            queue = self.lock();
         }
     }
 
@@ -70,17 +87,8 @@ impl Pool {
             return;
         }
         let mut queue = self.lock();
-        if !queue.look_for_late_workers() {
-            return;
-        }
-        loop {
-            let need = queue.need();
-            drop(queue);
-            if need == Need::Nothing {
-                return;
-            }
-            self.meet(need);
-            queue = self.lock();
+        if queue.look_for_late_workers() {
+            drop(self.meet_all(queue));
         }
     }
 
@@ -117,10 +125,9 @@ impl Pool {
             queue = self.lock();
         }
         queue.ended(Source::Executor);
-        let need = queue.need();
         drop(queue);
         drop(running);
-        self.meet(need);
+        drop(self.meet_all(self.lock()));
     }
 
     /// A thread of the pool's own: closes what waits until nothing has come for a while.
@@ -132,12 +139,10 @@ impl Pool {
         loop {
             if let Some(job) = queue.pop() {
                 // A few jobs may have been left to wait because this thread was idle. From now on it is busy.
-                let need = if was_idle { queue.need() } else { Need::Nothing };
-                if need != Need::Nothing {
+                if was_idle && !queue.is_empty() {
                     drop(queue);
                     job.ask_path();
-                    self.meet(need);
-                    queue = self.lock();
+                    queue = self.meet_all(self.lock());
                 }
                 queue = self.run(Side::Pool, queue, job);
                 is_tired = self.idle.is_zero();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{PATIENCE, Pool};
 use crate::close::inside;
 use crate::close::metrics::Side;
-use crate::close::queue::{Job, Need, Queue};
+use crate::close::queue::{Job, Queue};
 use crate::close::sync::MutexGuard;
 use crate::errors::Collected;
 
@@ -63,15 +63,9 @@ impl Pool {
 
     /// Closes a job in place of a thread.
     pub(super) fn help<'a>(self: &'a Arc<Pool>, queue: MutexGuard<'a, Queue>, job: Job) -> MutexGuard<'a, Queue> {
-        let mut queue = self.run(Side::Caller, queue, job);
+        let queue = self.run(Side::Caller, queue, job);
         // Another close of the same file may be ready now, and no thread may know of it.
-        let need = queue.need();
-        if need == Need::Nothing {
-            return queue;
-        }
-        drop(queue);
-        self.meet(need);
-        self.lock()
+        self.meet_all(queue)
     }
 
     /// Waits until one more close is made, or makes it. `false` if none is pending, or none returned in time.
