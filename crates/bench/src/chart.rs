@@ -68,8 +68,10 @@ pub fn draw_overview(raw: &Path, file: &Path) -> Result<()> {
         let (_, ours) = work.entrants.first()?;
         let is_peer = |name: &str| !OURS.iter().any(|our| name.starts_with(our)) && !FLOORS.contains(&name);
         let peers = work.entrants.iter().filter(|(name, _)| is_peer(name));
-        let (peer, theirs) = peers.min_by(|(_, a), (_, b)| stats::median(a).total_cmp(&stats::median(b)))?;
-        Some(Line::Bar { name: format!("{name}: {peer}"), factor: stats::ratio(theirs, ours), aim: None })
+        let (peer, theirs) = peers.min_by(|(_, a), (_, b)| median(a).total_cmp(&median(b)))?;
+        let in_round = |round| ours.iter().find(|(it, _)| *it == round).map(|(_, seconds)| *seconds);
+        let pairs: Vec<_> = theirs.iter().filter_map(|(round, theirs)| Some((*theirs, in_round(*round)?))).collect();
+        Some(Line::Bar { name: format!("{name}: {peer}"), factor: stats::paired(&pairs), aim: None })
     };
     let lines: Vec<Line> = OVERVIEW.iter().filter_map(bar).collect();
     let title = "How many times as fast manyfiles is as the fastest of its peers, named after the colon";
@@ -82,8 +84,15 @@ struct Work {
     group: String,
     what: String,
     place: String,
-    /// Ours first, each with the seconds of its runs.
-    entrants: Vec<(String, Vec<f64>)>,
+    /// Ours first, each with its runs.
+    entrants: Vec<(String, Runs)>,
+}
+
+/// The seconds of each run, with its round.
+type Runs = Vec<(usize, f64)>;
+
+fn median(runs: &Runs) -> f64 {
+    stats::median(&runs.iter().map(|(_, seconds)| *seconds).collect::<Vec<_>>())
 }
 
 fn works(raw: &Path) -> Result<Vec<Work>> {
@@ -99,7 +108,7 @@ fn works(raw: &Path) -> Result<Vec<Work>> {
         if entrants.last().is_none_or(|(name, _)| name != entrant) {
             entrants.push((entrant.into(), Vec::new()));
         }
-        entrants.last_mut().expect("it was just pushed").1.push(field(5)?.parse()?);
+        entrants.last_mut().expect("it was just pushed").1.push((field(4)?.parse()?, field(5)?.parse()?));
     }
     Ok(works)
 }

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::stats::Estimate;
+use crate::stats::{CONFIDENCE, Estimate};
 
 const WIDTH: u32 = 900;
 const BAR: i32 = 17;
@@ -37,7 +37,7 @@ pub enum Line {
 /// An SVG of all lines from top to bottom, on a logarithmic scale, so that a half is as far from 1 as twice.
 pub fn to_svg(title: &str, lines: &[Line]) -> String {
     let most = lines.iter().fold(2.0_f64, |most, line| match line {
-        Line::Bar { factor, .. } => most.max(factor.high),
+        Line::Bar { factor, .. } => most.max(if factor.confidence >= CONFIDENCE { factor.high } else { factor.value }),
         Line::Heading(_) => most,
     });
     let height = TOP + BOTTOM + lines.len() as i32 * BAR;
@@ -82,13 +82,16 @@ fn paint(area: &Area<'_>, title: &str, lines: &[Line], most: f64, height: i32) -
             Line::Heading(heading) => {
                 area.draw(&Text::new(heading.as_str(), (12, middle + 2), text(12, &INK, HPos::Left, true)))?;
             }
-            Line::Bar { name, factor: Estimate { value, low, high }, aim } => {
+            Line::Bar { name, factor: Estimate { value, low, high, confidence }, aim } => {
                 let colour = if *value >= 1.0 { WON } else { LOST };
                 let (from, to) = (x(1.0).min(x(*value)), x(1.0).max(x(*value)));
                 area.draw(&Text::new(name.as_str(), (left - 10, middle), text(12, &INK, HPos::Right, false)))?;
                 area.draw(&Rectangle::new([(from, top + 3), (to, top + BAR - 3)], colour.filled()))?;
-                area.draw(&PathElement::new([(x(*low), middle), (x(*high), middle)], INK))?;
-                let mut after = x(high.max(*value)).max(x(1.0));
+                let mut after = x(*value).max(x(1.0));
+                if *confidence >= CONFIDENCE {
+                    area.draw(&PathElement::new([(x(*low), middle), (x(*high), middle)], INK))?;
+                    after = after.max(x(*high));
+                }
                 let mut label = format!("{value:.*}×", if *value < 10.0 { 2 } else { 1 });
                 if let Some(aim) = *aim {
                     // A tick across the bar.
@@ -102,7 +105,8 @@ fn paint(area: &Area<'_>, title: &str, lines: &[Line], most: f64, height: i32) -
     }
     let has_aims = lines.iter().any(|line| matches!(line, Line::Bar { aim: Some(_), .. }));
     let aims = if has_aims { " Thick tick: the aim." } else { "" };
-    let legend = format!("Bar: ratio of the medians. Line: its 95 % confidence interval.{aims}");
+    let legend =
+        format!("Bar: the median of the rounds' ratios. Line: its 95 % confidence interval, from six rounds on.{aims}");
     area.draw(&Text::new(legend, (12, height - 14), text(11, &INK, HPos::Left, false)))?;
     area.present()
 }

@@ -56,8 +56,10 @@ pub struct Entrant<'a> {
     pub name: String,
     /// What the first entrant is to reach against this one.
     pub goal: Goal,
-    /// A slow one takes part in this many rounds only, the first of them, without warming up.
+    /// A slow one takes part in this many rounds only, the first of them.
     pub rounds_at_most: Option<usize>,
+    /// Whether it has a run that does not count before all others.
+    pub warms_up: bool,
     /// Whether its output is right.
     pub check: &'a Check<'a>,
     /// The work.
@@ -66,11 +68,12 @@ pub struct Entrant<'a> {
 
 impl fmt::Debug for Entrant<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Entrant { name, goal, rounds_at_most, check: _, run: _ } = self;
+        let Entrant { name, goal, rounds_at_most, warms_up, check: _, run: _ } = self;
         f.debug_struct("Entrant")
             .field("name", name)
             .field("goal", goal)
             .field("rounds_at_most", rounds_at_most)
+            .field("warms_up", warms_up)
             .finish_non_exhaustive()
     }
 }
@@ -78,7 +81,7 @@ impl fmt::Debug for Entrant<'_> {
 impl<'a> Entrant<'a> {
     /// An entrant that takes part in every round.
     pub fn new(name: impl Into<String>, goal: Goal, check: &'a Check<'a>, run: Run<'a>) -> Entrant<'a> {
-        Entrant { name: name.into(), goal, rounds_at_most: None, check, run }
+        Entrant { name: name.into(), goal, rounds_at_most: None, warms_up: true, check, run }
     }
 }
 
@@ -132,7 +135,7 @@ pub struct Contest<'a> {
     pub what: String,
     /// Where.
     pub place: &'a dyn Site,
-    /// The entrants, in the order of the first round.
+    /// The entrants, in the order of tables. Who begins a round is drawn.
     pub entrants: Vec<Entrant<'a>>,
 }
 
@@ -177,14 +180,21 @@ pub struct Score {
 }
 
 impl Score {
+    /// A figure of each round in which both have it: this one's, and the other's beside it.
+    pub fn beside(&self, other: &Score, figure: impl Fn(&Sample) -> Option<f64>) -> Vec<(f64, f64)> {
+        let of_round = |round| other.samples.iter().find(|(it, _)| *it == round).and_then(|(_, sample)| figure(sample));
+        self.samples.iter().filter_map(|(round, sample)| Some((figure(sample)?, of_round(*round)?))).collect()
+    }
+
     /// One figure of each run.
     pub fn each(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
         self.samples.iter().map(|(_, sample)| figure(sample)).collect()
     }
 }
 
-/// All entrants do the work in turn, `rounds` times, and once before to warm up. The entrant that began a round is last
-/// in the next one. No run of an unfinished round counts.
+/// All entrants do the work in turn, `rounds` times, and once before to warm up. The order is drawn anew for each round:
+/// whoever comes after another in every round is measured in what that one leaves behind. It is the same in every call.
+/// No run of an unfinished round counts.
 pub fn run(contest: Contest<'_>, rounds: usize, watch: &dyn Watch) -> Outcome {
     let Contest { group, what, place, mut entrants } = contest;
     let mut scores: Vec<Score> = entrants
@@ -192,8 +202,11 @@ pub fn run(contest: Contest<'_>, rounds: usize, watch: &dyn Watch) -> Outcome {
         .map(|it| Score { name: it.name.clone(), goal: it.goal, samples: vec![], problems: vec![] })
         .collect();
     let mut played = 0;
+    let mut order: Vec<usize> = (0..entrants.len()).collect();
+    let mut draws = fastrand::Rng::with_seed(ORDER);
     for round in 0..=rounds {
-        if !watch.wants_round(round) || !play(round, &mut entrants, &mut scores, place, watch) {
+        draws.shuffle(&mut order);
+        if !watch.wants_round(round) || !play(round, &order, &mut entrants, &mut scores, place, watch) {
             break;
         }
         played = round;
@@ -204,16 +217,25 @@ pub fn run(contest: Contest<'_>, rounds: usize, watch: &dyn Watch) -> Outcome {
     Outcome { group, what, place: place.name().to_owned(), entrants: scores, rounds: played }
 }
 
+/// What the orders of rounds are drawn with.
+const ORDER: u64 = 1;
+
 /// One round; `false` if it was not played to its end.
-fn play(round: usize, entrants: &mut [Entrant<'_>], scores: &mut [Score], place: &dyn Site, watch: &dyn Watch) -> bool {
-    for turn in 0..entrants.len() {
+fn play(
+    round: usize,
+    order: &[usize],
+    entrants: &mut [Entrant<'_>],
+    scores: &mut [Score],
+    place: &dyn Site,
+    watch: &dyn Watch,
+) -> bool {
+    for &number in order {
         if watch.is_over() {
             return false;
         }
-        let number = (turn + round) % entrants.len();
         let (entrant, score) = (&mut entrants[number], &mut scores[number]);
         let warms_up = round == 0;
-        if entrant.rounds_at_most.is_some_and(|most| warms_up || round > most) {
+        if warms_up && !entrant.warms_up || entrant.rounds_at_most.is_some_and(|most| round > most) {
             continue;
         }
         watch.begins(round, &entrant.name);
@@ -300,16 +322,42 @@ mod tests {
     }
 
     #[test]
-    fn whoever_began_is_last_in_the_next_round() {
+    fn every_order_comes_and_each_round_has_everybody_once() {
         let check: Check<'_> = Box::new(|_| Ok(()));
-        let watch = After(usize::MAX, RefCell::default());
-        let outcome = run(contest(vec![fine(), fine(), fine()], &check), 2, &watch);
-        assert_eq!(watch.1.into_inner().join(" "), "0a 0b 0c 1b 1c 1a 2c 2a 2b");
-        assert_eq!(outcome.rounds, 2);
-        assert!(
-            outcome.entrants.iter().all(|score| score.samples.len() == 2),
-            "warming up does not count: {outcome:?}"
-        );
+        let order_of = |rounds| {
+            let watch = After(usize::MAX, RefCell::default());
+            let outcome = run(contest(vec![fine(), fine(), fine()], &check), rounds, &watch);
+            assert_eq!(outcome.rounds, rounds);
+            let counted = outcome.entrants.iter().all(|score| score.samples.len() == rounds);
+            assert!(counted, "warming up does not count: {outcome:?}");
+            watch.1.into_inner()
+        };
+        let order = order_of(30);
+        assert_eq!(order, order_of(30), "the same orders in every call");
+        let mut orders = std::collections::BTreeSet::new();
+        for (round, runs) in order.chunks(3).enumerate() {
+            let names: Vec<_> = runs.iter().map(|run| run.strip_prefix(&round.to_string()).unwrap()).collect();
+            orders.insert(names.concat());
+        }
+        assert_eq!(orders.into_iter().collect::<Vec<_>>(), ["abc", "acb", "bac", "bca", "cab", "cba"]);
+    }
+
+    #[test]
+    fn a_slow_entrant_leaves_early_and_is_compared_in_the_rounds_that_it_was_in() {
+        let check: Check<'_> = Box::new(|_| Ok(()));
+        let runs = Cell::new(0.0);
+        let counting: Run<'_> = Box::new(|_| {
+            runs.set(runs.get() + 1.0);
+            Ok(Sample { seconds: runs.get(), ..Sample::default() })
+        });
+        let mut contest = contest(vec![counting, fine()], &check);
+        contest.entrants[1].rounds_at_most = Some(2);
+        let outcome = run(contest, 5, &After(usize::MAX, RefCell::default()));
+        let [first, second] = &outcome.entrants[..] else { panic!("two entrants: {outcome:?}") };
+        assert_eq!((first.samples.len(), second.samples.len()), (5, 2));
+        // Its first run warmed up.
+        assert_eq!(first.beside(second, |it| Some(it.seconds)), [(2.0, 0.0), (3.0, 0.0)]);
+        assert_eq!(second.beside(first, |it| Some(it.seconds)), [(0.0, 2.0), (0.0, 3.0)]);
     }
 
     #[test]

@@ -56,8 +56,8 @@ pub struct Row {
     pub samples: Vec<(usize, Sample)>,
     /// The median of the runs' seconds, with its interval; `None` if none counted.
     pub seconds: Option<Estimate>,
-    /// How many times as fast as the first entrant, with its interval. `None` for the first, and where one of both has
-    /// no time.
+    /// How many times as fast as the first entrant, with its interval: the median over the rounds. `None` for the
+    /// first, and where there is no round in which both have a time.
     pub factor: Option<Estimate>,
     /// What was wrong with an output, or why a run failed.
     pub problems: Vec<String>,
@@ -65,14 +65,14 @@ pub struct Row {
 
 impl Table {
     pub(crate) fn new(work: &Work, outcome: Outcome, taken_by_others: f64) -> Table {
-        let baseline = outcome.entrants.first().map_or(Vec::new(), |first| first.each(|sample| sample.seconds));
+        let baseline = outcome.entrants.first().cloned();
         let row = |(n, score): (usize, Score)| {
             let seconds = score.each(|sample| sample.seconds);
-            let compared = n > 0 && !seconds.is_empty() && !baseline.is_empty();
+            let pairs = baseline.as_ref().map_or(Vec::new(), |first| first.beside(&score, |sample| Some(sample.seconds)));
             Row {
                 name: score.name,
                 seconds: (!seconds.is_empty()).then(|| stats::estimate(&seconds)),
-                factor: compared.then(|| stats::ratio(&baseline, &seconds)),
+                factor: (n > 0 && !pairs.is_empty()).then(|| stats::paired(&pairs)),
                 samples: score.samples,
                 problems: score.problems,
             }

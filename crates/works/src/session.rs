@@ -104,9 +104,8 @@ impl<'a> Session<'a> {
             .into_iter()
             .map(|(name, run)| {
                 let entrant = Entrant::new(name, Goal::Shown, check, run);
-                // Minutes of warming up would warm nothing.
-                let rounds_at_most = self.options.simulate_close.map(|_| self.options.rounds);
-                Entrant { rounds_at_most, ..entrant }
+                // Where closes are made slower, minutes of warming up would warm nothing.
+                Entrant { warms_up: self.options.simulate_close.is_none(), ..entrant }
             })
             .collect();
         self.enter(work, entrants);

@@ -33,14 +33,15 @@ impl Book {
         let (ours_seconds, ours_cpu) = (ours.each(|it| it.seconds), ours.each(|it| it.cpu_seconds));
         for peer in peers {
             let theirs = peer.each(|it| it.seconds);
-            let figure = if ours_seconds.is_empty() || theirs.is_empty() {
+            let pairs = if peer.goal.is_of_time() {
+                ours.beside(peer, |it| Some(it.seconds))
+            } else {
+                peer.beside(ours, |it| Some(it.seconds))
+            };
+            let figure = if pairs.is_empty() {
                 Figure::Nothing
             } else {
-                let ratio = if peer.goal.is_of_time() {
-                    stats::ratio(&ours_seconds, &theirs)
-                } else {
-                    stats::ratio(&theirs, &ours_seconds)
-                };
+                let ratio = stats::paired(&pairs);
                 Figure::Time { ours: stats::median(&ours_seconds), peer: stats::median(&theirs), ratio }
             };
             self.push(Row {
@@ -62,17 +63,10 @@ impl Book {
     /// Enters a contest in which peak memory is compared and not time.
     pub fn enter_memory(&mut self, outcome: Option<Outcome>) {
         let Some(outcome) = outcome else { return };
-        let memory = |n: usize| -> Vec<f64> {
-            outcome.entrants[n]
-                .samples
-                .iter()
-                .filter_map(|(_, sample)| sample.peak_memory)
-                .map(|it| it as f64)
-                .collect()
-        };
-        let (ours, peer) = (memory(0), memory(1));
-        let score = &outcome.entrants[1];
-        let nothing = ours.is_empty() || peer.is_empty();
+        let (ours, score) = (&outcome.entrants[0], &outcome.entrants[1]);
+        let pairs = ours.beside(score, |it| it.peak_memory.map(|bytes| bytes as f64));
+        let (ours, peer): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let nothing = pairs.is_empty();
         self.push(Row {
             group: outcome.group,
             what: outcome.what.clone(),
@@ -81,7 +75,7 @@ impl Book {
             figure: if nothing {
                 Figure::Nothing
             } else {
-                let ratio = stats::ratio(&ours, &peer);
+                let ratio = stats::paired(&pairs);
                 Figure::Memory { ours: stats::median(&ours), limit: stats::median(&peer), ratio }
             },
             target: score.goal,
@@ -126,7 +120,7 @@ impl Book {
         let figure = if memory.is_empty() {
             Figure::Nothing
         } else {
-            Figure::Memory { ours: stats::median(&memory), limit, ratio: stats::ratio(&memory, &[limit]) }
+            Figure::Memory { ours: stats::median(&memory), limit, ratio: stats::paired(&memory.iter().map(|&it| (it, limit)).collect::<Vec<_>>()) }
         };
         self.push(Row {
             group: outcome.group,
@@ -197,8 +191,8 @@ impl Book {
         for note in &self.notes {
             writeln!(text, "- {note}")?;
         }
-        text += "\nMedians. “×” is how many times as fast ours is, with the 95 % confidence interval; “times the time” and memory are \
-                 ours against the other's. CPU is the time of all cores. Spread is the peer's, fastest to slowest.\n";
+        text += "\nMedians. “×” is how many times as fast ours is: the median of the rounds' ratios, with its 95 % confidence interval, \
+                 which takes six rounds; “times the time” and memory are ours against the other's. CPU is the time of all cores. Spread is the peer's, fastest to slowest.\n";
         text += &table::markdown(&self.rows);
         if !self.problems.is_empty() {
             text += "\n## Warnings\n\n";

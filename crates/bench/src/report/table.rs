@@ -1,5 +1,7 @@
 //! Rows as text: a line in the terminal, a line of Markdown.
 
+use manyfiles_measure::stats::{CONFIDENCE, Estimate};
+
 use super::row::{Figure, Row};
 use crate::contest::Goal;
 
@@ -32,8 +34,7 @@ fn cells(row: &Row) -> [String; 7] {
     let (figure, detail) = match row.figure {
         Figure::Time { ours, peer, ratio } => {
             let unit = if row.target.is_of_time() { "times the time" } else { "×" };
-            let interval = format!("{} {unit} ({}–{})", short(ratio.value), short(ratio.low), short(ratio.high));
-            (interval, format!("{} against {}", time(ours), time(peer)))
+            (format!("{} {unit}{}", short(ratio.value), interval(ratio)), format!("{} against {}", time(ours), time(peer)))
         }
         Figure::Memory { ours, limit, ratio } => {
             (format!("{} times the memory", short(ratio.value)), format!("{} against {}", memory(ours), memory(limit)))
@@ -48,6 +49,14 @@ fn cells(row: &Row) -> [String; 7] {
         Goal::Shown | Goal::ShownTime => "–".into(),
     };
     [row.what.clone(), row.place.clone(), row.peer.clone(), figure, detail, target, row.verdict().to_string()]
+}
+
+/// In brackets, behind the figure; nothing where there were too few rounds for one.
+fn interval(estimate: Estimate) -> String {
+    if estimate.confidence < CONFIDENCE {
+        return String::new();
+    }
+    format!(" ({}–{})", short(estimate.low), short(estimate.high))
 }
 
 /// Three digits, as many as a median of some rounds is good for.

@@ -59,5 +59,6 @@ fn row(row: &Row) -> Value {
 }
 
 fn estimate(estimate: Estimate) -> Value {
-    json!({ "median": estimate.value, "low": estimate.low, "high": estimate.high })
+    let Estimate { value, low, high, confidence } = estimate;
+    json!({ "median": value, "low": low, "high": high, "confidence": confidence })
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use manyfiles_measure::stats::CONFIDENCE;
+
 use crate::{Results, Row, Table};
 
 impl Results {
@@ -17,7 +19,14 @@ impl Results {
             text += &table.to_text();
         }
         if !self.tables.is_empty() {
-            text += "\nMedians. × is how many times as fast as the first line, with the 95 % confidence interval.\n";
+            text += "\nMedians. × is how many times as fast as the first line, and in brackets its 95 % confidence interval.\n";
+        }
+        let rows = self.tables.iter().flat_map(|table| &table.rows);
+        let least = rows.filter_map(|row| row.factor).map(|it| it.confidence).fold(1.0, f64::min);
+        if least < CONFIDENCE {
+            let least = least * 100.0;
+            writeln!(text, "With fewer than six rounds it covers less, down to {least:.0} %: give more time with --seconds.")
+                .expect("into a string");
         }
         if self.tables.iter().any(|table| table.noise().is_some()) {
             text += "The machine was too busy for what is marked with “!”: measure again when it is quiet.\n";
