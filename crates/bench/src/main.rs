@@ -5,6 +5,7 @@
 mod chart;
 mod checks;
 mod contest;
+mod figures;
 mod git;
 mod groups;
 mod mercurial;
@@ -12,6 +13,7 @@ mod peers;
 mod place;
 mod process;
 mod progress;
+mod raw;
 mod report;
 mod target;
 mod wine;
@@ -26,6 +28,7 @@ use clap::{Parser, ValueEnum};
 
 use contest::Plan;
 use groups::{Group, ScaleJob, SlowJob};
+use raw::Origin;
 use report::Book;
 
 /// Measures manyfiles against its peers. Needs root for the file systems that it makes.
@@ -45,9 +48,10 @@ struct Arguments {
     /// Where results are kept, each run in a folder of its own
     #[arg(long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
-    /// Measure nothing: draw the overview of an earlier run again, from its raw.csv
-    #[arg(long, value_name = "DIR", conflicts_with = "groups")]
-    redraw: Option<PathBuf>,
+    /// Measure nothing: write the figures of README.md, docs/benchmarks/README.md and docs/speed.svg anew, from the
+    /// raw.csv of each run in docs/benchmarks
+    #[arg(long, conflicts_with = "groups")]
+    figures: bool,
     /// Where downloads are kept; by default in cargo's target folder
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
@@ -71,8 +75,8 @@ fn main() -> Result<ExitCode> {
 }
 
 fn measure(arguments: Arguments) -> Result<ExitCode> {
-    if let Some(folder) = &arguments.redraw {
-        chart::draw_overview(&folder.join("raw.csv"), &folder.join("overview.svg"))?;
+    if arguments.figures {
+        figures::write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -87,42 +91,53 @@ fn measure(arguments: Arguments) -> Result<ExitCode> {
 
     let rounds = if arguments.quick { 3 } else { arguments.rounds.max(1) };
     let plan = Plan { rounds, quick: arguments.quick, only: &arguments.only };
-    let header = header(&started, plan);
+    let origin = Origin { measured: started, commit: commit(), machine: machine() };
+    let header = header(&origin, plan);
     println!("{header}");
     let mut book = Book::default();
     let groups = if arguments.groups.is_empty() { Group::value_variants() } else { &arguments.groups };
     for group in groups {
         group.run(plan, &cache, &mut book)?;
         // After each group, so that an interrupted run keeps what it has.
-        save(&book, &folder, &header)?;
+        save(&book, &folder, &header, &origin)?;
     }
     println!("kept in {}", folder.display());
     Ok(if book.has_wrong_output() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn save(book: &Book, folder: &Path, header: &str) -> Result<()> {
-    book.save(folder, header)?;
-    chart::draw(&book.rows, &folder.join("chart.svg"))?;
-    chart::draw_overview(&folder.join("raw.csv"), &folder.join("overview.svg"))
+fn save(book: &Book, folder: &Path, header: &str, origin: &Origin) -> Result<()> {
+    book.save(folder, header, origin)?;
+    chart::draw(&book.rows, &folder.join("chart.svg"))
+}
+
+/// The first line that a program says.
+fn said(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
+    String::from_utf8_lossy(&output.stdout).lines().find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+fn commit() -> String {
+    said("git", &["describe", "--always", "--dirty"]).unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn machine() -> String {
+    let kernel = said("uname", &["-sr"]).unwrap_or_else(|| "an unknown system".to_owned());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{kernel}, {cores} cores")
 }
 
 /// What the figures were taken on.
-fn header(started: &str, plan: Plan) -> String {
-    let said = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
-        String::from_utf8_lossy(&output.stdout).lines().find(|line| !line.is_empty()).map(str::to_owned)
-    };
-    let unknown = || "unknown".to_owned();
-    let commit = said("git", &["describe", "--always", "--dirty"]).unwrap_or_else(unknown);
-    let kernel = said("uname", &["-sr"]).unwrap_or_else(unknown);
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+fn header(origin: &Origin, plan: Plan) -> String {
     let tools: Vec<String> = [("tar", "--version"), ("bsdtar", "--version"), ("7zz", "--help")]
         .iter()
         .filter_map(|(tool, flag)| said(tool, &[flag]))
         .collect();
     let quick = if plan.quick { "; quick: not to be cited" } else { "" };
     format!(
-        "{started}, commit {commit}, {kernel}, {cores} cores, {} rounds{quick}\n\n- {}\n- seed {}",
+        "{}, commit {}, {}, {} rounds{quick}\n\n- {}\n- seed {}",
+        origin.measured,
+        origin.commit,
+        origin.machine,
         plan.rounds,
         tools.join("; "),
         checks::SEED

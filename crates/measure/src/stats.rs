@@ -133,7 +133,9 @@ mod tests {
     const MACHINES: [(&str, Machine); 4] = [
         ("quiet", |draws| 1.0 + 0.02 * draws.normal()),
         ("skewed", |draws| (0.3 * draws.normal()).exp()),
-        ("now and then ten times slower", |draws| (0.1 * draws.normal()).exp() * if draws.next() < 0.1 { 10.0 } else { 1.0 }),
+        ("now and then ten times slower", |draws| {
+            (0.1 * draws.normal()).exp() * if draws.next() < 0.1 { 10.0 } else { 1.0 }
+        }),
         ("heavy tails", |draws| {
             let (a, b) = (draws.normal(), draws.normal());
             1.0 + 0.01 * (a / b).abs()

@@ -68,7 +68,8 @@ impl Table {
         let baseline = outcome.entrants.first().cloned();
         let row = |(n, score): (usize, Score)| {
             let seconds = score.each(|sample| sample.seconds);
-            let pairs = baseline.as_ref().map_or(Vec::new(), |first| first.beside(&score, |sample| Some(sample.seconds)));
+            let pairs =
+                baseline.as_ref().map_or(Vec::new(), |first| first.beside(&score, |sample| Some(sample.seconds)));
             Row {
                 name: score.name,
                 seconds: (!seconds.is_empty()).then(|| stats::estimate(&seconds)),

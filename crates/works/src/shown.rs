@@ -71,6 +71,7 @@ fn new_files(work: &Work, session: &Session<'_>, corpus: &Corpus) {
     let mut entrants: Vec<(&str, Run<'_>)> = vec![
         ("std loop", Box::new(|root| files.with_std(root))),
         ("rayon", Box::new(|root| files.with_rayon(root))),
+        ("rayon, 64 threads", Box::new(|root| files.with_rayon_on(64, root))),
         ("FastClose loop", Box::new(|root| files.with_fast_close(root))),
     ];
     if slow_close.is_some() {

@@ -48,7 +48,8 @@ fn enter(corpus: &Arc<Corpus>, place: &Place, claims: Claims, plan: Plan, book: 
         2_300 => "2,300 files, one folder",
         _ => "50,000 files, 2,954 folders",
     };
-    let entrants = claims.into_iter().map(entrant).collect();
+    let best = Peer::BEST_ON_TWO_CORES.map(|peer| (peer, Goal::Faster(1.0)));
+    let entrants = claims.into_iter().chain(best).map(entrant).collect();
     let contest = Contest { group: "create", what: what.into(), place, entrants };
     book.enter(contest::run(contest, plan));
 }

@@ -9,11 +9,12 @@ use anyhow::Result;
 use manyfiles::sync::{BatchMethod, SyncBatch};
 use manyfiles::tree::{Durability, TreeWriter};
 use manyfiles_testkit::{Corpus, Need};
-use manyfiles_works::works::DurableFiles;
+use manyfiles_works::works::{DurableFiles, pool};
+use rayon::prelude::*;
 use tempfile::TempDir;
 
 use crate::checks::{SEED, holds};
-use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, Sample, timed};
+use crate::contest::{self, Check, Contest, Entrant, FEW, Goal, Plan, Run, Sample, timed};
 use crate::git::Repository;
 use crate::peers::NEVER;
 use crate::place::Place;
@@ -64,11 +65,30 @@ fn contest(corpus: &Corpus, what: &str, place: &Place, over_fsync: Goal, over_gi
             Ok(())
         })
     };
-    let slow = |entrant| Entrant { rounds_at_most: Some(5), ..entrant };
+    let sync_fs = |root: &Path| {
+        files.in_folders(root, || {
+            corpus.files.iter().try_for_each(|(path, bytes)| fs::write(root.join(path), bytes))?;
+            Ok(sync_file_system(&File::open(root)?)?)
+        })
+    };
+    let on_threads = |root: &Path| {
+        files.in_folders(root, || {
+            pool(64)?.install(|| {
+                corpus.files.par_iter().try_for_each(|(path, bytes)| {
+                    let mut file = File::create(root.join(path))?;
+                    file.write_all(bytes)?;
+                    Ok(file.sync_all()?)
+                })
+            })
+        })
+    };
+    let slow = |entrant| Entrant { rounds_at_most: Some(FEW), ..entrant };
     let entrants = vec![
         Entrant::new("SyncBatch", Shown, &check, Box::new(batch(corpus, BatchMethod::Automatic, false))),
         slow(Entrant::new("fsync of each", over_fsync, &check, Box::new(|root| files.with_sync_all(root)))),
+        slow(Entrant::new("fsync of each, 64 threads", Faster(1.0), &check, Box::new(on_threads))),
         slow(Entrant::new("git's batch method", over_git, &check, Box::new(git))),
+        Entrant::new("write all, then syncfs", Faster(1.0), &check, Box::new(sync_fs)),
         Entrant::new("SyncBatch, atomic", Shown, &check, Box::new(batch(corpus, BatchMethod::Automatic, true))),
         Entrant::new("TreeWriter, durable", Shown, &check, Box::new(|root| by_tree(corpus, root))),
         Entrant::new("SyncBatch, each file", Shown, &check, Box::new(batch(corpus, BatchMethod::EachFile, false))),
@@ -90,7 +110,7 @@ fn against_git(corpus: &Corpus, source: &Path, what: &str, place: &Place, plan: 
             process::measure_command(&repository.add(source, &settings))
         })
     };
-    let few = |entrant| Entrant { rounds_at_most: Some(5), ..entrant };
+    let few = |entrant| Entrant { rounds_at_most: Some(FEW), ..entrant };
     let entrants = vec![
         Entrant::new("SyncBatch", Shown, &ours, Box::new(batch(corpus, BatchMethod::Automatic, false))),
         few(Entrant::new("git add, fsync", Shown, &theirs, add("core.fsyncMethod=fsync"))),
@@ -122,6 +142,15 @@ fn by_tree(corpus: &Corpus, root: &Path) -> Result<Sample> {
         tree.finish()?;
         Ok(())
     })
+}
+
+/// All of the file system that a file is on: right for a benchmark's own, and not where others write, too.
+fn sync_file_system(file: &File) -> io::Result<()> {
+    // SAFETY: the call takes a number only, and the descriptor is open while `file` is borrowed.
+    match unsafe { libc::syncfs(file.as_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// As git does: the bytes, and nothing that says where they are.

@@ -8,7 +8,7 @@ use anyhow::Result;
 use manyfiles_testkit::{Corpus, Need, Op, SlowMount, Tree};
 
 use crate::checks::{SEED, same};
-use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, timed};
+use crate::contest::{self, Check, Contest, Entrant, FEW, Goal, Plan, Run, timed};
 use crate::place::Place;
 use crate::report::Book;
 
@@ -101,7 +101,7 @@ impl Work {
         let scene = Scene::new(self, Corpus::one_folder("fs", count, SEED))?;
         let check = scene.check()?;
         let aside = |folder: &Path| without.path().join(folder.file_name().expect("it was made by the place"));
-        let few = |entrant| Entrant { rounds_at_most: (self == Work::Write).then_some(3), ..entrant };
+        let few = |entrant| Entrant { rounds_at_most: (self == Work::Write).then_some(FEW), ..entrant };
         let entrants = vec![
             Entrant::new("manyfiles::fs", Goal::Shown, &check, scene.run(by_ours_and_wait, place, Path::to_owned)),
             few(Entrant::new("std::fs", self.claim(), &check, scene.run(by_std, place, Path::to_owned))),

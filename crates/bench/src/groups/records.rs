@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use manyfiles_works::works::Records;
 
-use crate::contest::{self, Check, Contest, Entrant, Goal, Plan};
+use crate::contest::{self, Check, Contest, Entrant, FEW, Goal, Plan};
 use crate::peers::NEVER;
 use crate::place::Place;
 use crate::report::Book;
@@ -70,7 +70,7 @@ fn contest(place: &Place, len: usize, what: &str, over_default: Goal, over_block
     // A hundred million system calls would take a minute a round.
     if len > 1 {
         entrants.push(Entrant {
-            rounds_at_most: Some(3),
+            rounds_at_most: Some(FEW),
             ..Entrant::new("File", Shown, &check, Box::new(|folder| records.with_file(folder)))
         });
     }

@@ -31,7 +31,7 @@ pub fn run(plan: Plan, book: &mut Book) -> Result<()> {
             let Some(place) = book.place_or_skip("scale", make()) else { continue };
             let outcome = compare(few(Peer::TreeWriter, per_folder), "time a file", at_most, &place, plan);
             book.enter(outcome);
-            let memory = Plan { rounds: 3, ..plan };
+            let memory = Plan { rounds: contest::FEW, ..plan };
             let outcome = compare(enough(Peer::TreeWriter, per_folder), "peak memory", at_most, &place, memory);
             book.enter_memory(outcome);
             drop(place);
@@ -77,7 +77,8 @@ impl Job {
     fn measure(&self, folder: &Path) -> Result<Sample> {
         let program = std::env::current_exe()?;
         let numbers = [self.files, self.per_folder, self.repeats].map(|n| n.to_string());
-        let mut command: Vec<&OsStr> = vec![program.as_ref(), Job::ARGUMENT.as_ref(), self.peer.name().as_ref()];
+        let name = self.peer.name();
+        let mut command: Vec<&OsStr> = vec![program.as_ref(), Job::ARGUMENT.as_ref(), name.as_ref()];
         command.extend(numbers.iter().map(AsRef::<OsStr>::as_ref));
         command.push(folder.as_ref());
         let sample = process::measure(&command)?;

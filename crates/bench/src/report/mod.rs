@@ -11,6 +11,7 @@ use anyhow::Result;
 
 use crate::contest::{Goal, Outcome, Score};
 use crate::place::Place;
+use crate::raw::{self, Origin};
 use manyfiles_measure::stats::{self, NOISY};
 
 pub use row::{Figure, Row};
@@ -120,7 +121,11 @@ impl Book {
         let figure = if memory.is_empty() {
             Figure::Nothing
         } else {
-            Figure::Memory { ours: stats::median(&memory), limit, ratio: stats::paired(&memory.iter().map(|&it| (it, limit)).collect::<Vec<_>>()) }
+            Figure::Memory {
+                ours: stats::median(&memory),
+                limit,
+                ratio: stats::paired(&memory.iter().map(|&it| (it, limit)).collect::<Vec<_>>()),
+            }
         };
         self.push(Row {
             group: outcome.group,
@@ -186,7 +191,7 @@ impl Book {
     }
 
     /// Writes `table.md` and `raw.csv`. The chart is [`chart`](crate::chart)'s.
-    pub fn save(&self, folder: &Path, header: &str) -> Result<()> {
+    pub fn save(&self, folder: &Path, header: &str, origin: &Origin) -> Result<()> {
         let mut text = format!("# Measurements\n\n{header}\n");
         for note in &self.notes {
             writeln!(text, "- {note}")?;
@@ -201,25 +206,6 @@ impl Book {
             }
         }
         fs::write(folder.join("table.md"), text)?;
-        fs::write(folder.join("raw.csv"), self.raw())?;
-        Ok(())
-    }
-
-    fn raw(&self) -> String {
-        let mut text = String::from("group,work,place,entrant,round,seconds,cpu_seconds,peak_memory_bytes,count\n");
-        for outcome in &self.outcomes {
-            for score in &outcome.entrants {
-                for (round, sample) in &score.samples {
-                    let shown = |figure: Option<u64>| figure.map_or(String::new(), |it| it.to_string());
-                    let (memory, count) = (shown(sample.peak_memory), shown(sample.count));
-                    let Outcome { group, what, place, .. } = outcome;
-                    let (name, seconds, cpu) = (&score.name, sample.seconds, sample.cpu_seconds);
-                    text += &format!(
-                        "{group},\"{what}\",\"{place}\",\"{name}\",{round},{seconds:.9},{cpu:.9},{memory},{count}\n"
-                    );
-                }
-            }
-        }
-        text
+        raw::write(&folder.join("raw.csv"), &self.outcomes, origin)
     }
 }

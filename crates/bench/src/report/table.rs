@@ -34,7 +34,10 @@ fn cells(row: &Row) -> [String; 7] {
     let (figure, detail) = match row.figure {
         Figure::Time { ours, peer, ratio } => {
             let unit = if row.target.is_of_time() { "times the time" } else { "×" };
-            (format!("{} {unit}{}", short(ratio.value), interval(ratio)), format!("{} against {}", time(ours), time(peer)))
+            (
+                format!("{} {unit}{}", short(ratio.value), interval(ratio)),
+                format!("{} against {}", time(ours), time(peer)),
+            )
         }
         Figure::Memory { ours, limit, ratio } => {
             (format!("{} times the memory", short(ratio.value)), format!("{} against {}", memory(ours), memory(limit)))

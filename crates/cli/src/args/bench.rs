@@ -48,8 +48,8 @@ pub(crate) struct Bench {
     /// Its keys: command, status (complete, incomplete), exit_code, folder, file_system, source, mount_point,
     /// mount_options, remarks, processors, seed, rounds, seconds, simulate_close_ms, tables (work, amount, unit,
     /// rounds, taken_by_others, noise: why its figures are not to be trusted, or null; entrants, each with name,
-    /// seconds and times_as_fast (median, low, high: the 95 % confidence interval; null where there is none), spread,
-    /// problems, runs), left_out (what, why). Times are in seconds. If nothing could be measured: status not_begun or
+    /// seconds and times_as_fast (median, low, high, confidence: the interval and what it covers; null where there is
+    /// none), spread, problems, runs), left_out (what, why). Times are in seconds. If nothing could be measured: status not_begun or
     /// stopped, and errors.
     #[arg(long, help_heading = "What is told")]
     pub json: bool,

@@ -25,8 +25,11 @@ impl Results {
         let least = rows.filter_map(|row| row.factor).map(|it| it.confidence).fold(1.0, f64::min);
         if least < CONFIDENCE {
             let least = least * 100.0;
-            writeln!(text, "With fewer than six rounds it covers less, down to {least:.0} %: give more time with --seconds.")
-                .expect("into a string");
+            writeln!(
+                text,
+                "With fewer than six rounds it covers less, down to {least:.0} %: give more time with --seconds."
+            )
+            .expect("into a string");
         }
         if self.tables.iter().any(|table| table.noise().is_some()) {
             text += "The machine was too busy for what is marked with “!”: measure again when it is quiet.\n";

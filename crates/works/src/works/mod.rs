@@ -32,6 +32,6 @@ mod records;
 
 pub use durable_files::DurableFiles;
 pub use durable_records::DurableRecords;
-pub use new_files::{Folders, NewFiles};
+pub use new_files::{Folders, NewFiles, pool};
 pub use one_path::OnePath;
 pub use records::Records;

@@ -1,9 +1,10 @@
 //! Many new files: plain std, rayon, FastClose, TreeWriter.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -11,6 +12,7 @@ use manyfiles::close::{self, FastClose};
 use manyfiles::tree::TreeWriter;
 use manyfiles_measure::contest::{Sample, timed};
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::corpus::{FileList, folders};
 use crate::interrupt::Interrupt;
@@ -60,8 +62,7 @@ impl<'a> NewFiles<'a> {
     pub fn with_rayon(&self, root: &Path) -> Result<Sample> {
         timed(|| {
             if self.folders == Folders::Once {
-                fs::create_dir(root)?;
-                folders(self.files).into_iter().try_for_each(|folder| fs::create_dir(root.join(folder)))?;
+                self.make_folders(root)?;
             }
             self.files.par_iter().try_for_each(|(path, bytes)| {
                 let path = root.join(path);
@@ -71,6 +72,24 @@ impl<'a> NewFiles<'a> {
                 self.write(&path, bytes)
             })
         })
+    }
+
+    /// The same on a pool of so many threads, which is kept for the next time: a file that waits takes no processor, and
+    /// where files wait, more threads than processors are of use.
+    ///
+    /// # Errors
+    /// The first of any thread, or that a thread cannot be started.
+    pub fn with_rayon_on(&self, threads: usize, root: &Path) -> Result<Sample> {
+        pool(threads)?.install(|| self.with_rayon(root))
+    }
+
+    /// Every folder once, each before those in it: for entrants that only the caller knows.
+    ///
+    /// # Errors
+    /// The first.
+    pub fn make_folders(&self, root: &Path) -> Result<()> {
+        fs::create_dir(root)?;
+        folders(self.files).into_iter().try_for_each(|folder| Ok(fs::create_dir(root.join(folder))?))
     }
 
     /// The loop with each file in a [`FastClose`].
@@ -137,4 +156,19 @@ impl<'a> NewFiles<'a> {
         }
         Ok(())
     }
+}
+
+/// A pool of so many threads for rayon, which is kept: starting one would count.
+///
+/// # Errors
+/// A thread cannot be started.
+pub fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
+    static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(pool) = pools.get(&threads) {
+        return Ok(Arc::clone(pool));
+    }
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?);
+    pools.insert(threads, Arc::clone(&pool));
+    Ok(pool)
 }

@@ -14,7 +14,7 @@ use manyfiles_testkit::Corpus;
 use super::mount::Mounted;
 use super::{GROUP, ratarmount};
 use crate::checks::SEED;
-use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Sample, timed};
+use crate::contest::{self, Check, Contest, Entrant, FEW, Goal, Plan, Sample, timed};
 use crate::place::Place;
 use crate::report::Book;
 use Goal::{Faster, Shown};
@@ -151,7 +151,7 @@ impl Scene<'_> {
                 read
             };
             let entrant = Entrant::new("ratarmount", Shown, &check, Box::new(run));
-            entrants.push(Entrant { rounds_at_most: Some(3), ..entrant });
+            entrants.push(Entrant { rounds_at_most: Some(FEW), ..entrant });
         }
         let what = format!("a file of 100,000 read, {}", self.ending);
         book.enter(contest::run(Contest { group: GROUP, what, place: self.place, entrants }, plan));

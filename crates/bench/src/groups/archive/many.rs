@@ -11,7 +11,7 @@ use manyfiles_testkit::Corpus;
 
 use super::GROUP;
 use crate::checks::{self, SEED};
-use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Sample, timed};
+use crate::contest::{self, Check, Contest, Entrant, FEW, Goal, Plan, Sample, timed};
 use crate::peers::Peer;
 use crate::place::Place;
 use crate::report::Book;
@@ -60,7 +60,7 @@ fn write(corpus: &Arc<Corpus>, ending: &str, place: &Place, plan: Plan) -> Optio
     for (peer, goal) in [(Peer::Std, goal), (Peer::TreeWriter, Shown)] {
         let run = Box::new(move |folder: &Path| peer.write(corpus, folder));
         let entrant = Entrant::new(format!("{}, folder", peer.name()), goal, &is_folder, run);
-        entrants.push(Entrant { rounds_at_most: Some(3), ..entrant });
+        entrants.push(Entrant { rounds_at_most: Some(FEW), ..entrant });
     }
     let what = format!("225,000 files into a {ending}");
     contest::run(Contest { group: GROUP, what, place, entrants }, plan)

@@ -66,7 +66,7 @@ pub fn run(ours: &Path, plan: Plan, cache: &Path, book: &mut Book) -> Result<()>
         ensure!(files > 70_000 && bytes > 1_000_000_000, "only {files} files with {bytes} bytes were read");
         sample
     };
-    let entrants = entrants(&programs, Faster(1.0), &check, &run, Some(3));
+    let entrants = entrants(&programs, Faster(1.0), &check, &run, Some(contest::FEW));
     let what = "all files of the Linux source's tar read through a mount".into();
     book.enter(contest::run(Contest { group: GROUP, what, place: &place, entrants }, plan));
     place.done_with(&store)

@@ -10,7 +10,7 @@ use manyfiles_testkit::{Corpus, Need, Tree};
 
 use super::{GROUP, holds, holds_files};
 use crate::checks::SEED;
-use crate::contest::{self, Check, Contest, Entrant, Goal, Plan};
+use crate::contest::{self, Check, Contest, Entrant, FEW, Goal, Plan};
 use crate::groups::unpack::linux_tar;
 use crate::place::Place;
 use crate::process::{self, said_by};
@@ -33,7 +33,7 @@ const fn peer(name: &'static str, goal: Goal, needs: &'static str, line: &'stati
 }
 
 const fn slow_peer(name: &'static str, goal: Goal, needs: &'static str, line: &'static str) -> Peer {
-    Peer { rounds_at_most: Some(3), ..peer(name, goal, needs, line) }
+    Peer { rounds_at_most: Some(FEW), ..peer(name, goal, needs, line) }
 }
 
 const TAR: [Peer; 4] = [
