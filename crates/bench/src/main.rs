@@ -6,6 +6,7 @@ mod chart;
 mod checks;
 mod contest;
 mod figures;
+mod foreign;
 mod git;
 mod groups;
 mod mercurial;

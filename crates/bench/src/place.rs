@@ -8,6 +8,9 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use manyfiles_measure::contest::Site;
 use manyfiles_testkit::{Disk, Op, SlowMount};
+use tempfile::TempDir;
+
+use crate::foreign::Foreign;
 
 /// A file system to write to.
 pub struct Place {
@@ -26,6 +29,12 @@ enum Kind {
     /// committed that before the next one begins.
     Cleared(Disk),
     Slow(SlowMount),
+    Foreign(Foreign),
+    /// Over an empty folder, which lasts as long.
+    Overlay {
+        disk: Disk,
+        _lower: TempDir,
+    },
 }
 
 impl Place {
@@ -63,6 +72,33 @@ impl Place {
     pub fn slow(name: &str, ops: &[Op], delay: Duration) -> Result<Place> {
         let options = ops.iter().fold(SlowMount::options(), |options, &op| options.delay(op, delay));
         Ok(Place::new(name, Kind::Slow(options.mount()?)))
+    }
+
+    /// What a server would be asked for.
+    pub const EVERY_CALL: [Op; 7] = [Op::Open, Op::Create, Op::Mkdir, Op::Write, Op::Close, Op::Unlink, Op::Rename];
+
+    /// The same with every call slow, where the kernel gathers what is written.
+    pub fn slow_with_write_back(name: &str, delay: Duration) -> Result<Place> {
+        let options = SlowMount::options().write_back();
+        let options = Place::EVERY_CALL.iter().fold(options, |options, &op| options.delay(op, delay));
+        Ok(Place::new(name, Kind::Slow(options.mount()?)))
+    }
+
+    /// See [`Foreign::sshfs`].
+    pub fn sshfs() -> Result<Place> {
+        Ok(Place::new("sshfs on this machine", Kind::Foreign(Foreign::sshfs()?)))
+    }
+
+    /// See [`Foreign::gocryptfs`].
+    pub fn gocryptfs() -> Result<Place> {
+        Ok(Place::new("gocryptfs", Kind::Foreign(Foreign::gocryptfs()?)))
+    }
+
+    /// What a container writes to.
+    pub fn overlay() -> Result<Place> {
+        let lower = tempfile::tempdir()?;
+        let disk = Disk::overlay(lower.path())?;
+        Ok(Place::new("overlay on the disk", Kind::Overlay { disk, _lower: lower }))
     }
 
     /// The same files, if the place is a slow mount, on a mount whose calls are not delayed.
@@ -116,6 +152,8 @@ impl Site for Place {
         let root = match &self.kind {
             Kind::Tmpfs(disk) | Kind::Image(disk) | Kind::Cleared(disk) => disk.path(),
             Kind::Slow(mount) => mount.path(),
+            Kind::Foreign(mount) => mount.path(),
+            Kind::Overlay { disk, .. } => disk.path(),
         };
         Ok(root.join(format!("run-{run:04}")))
     }
@@ -123,12 +161,15 @@ impl Site for Place {
     fn behind(&self, folder: &Path) -> PathBuf {
         match &self.kind {
             Kind::Slow(mount) => mount.backing().join(folder.file_name().expect("it was made by `fresh`")),
+            Kind::Foreign(mount) => mount.backing().join(folder.file_name().expect("it was made by `fresh`")),
             _ => folder.to_owned(),
         }
     }
 
     fn done_with(&self, folder: &Path) -> Result<()> {
-        if matches!(self.kind, Kind::Tmpfs(_) | Kind::Cleared(_)) && folder.exists() {
+        if matches!(self.kind, Kind::Tmpfs(_) | Kind::Cleared(_) | Kind::Foreign(_) | Kind::Overlay { .. })
+            && folder.exists()
+        {
             fs::remove_dir_all(folder)?;
         }
         Ok(())

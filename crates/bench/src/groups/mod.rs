@@ -3,6 +3,7 @@
 mod append;
 mod archive;
 mod create;
+mod disks;
 mod durable;
 mod fastclose;
 mod follow;
@@ -48,6 +49,8 @@ pub enum Group {
     Create,
     /// The same where a close, or every call, takes milliseconds.
     Slow,
+    /// New files and an unpacked tar on sshfs, gocryptfs, an overlay and FUSE mounts, against everybody at their best.
+    Disks,
     /// Whether FastClose costs anything where a close is fast.
     Fastclose,
     /// Loops over manyfiles::fs against the same over std::fs: where a close takes 2 ms, and where closing is fast.
@@ -85,6 +88,7 @@ impl Group {
             Group::Worktree => worktree::run(plan, book),
             Group::Create => create::run(plan, book),
             Group::Slow => slow::run(plan, book),
+            Group::Disks => disks::run(plan, book),
             Group::Fastclose => fastclose::run(plan, book),
             Group::Fs => fs::run(plan, book),
             Group::Norad => norad::run(plan, book),
