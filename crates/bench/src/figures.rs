@@ -10,6 +10,7 @@ use manyfiles_measure::chart::{Line, to_svg};
 use manyfiles_measure::stats::{CONFIDENCE, Estimate};
 
 use crate::raw::{self, Origin, Work};
+use crate::simulate;
 
 /// A contest that is shown: its group, work and place, and what a reader calls it. Bars of the picture have a name.
 struct Shown {
@@ -126,9 +127,12 @@ pub fn write(docs: &Path) -> Result<()> {
 fn all(docs: &Path) -> Result<Vec<(std::path::PathBuf, String)>> {
     let figures = figures(docs)?;
     let mut files = vec![(docs.join("speed.svg"), picture(&figures))];
-    for (file, block) in
-        [(docs.join("benchmarks/README.md"), table(&figures)), (docs.join("../README.md"), lost(&figures))]
-    {
+    files.push((docs.join("scale.svg"), simulate::to_svg()));
+    for (file, block) in [
+        (docs.join("benchmarks/README.md"), table(&figures)),
+        (docs.join("../README.md"), lost(&figures)),
+        (docs.join("scale.md"), simulate::tables()),
+    ] {
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         let text = with_block(&text, &block).with_context(|| format!("{} has no {BEGIN}", file.display()))?;
         files.push((file, text));

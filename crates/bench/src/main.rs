@@ -16,6 +16,7 @@ mod process;
 mod progress;
 mod raw;
 mod report;
+mod simulate;
 mod target;
 mod wine;
 
@@ -50,7 +51,7 @@ struct Arguments {
     #[arg(long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
     /// Measure nothing: write the figures of README.md, docs/benchmarks/README.md and docs/speed.svg anew, from the
-    /// raw.csv of each run in docs/benchmarks
+    /// raw.csv of each run in docs/benchmarks, and those of docs/scale.md, which are simulated
     #[arg(long, conflicts_with = "groups")]
     figures: bool,
     /// Where downloads are kept; by default in cargo's target folder
