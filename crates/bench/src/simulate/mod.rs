@@ -137,12 +137,14 @@ mod tests {
             ("TreeWriter", tree, TMPFS, 2.2),
             ("TreeWriter", one_folder, served(2), 2.9),
             ("rayon", spread, served(2), 2.0),
-            ("TreeWriter", spread, served(2), 73.0),
         ] {
             let point = points(who, work, costs)[0];
             assert_eq!(point.cores, 2);
-            println!("{who}, {work:?}: {point:?}");
             assert!((measured / 1.3..measured * 1.3).contains(&point.factor), "{who}, {work:?}: {point:?}, {measured}");
         }
+        // Here all threads are there from the first file on. In the world they come after some files have been slow,
+        // which is a third of the 200 ms that this takes.
+        let point = points("TreeWriter", spread, served(2))[0];
+        assert!((73.0..73.0 * 1.6).contains(&point.factor), "{point:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::{CORES, PLACES, STRATEGIES, WORKS, points};
+use super::{PLACES, STRATEGIES, WORKS, points};
 
 const PANEL: (u32, u32) = (270, 210);
 const TITLE: u32 = 34;
@@ -40,12 +40,14 @@ fn paint(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>) -> Painted 
             .margin(6)
             .x_label_area_size(22)
             .y_label_area_size(34)
-            .build_cartesian_2d((2.0..128.0_f64).log_scale(), (0.5..most * 1.3).log_scale())?;
+            .build_cartesian_2d((2.0..128.0_f64).log_scale().base(2.0), (0.5..most * 1.3).log_scale())?;
         chart
             .configure_mesh()
             .light_line_style(WHITE)
-            .x_labels(CORES.len())
+            .x_labels(7)
+            .x_label_formatter(&|cores| format!("{cores:.0}"))
             .y_labels(5)
+            .y_label_formatter(&|factor| format!("{factor:.0}×"))
             .label_style(("sans-serif", 10))
             .draw()?;
         for (line, colour) in lines.iter().zip(COLOURS) {

@@ -83,8 +83,9 @@ const WAIT_FOR_EACH: u64 = 60_000;
 impl Folders {
     pub fn new(work: Work, cores: usize, costs: Costs) -> Folders {
         let cores = cores.max(2);
-        let waits = costs.latency >= 300_000;
-        let threads = if waits { (cores * (1 + (costs.latency / WAIT_FOR_EACH) as usize)).min(128) } else { cores };
+        let of_a_file = 3 * costs.latency;
+        let waits = of_a_file >= 300_000;
+        let threads = if waits { (cores * (1 + (of_a_file / WAIT_FOR_EACH) as usize)).min(128) } else { cores };
         let first = |folder: usize| (folder * work.files).div_ceil(work.folders);
         let left = (0..work.folders).map(|folder| (first(folder), first(folder + 1))).collect();
         let threads = threads.max(cores);
