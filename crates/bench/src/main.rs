@@ -9,6 +9,7 @@ mod figures;
 mod foreign;
 mod git;
 mod groups;
+mod installed;
 mod mercurial;
 mod peers;
 mod place;

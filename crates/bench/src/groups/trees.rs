@@ -1,7 +1,7 @@
 //! A tree of 50,000 files copied, taken out of a store, and removed, as whole programs: against cp, tar, git and rm.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use manyfiles_testkit::{Compare, Corpus, Op, Tree};
 use crate::checks::{SEED, alike, holds};
 use crate::contest::{self, Check, Contest, Entrant, Goal, Plan, Run, timed};
 use crate::git::Repository;
+use crate::installed;
 use crate::place::Place;
 use crate::process::{self, said_by};
 use crate::report::Book;
@@ -121,7 +122,7 @@ fn remove(ours: &Path, corpus: &Corpus, place: &Place, plan: Plan, cache: &Path,
         entrant("rm -rf", Faster(aim), by_program(Path::new("rm"), &["-rf"])),
         entrant("std::fs::remove_dir_all", Shown, Box::new(|folder| timed(|| Ok(fs::remove_dir_all(folder)?)))),
     ];
-    match rmz(cache) {
+    match installed::by_cargo(cache, "rmz", "3.2.1") {
         Ok(rmz) => entrants.push(entrant("rmz 3.2.1", Faster(1.0), by_program(&rmz, &[]))),
         Err(why) => book.skip("trees, rmz", &format!("{why:#}")),
     }
@@ -145,7 +146,7 @@ fn remove_slowly(ours: &Path, place: &Place, plan: Plan, cache: &Path, book: &mu
         entrant("manyfiles remove", Shown, by_program(ours, &["remove", "-q"])),
         entrant("rm -rf", Faster(20.0), by_program(Path::new("rm"), &["-rf"])),
     ];
-    if let Ok(rmz) = rmz(cache) {
+    if let Ok(rmz) = installed::by_cargo(cache, "rmz", "3.2.1") {
         entrants.push(entrant("rmz 3.2.1", Shown, by_program(&rmz, &[])));
     }
     let what = "2,300 files, 100 folders, removed".into();
@@ -155,16 +156,4 @@ fn remove_slowly(ours: &Path, place: &Place, plan: Plan, cache: &Path, book: &mu
 fn by_program(program: &Path, flags: &'static [&'static str]) -> Run<'static> {
     let program = program.to_owned();
     Box::new(move |folder| process::measure_command(Command::new(&program).args(flags).arg(folder)))
-}
-
-/// Built in the cache if it is not there.
-fn rmz(cache: &Path) -> Result<PathBuf> {
-    let folder = cache.join("rmz");
-    let program = folder.join("bin/rmz");
-    if !program.exists() {
-        eprintln!("building rmz, once");
-        let mut install = Command::new("cargo");
-        said_by(install.args(["install", "--quiet", "--locked", "rmz@3.2.1", "--root"]).arg(&folder))?;
-    }
-    Ok(program)
 }
