@@ -167,12 +167,14 @@ fn table(figures: &[Figure<'_>]) -> String {
     for Figure { shown, work, run } in figures {
         let factors = work.factors();
         let Some(((peer, factor), others)) = factors.split_first() else { continue };
-        let others: Vec<_> = others.iter().map(|(name, factor)| format!("{name} {}", short(factor.value))).collect();
+        let others: Vec<_> =
+            others.iter().map(|(name, factor)| format!("{} {}", cell(name), short(factor.value))).collect();
         writeln!(
             text,
-            "| {} | {} | {peer} | {} | {} | [{}]({run}/table.md), {} |",
+            "| {} | {} | {} | {} | {} | [{}]({run}/table.md), {} |",
             shown.title(),
             shown.place,
+            cell(peer),
             factor_of(*factor),
             others.join(", "),
             day(&work.origin),
@@ -181,6 +183,11 @@ fn table(figures: &[Figure<'_>]) -> String {
         .expect("into a string");
     }
     text.trim_end().to_owned()
+}
+
+/// A bar would end the cell.
+fn cell(name: &str) -> String {
+    name.replace('|', "\\|")
 }
 
 /// The rows in which the fastest peer is faster or as fast: what a reader wants to know before anything else.

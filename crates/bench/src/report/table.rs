@@ -25,7 +25,11 @@ pub fn markdown(rows: &[Row]) -> String {
         }
         let runs = format!("{} / {}", row.runs.0, row.runs.1);
         let cpu = row.cpu.map_or(String::new(), |(ours, peer)| format!("{} against {}", time(ours), time(peer)));
-        text += &format!("| {} | {cpu} | {runs} | {:.0} % |\n", cells(row).join(" | "), row.spread * 100.0);
+        text += &format!(
+            "| {} | {cpu} | {runs} | {:.0} % |\n",
+            cells(row).map(|cell| cell.replace('|', "\\|")).join(" | "),
+            row.spread * 100.0
+        );
     }
     text
 }
