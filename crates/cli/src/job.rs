@@ -23,6 +23,11 @@ pub(crate) trait Job {
         Keep::default()
     }
 
+    /// Whether large files are written to be gone on with.
+    fn resumes(&self) -> bool {
+        false
+    }
+
     /// Whether the last of several entries of one path stays, whatever is done with a file that was there before the
     /// run.
     fn last_wins(&self) -> bool;

@@ -134,6 +134,7 @@ fn open(job: &dyn Job, options: &Options, question: impl FnOnce() -> Question) -
         .last_wins(job.last_wins())
         .exact_permissions(exact_permissions)
         .keep(job.keep())
+        .resume(job.resumes())
         .durability(durability);
     if options.jobs > 0 {
         tree = tree.threads(options.jobs);

@@ -232,6 +232,17 @@ pub(crate) struct Copy {
     )]
     pub link: Option<Link>,
 
+    /// Go on with large files that an earlier run has begun, and leave what has arrived if this one is stopped
+    ///
+    /// For files from 8 MiB on. Both runs need it. What is not complete stays in the folder of its copy as
+    /// '.manyfiles-resume-…', also after an error or Ctrl-C, until a run with --resume copies that file again; remove
+    /// it if none is to. What is there is compared with the source and kept up to the first difference. It is begun
+    /// anew if the source was changed or replaced meanwhile. Files that are complete are left to --on-conflict:
+    /// 'skip-identical' or 'newer'. Not gone on with are files that are cloned, and what is copied to a file system
+    /// without locks.
+    #[arg(long, conflicts_with = "link")]
+    pub resume: bool,
+
     #[command(flatten)]
     pub options: Options,
 
@@ -372,7 +383,8 @@ Exit status:
   2    wrong usage, or ",
             $two,
             "
-  130  stopped by Ctrl-C or the answer 'q'; what was half-written is removed
+  130  stopped by Ctrl-C or the answer 'q'; what was half-written is removed,
+       unless 'copy --resume' leaves it to be gone on with
   143  the same by SIGTERM
   129  the same by SIGHUP, as when the terminal is closed
   141  the same because the reader of the messages is gone, as with '| head'
