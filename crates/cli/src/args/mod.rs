@@ -112,6 +112,14 @@ pub(crate) struct Unpack {
     #[arg(long)]
     pub strip_root: bool,
 
+    /// Write entries through symbolic links to folders that are in DIR already; they are refused otherwise
+    ///
+    /// As GNU tar's option of this name: the links stay, and what they lead to gets the entries, also outside DIR, and
+    /// keeps its own permissions and times. A link that an archive of this run has made is never followed, by whatever
+    /// path, and neither is one that was made or changed since the run began. Not on Windows.
+    #[arg(long)]
+    pub keep_directory_symlink: bool,
+
     /// Keep all that an archive has of each entry, as far as it can be kept here
     ///
     /// That is --preserve-permissions, --same-owner, --set-id, --special-files, --xattrs and --acls: with files that run

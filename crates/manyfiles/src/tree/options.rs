@@ -124,6 +124,7 @@ pub struct Options {
     pub(super) digest: Option<NewDigest>,
     pub(super) publish: bool,
     pub(super) resume: bool,
+    pub(super) follow_folder_links: bool,
 }
 
 impl Default for Options {
@@ -140,6 +141,7 @@ impl Default for Options {
             digest: None,
             publish: false,
             resume: false,
+            follow_folder_links: false,
         }
     }
 }
@@ -325,6 +327,20 @@ impl Options {
     #[must_use]
     pub fn resume(mut self, resume: bool) -> Self {
         self.resume = resume;
+        self
+    }
+
+    /// Writes entries through symbolic links to folders, if these were below the root before the tree was opened: they
+    /// stay, and what is below them in the path is written where they lead, wherever that is. The folder there keeps
+    /// its permissions and times. Default: false, and such an entry is [refused](super::Refusal::ThroughSymlink).
+    ///
+    /// Never followed, nor gone through on the way that an older link leads, is a link that this tree has made, by
+    /// whatever path it is found, and one that was made, replaced or renamed since the tree was opened. The last is
+    /// told by the file system's times: where its clock is behind this machine's, another program that makes links
+    /// below the root meanwhile may lead entries elsewhere. Not on Windows, where none is followed.
+    #[must_use]
+    pub fn follow_folder_links(mut self, follow: bool) -> Self {
+        self.follow_folder_links = follow;
         self
     }
 }

@@ -6,6 +6,7 @@
 //! - **Threads**: [`threads`] starts or wakes one, [`pace`] says how many there should be ([`thread_counts`]). A thread
 //!   runs [`worker`], has a [`lane`] for itself, and learns from each batch ([`lesson`]). [`pipeline`] gives the halves
 //!   of an entry to two threads where one folder is all there is.
+//!   [`folder_links`] says which links to folders an entry may be written through.
 //! - **One entry** is a [`step`], or two: [`place`] is the first half (its name; [`conflict`] if that is taken,
 //!   [`placement`] is what came of it), [`fill`] the second (its bytes, by the [`piece`]: [`write`], [`copy`],
 //!   [`compare`]; [`sharing`] what needs no bytes of its own). [`make`] makes what has no bytes, [`link`] hard links in
@@ -27,6 +28,7 @@ mod durable;
 mod fill;
 mod finish;
 mod flags_at_the_end;
+mod folder_links;
 mod folders;
 mod give_name;
 mod job;

@@ -56,6 +56,8 @@ impl Lane {
             Work::Node { node, metadata } => self.make_node(at, &name, node, &metadata)?,
             Work::GiveName(unnamed) => self.give_name(at, &name, *unnamed)?,
             Work::Stray | Work::Reach(_) | Work::Link(_) => unreachable!("they are done before the folder is opened"),
+            // Its metadata is that of a folder which is somewhere else.
+            Work::FinishFolder { .. } if self.shared.is_followed(dir, &name) => {}
             Work::FinishFolder { metadata, was_there } => {
                 let same = matches!(self.shared.options.on_conflict, OnConflict::SkipIdentical);
                 let there = same.then(|| dir.stat(&name)).transpose().unwrap_or(None);
