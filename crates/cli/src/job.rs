@@ -23,6 +23,16 @@ pub(crate) trait Job {
         Keep::default()
     }
 
+    /// Whether large files are written to be gone on with.
+    fn resumes(&self) -> bool {
+        false
+    }
+
+    /// Whether links to folders that were there are written through.
+    fn follows_folder_links(&self) -> bool {
+        false
+    }
+
     /// Whether the last of several entries of one path stays, whatever is done with a file that was there before the
     /// run.
     fn last_wins(&self) -> bool;

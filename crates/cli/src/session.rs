@@ -134,6 +134,8 @@ fn open(job: &dyn Job, options: &Options, question: impl FnOnce() -> Question) -
         .last_wins(job.last_wins())
         .exact_permissions(exact_permissions)
         .keep(job.keep())
+        .resume(job.resumes())
+        .follow_folder_links(job.follows_folder_links())
         .durability(durability);
     if options.jobs > 0 {
         tree = tree.threads(options.jobs);

@@ -50,6 +50,9 @@ impl Unpack {
             }
         }
         wrong.extend(read_twice(&args.archives));
+        if args.keep_directory_symlink && cfg!(windows) {
+            wrong.push("no links are followed on Windows; leave out --keep-directory-symlink".into());
+        }
         if !wrong.is_empty() {
             return Err(CannotBegin(wrong));
         }
@@ -104,6 +107,10 @@ impl Job for Unpack {
         let args::Unpack { archive, xattrs, acls, options, .. } = &self.args;
         let keeping = Keeping { archive: *archive, xattrs: *xattrs, acls: *acls };
         keeping.keep(options.same_owner)
+    }
+
+    fn follows_folder_links(&self) -> bool {
+        self.args.keep_directory_symlink
     }
 
     fn input_read(&self) -> Box<dyn Fn() -> InputRead + Send> {

@@ -112,6 +112,14 @@ pub(crate) struct Unpack {
     #[arg(long)]
     pub strip_root: bool,
 
+    /// Write entries through symbolic links to folders that are in DIR already; they are refused otherwise
+    ///
+    /// As GNU tar's option of this name: the links stay, and what they lead to gets the entries, also outside DIR, and
+    /// keeps its own permissions and times. A link that an archive of this run has made is never followed, by whatever
+    /// path, and neither is one that was made or changed since the run began. Not on Windows.
+    #[arg(long)]
+    pub keep_directory_symlink: bool,
+
     /// Keep all that an archive has of each entry, as far as it can be kept here
     ///
     /// That is --preserve-permissions, --same-owner, --set-id, --special-files, --xattrs and --acls: with files that run
@@ -231,6 +239,17 @@ pub(crate) struct Copy {
         conflicts_with = "mirror"
     )]
     pub link: Option<Link>,
+
+    /// Go on with large files that an earlier run has begun, and leave what has arrived if this one is stopped
+    ///
+    /// For files from 8 MiB on. Both runs need it. What is not complete stays in the folder of its copy as
+    /// '.manyfiles-resume-…', also after an error or Ctrl-C, until a run with --resume copies that file again; remove
+    /// it if none is to. What is there is compared with the source and kept up to the first difference. It is begun
+    /// anew if the source was changed or replaced meanwhile. Files that are complete are left to --on-conflict:
+    /// 'skip-identical' or 'newer'. Not gone on with are files that are cloned, and what is copied to a file system
+    /// without locks.
+    #[arg(long, conflicts_with = "link")]
+    pub resume: bool,
 
     #[command(flatten)]
     pub options: Options,
@@ -372,7 +391,8 @@ Exit status:
   2    wrong usage, or ",
             $two,
             "
-  130  stopped by Ctrl-C or the answer 'q'; what was half-written is removed
+  130  stopped by Ctrl-C or the answer 'q'; what was half-written is removed,
+       unless 'copy --resume' leaves it to be gone on with
   143  the same by SIGTERM
   129  the same by SIGHUP, as when the terminal is closed
   141  the same because the reader of the messages is gone, as with '| head'

@@ -12,11 +12,14 @@ use manyfiles::tree::{Difference, Differences, Durability, EntryKind, Mirror, Mi
 use manyfiles::{Error, Operation};
 use serde_json::{Map, Value, json};
 
+use super::can_resume;
 use super::target::parent_is_there;
 use crate::args;
 use crate::filter::Filter;
 use crate::human::{bytes, count, counted, duration, entries, one_line};
-use crate::report::{INCOMPLETE, Lines, UNREADABLE, json_failure, json_path, not_kept, print_json, tell_cannot_begin};
+use crate::report::{
+    INCOMPLETE, Lines, UNREADABLE, json_failure, json_path, not_kept, print_json, resumed, tell_cannot_begin,
+};
 use crate::stop::Stop;
 use crate::terminal::{Failures, Screen, Showing};
 use crate::words::{CannotBegin, Words};
@@ -35,6 +38,7 @@ pub(crate) fn run(args: &args::Copy) -> ExitCode {
 
 /// The two folders.
 fn check(args: &args::Copy) -> Result<(&Path, &Path), CannotBegin> {
+    can_resume(args)?;
     let [source, target] = args.paths.as_slice() else {
         return Err(CannotBegin::because(format_args!(
             "a mirror has one source and one destination, and {} given: manyfiles copy --mirror SRC DST",
@@ -100,6 +104,7 @@ fn choices(args: &args::Copy, filter: Filter) -> Mirror {
         .keep(args.keeping.keep(options.same_owner))
         .set_id(options.set_id || args.keeping.archive)
         .special_files(options.special_files || args.keeping.archive)
+        .resume(args.resume)
         .durability(durability);
     if let Some(names) = args.max_delete {
         mirror = mirror.max_delete(names);
@@ -296,6 +301,7 @@ impl Outcome {
                 counted(mirrored.left_out.len() as u64, "device, FIFO or socket", "devices, FIFOs and sockets");
             lines.push(format!("{left_out} left out; --special-files makes devices and FIFOs"));
         }
+        lines.extend(resumed(&mirrored.written));
         lines.extend(not_kept(&mirrored.written.not_kept));
         if !self.failures.is_empty() && !self.is_untouched() {
             lines.push(format!("{} failed, as said above; what arrived stays", count(self.failures.len() as u64)));
@@ -330,6 +336,9 @@ impl Outcome {
             ("not_linked", self.mirrored.not_linked),
             ("left_out", self.mirrored.left_out.len() as u64),
             ("not_kept", written.not_kept.entries),
+            ("resumed", written.resumed),
+            ("resumed_bytes", written.resumed_bytes),
+            ("partial", written.partial),
         ] {
             object.insert(key.into(), number.into());
         }

@@ -55,6 +55,7 @@ impl Copy {
     pub(crate) fn check(mut args: args::Copy) -> Result<Copy, CannotBegin> {
         args.options.set_id |= args.keeping.archive;
         args.options.special_files |= args.keeping.archive;
+        can_resume(&args)?;
         let filter = args.options.filter().map_err(CannotBegin::because)?;
         let (destination, sources) = match args.paths.split_last() {
             Some((destination, sources)) if !sources.is_empty() => (destination, sources),
@@ -118,6 +119,14 @@ impl Copy {
     }
 }
 
+/// Refuses what would do nothing.
+fn can_resume(args: &args::Copy) -> Result<(), CannotBegin> {
+    match args.resume && cfg!(windows) {
+        true => Err(CannotBegin::because("nothing can be resumed on Windows; leave out --resume")),
+        false => Ok(()),
+    }
+}
+
 impl Job for Copy {
     fn words(&self) -> Words {
         WORDS
@@ -133,6 +142,10 @@ impl Job for Copy {
 
     fn keep(&self) -> Keep {
         self.args.keeping.keep(self.args.options.same_owner)
+    }
+
+    fn resumes(&self) -> bool {
+        self.args.resume
     }
 
     fn input_read(&self) -> Box<dyn Fn() -> InputRead + Send> {

@@ -128,6 +128,8 @@ pub(crate) struct Plan<'a> {
     /// The names that entries so far would not get.
     renamed: HashSet<PathBuf>,
     last_wins: bool,
+    /// Whether links to folders that are there are written through.
+    follows: bool,
     tell: &'a mut dyn FnMut(Line),
 }
 
@@ -142,6 +144,7 @@ impl<'a> Plan<'a> {
             compared: HashSet::new(),
             renamed: HashSet::new(),
             last_wins: job.last_wins(),
+            follows: job.follows_folder_links(),
             tell,
         }
     }
@@ -151,6 +154,7 @@ impl<'a> Plan<'a> {
         let Entry { path, is, bytes, .. } = entry;
         let (action, why) = match check(path) {
             Ok(path) => {
+                let path = self.through_links(path);
                 let modified = self.time_of(&entry);
                 let (action, why) = self.decide(&path, is, modified);
                 if action == Action::Compare {
@@ -169,6 +173,32 @@ impl<'a> Plan<'a> {
             Err(refusal) => (Action::Refuse, Some(reason(refusal))),
         };
         self.line(action, path, is.kind(), bytes, why);
+    }
+
+    /// The path below the root at which an entry is, if links to folders that are there are followed on its way. A path
+    /// that leads out of the root stays as it is.
+    fn through_links(&self, path: PathBuf) -> PathBuf {
+        if !self.follows {
+            return path;
+        }
+        let mut at = PathBuf::new();
+        let names = path.components().count();
+        for (number, name) in path.components().enumerate() {
+            at.push(name);
+            if number + 1 < names
+                && self.is_followed(&at)
+                && let (Ok(root), Ok(real)) = (self.root.canonicalize(), self.root.join(&at).canonicalize())
+                && let Ok(below) = real.strip_prefix(root)
+            {
+                at = below.to_path_buf();
+            }
+        }
+        at
+    }
+
+    /// Whether a link that is there, and that no entry has made, leads to a folder.
+    fn is_followed(&self, path: &Path) -> bool {
+        self.follows && !self.made.contains_key(path) && fs::metadata(self.root.join(path)).is_ok_and(|is| is.is_dir())
     }
 
     /// The folders that are made on the way to an entry.
@@ -218,6 +248,7 @@ impl<'a> Plan<'a> {
             match self.what_is_at(above) {
                 None => break,
                 Some(Kind::Folder) => {}
+                Some(Kind::Symlink) if self.is_followed(above) => {}
                 Some(Kind::Symlink) => return (Action::Refuse, Some(reason(Refusal::ThroughSymlink))),
                 Some(_) => return (Action::Fail, Some(format!("{} is not a folder", above.display()))),
             }
@@ -230,6 +261,7 @@ impl<'a> Plan<'a> {
         match (self.what_is_at(path), is.kind()) {
             (None, _) => (Action::Create, None),
             (Some(Kind::Folder), Kind::Folder) => (Action::Keep, None),
+            (Some(Kind::Symlink), Kind::Folder) if self.is_followed(path) => (Action::Keep, None),
             (Some(there), kind) if there != Kind::Folder && kind != Kind::Folder && self.is_ours(path) => {
                 (Action::Replace, Some("an earlier entry has this name, and the last one counts".into()))
             }

@@ -29,6 +29,9 @@ pub(super) fn outcome(outcome: &Outcome, exit_code: u8) -> Value {
         ("nodes", report.nodes),
         ("bytes", report.bytes),
         ("skipped", report.skipped),
+        ("resumed", report.resumed),
+        ("resumed_bytes", report.resumed_bytes),
+        ("partial", report.partial),
         ("not_written", report.not_written),
     ] {
         object.insert(key.into(), count.into());

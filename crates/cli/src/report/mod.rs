@@ -20,7 +20,7 @@ use crate::words::{CannotBegin, Words};
 pub(crate) use json::{failure as json_failure, path as json_path, sources as json_sources};
 pub(crate) use lines::Lines;
 pub(crate) use outcome::{INCOMPLETE, Outcome, UNREADABLE};
-pub(crate) use summary::{not_kept, sockets as sockets_skipped};
+pub(crate) use summary::{not_kept, resumed, sockets as sockets_skipped};
 
 impl Outcome {
     /// Prints the summary, or the JSON object, or both, and gives the exit status.

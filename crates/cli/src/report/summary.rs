@@ -35,6 +35,7 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
         ));
     }
     lines.extend(sharing(report, options));
+    lines.extend(resumed(report));
     if report.skipped > 0 {
         let theirs = if report.skipped == 1 { "its name was taken, or it" } else { "their names were taken, or they" };
         let was = if report.skipped == 1 { "was" } else { "were" };
@@ -91,6 +92,21 @@ fn sharing(report: &Report, options: &Options) -> Option<String> {
             count(copied),
         )
     })
+}
+
+/// `1 file was gone on with: 950 MB of it were there`, and `1 file is there in part: …`
+pub(crate) fn resumed(report: &Report) -> Vec<String> {
+    let (resumed, partial) = (report.resumed, report.partial);
+    let mut lines = Vec::new();
+    if resumed > 0 {
+        let files = counted(resumed, "file was", "files were");
+        lines.push(format!("{files} gone on with: {} had arrived before", bytes(report.resumed_bytes)));
+    }
+    if partial > 0 {
+        let files = counted(partial, "file is", "files are");
+        lines.push(format!("{files} there in part; the same command with --resume goes on from there"));
+    }
+    lines
 }
 
 /// `3 entries have extended attributes or access control lists in the source, which were not kept; --xattrs and --acls

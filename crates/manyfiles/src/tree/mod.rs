@@ -46,6 +46,7 @@ pub use crate::sys::{EntryKind, Keep, Metadata, Node, Refusal, Symlink};
 pub use content::Content;
 pub use control::{Canceller, Observer};
 pub use digest::Digest;
+pub use engine::RESUME_FROM;
 pub use mapped::MappedFile;
 pub use mirror::{Difference, Differences, Mirror, MirrorProgress, Mirrored, NotMirrored, What};
 pub use options::{Answer, Durability, OnConflict, Options};

@@ -123,6 +123,8 @@ pub struct Options {
     pub(super) on_entry: Option<OnEntry>,
     pub(super) digest: Option<NewDigest>,
     pub(super) publish: bool,
+    pub(super) resume: bool,
+    pub(super) follow_folder_links: bool,
 }
 
 impl Default for Options {
@@ -138,6 +140,8 @@ impl Default for Options {
             on_entry: None,
             digest: None,
             publish: false,
+            resume: false,
+            follow_folder_links: false,
         }
     }
 }
@@ -299,6 +303,44 @@ impl Options {
     #[must_use]
     pub fn publish(mut self, publish: bool) -> Self {
         self.publish = publish;
+        self
+    }
+
+    /// Goes on with [copies](super::Content::copy_of) of large files that an earlier run has begun and not completed,
+    /// and leaves those that this one does not complete, whether it fails, is cancelled or killed, to be gone on with.
+    /// Large are files from [`RESUME_FROM`](super::RESUME_FROM) on. Default: false, and nothing of a file that fails
+    /// stays.
+    ///
+    /// Such a file is written beside its name, as `.manyfiles-resume-…`, and gets its name when it is complete. What an
+    /// earlier run left is compared with the source from the beginning, and kept up to the first difference: whatever
+    /// happened to it, also in a power cut, the result is the source's bytes. It is begun anew if the source is another
+    /// file since, or has another length or time. A file with that name that no such run has made is left alone, and so
+    /// is one that another run is just writing: then this copy is made as without `resume`.
+    ///
+    /// It stays until a run with `resume` makes that very entry, or somebody removes it. Not gone on with are clones,
+    /// which take no time, what gets another name ([`Rename`](OnConflict::Rename)), and a tree that is to be
+    /// [published](Options::publish). Nor is anything where files cannot be locked, which includes Windows. On a file
+    /// system without holes (FAT) such a file takes twice the time, as zeros are written first.
+    ///
+    /// [`Report::resumed`](super::Report::resumed) tells what was gone on with, and
+    /// [`Report::partial`](super::Report::partial) what stays.
+    #[must_use]
+    pub fn resume(mut self, resume: bool) -> Self {
+        self.resume = resume;
+        self
+    }
+
+    /// Writes entries through symbolic links to folders, if these were below the root before the tree was opened: they
+    /// stay, and what is below them in the path is written where they lead, wherever that is. The folder there keeps
+    /// its permissions and times. Default: false, and such an entry is [refused](super::Refusal::ThroughSymlink).
+    ///
+    /// Never followed, nor gone through on the way that an older link leads, is a link that this tree has made, by
+    /// whatever path it is found, and one that was made, replaced or renamed since the tree was opened. The last is
+    /// told by the file system's times: where its clock is behind this machine's, another program that makes links
+    /// below the root meanwhile may lead entries elsewhere. Not on Windows, where none is followed.
+    #[must_use]
+    pub fn follow_folder_links(mut self, follow: bool) -> Self {
+        self.follow_folder_links = follow;
         self
     }
 }

@@ -33,6 +33,13 @@ pub struct Report {
     /// [`Newer`](super::OnConflict::Newer)) or their content was there already
     /// ([`SkipIdentical`](super::OnConflict::SkipIdentical)).
     pub skipped: u64,
+    /// Those of `files` that an earlier run had begun, and this one went on with
+    /// ([`resume`](super::Options::resume)).
+    pub resumed: u64,
+    /// Bytes in those that were there already, and are those of the sources.
+    pub resumed_bytes: u64,
+    /// Files that are not complete, and of which what has arrived stays for a run that goes on with them.
+    pub partial: u64,
     /// Entries written under another name, each with the name asked for and the name got
     /// ([`Rename`](super::OnConflict::Rename)).
     pub renamed: Vec<(PathBuf, PathBuf)>,
@@ -42,7 +49,7 @@ pub struct Report {
     pub failures: Vec<Error>,
     /// Whether the writing was cancelled.
     pub cancelled: bool,
-    /// Entries handed over and, because of a cancellation, not written. What was half-written is removed again.
+    /// Entries handed over and, because of a cancellation, not written. What was half-written is removed again, but for `partial`.
     pub not_written: u64,
     /// Time that all threads together spent in each kind of call.
     pub times: Times,

@@ -39,6 +39,16 @@ impl Dir {
     }
 }
 
+/// Takes the lock of an open file, which goes with the handle, for this process alone. `ResourceBusy` if another handle
+/// has it. `Ok(false)`: the file system has no locks.
+pub(crate) fn hold_file(file: impl AsFd) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Err(io::ErrorKind::ResourceBusy.into()),
+        Err(_) => Ok(false),
+    }
+}
+
 /// Gives back the lock of [`open_for_one_writer`], for all copies of the handle.
 pub(crate) fn unlock(file: &File) {
     // Without locks there is none to give back; else it goes with the handle.

@@ -10,7 +10,7 @@ use std::path::Path;
 use windows_sys::Win32::Foundation::ERROR_SHARING_VIOLATION;
 use windows_sys::Win32::Storage::FileSystem::{FILE_SHARE_DELETE, FILE_SHARE_READ};
 
-use super::Dir;
+use super::{Dir, Handle};
 
 /// Opens a file to read and write, or makes it (then it must not be there). While it is open, others may read it, and may
 /// not open it to write.
@@ -31,6 +31,11 @@ impl Dir {
     pub(crate) fn hold(&self, _name: &OsStr) -> io::Result<Option<File>> {
         Ok(None)
     }
+}
+
+/// A lock would keep other programs from reading the file.
+pub(crate) fn hold_file(_file: &Handle) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// Nothing to give back: no other process has a copy of the handle, and the handle alone keeps others from opening the file.

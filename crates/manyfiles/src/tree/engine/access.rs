@@ -15,6 +15,7 @@ use super::folders::Folder;
 use super::folders::OpenFolder;
 use super::lane::Lane;
 use super::name::Name;
+use super::partial::Partial;
 use super::placement::{Placement, Target};
 use crate::sys::{self, Dir, FileFlags, Handle, Keep, Stat, Things};
 use crate::tree::Metadata;
@@ -101,6 +102,13 @@ impl Lane {
             Placement::InPlace(old) => self.prepare_in_place(&target.file, old, metadata, lost)?,
             Placement::Beside { old: Some(old), .. } => self.prepare_beside(&target.file, old, metadata, lost)?,
         };
+        if target.partial.is_some() {
+            // It was made without the rights that it is to have.
+            let mode = metadata.mode.unwrap_or(FILE_MODE);
+            let exact = self.shared.options.exact_permissions;
+            let special = if target.lost.has(Things::OWNERS) { 0o1777 } else { 0o7777 };
+            target.mode_at_the_end = Some(if exact { mode } else { self.wanted(mode) } & special);
+        }
         match metadata.flags {
             Some(flags) => self.prepare_flags(at, target, flags),
             None => Ok(()),
@@ -110,6 +118,7 @@ impl Lane {
     /// Sets the flags that a file has to have while it is empty.
     fn prepare_flags(&self, at: &OpenFolder, target: &mut Target, flags: FileFlags) -> io::Result<()> {
         let has = match &target.placement {
+            _ if matches!(target.partial, Some(Partial::Resumed)) => sys::flags_of(&target.file)?.unwrap_or_default(),
             Placement::InPlace(_) => sys::flags_of(&target.file)?.unwrap_or_default(),
             Placement::New | Placement::Beside { .. } => self.newborn(at, &target.file)?.flags,
         };

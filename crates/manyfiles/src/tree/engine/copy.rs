@@ -8,6 +8,7 @@ use std::io;
 
 use super::folders::OpenFolder;
 use super::lane::Lane;
+use super::partial::Partial;
 use super::piece::{BUFFER, PIECE, Stop};
 use super::placement::{Placement, Target};
 use crate::sys::{self, Handle, Stat};
@@ -18,9 +19,9 @@ use crate::tree::content::By;
 const SMALL: u64 = 64 << 10;
 
 /// A source, and how an error of it is told.
-struct From<'a> {
-    file: &'a Handle,
-    blame: &'a dyn Fn(io::Error) -> Stop,
+pub(super) struct From<'a> {
+    pub(super) file: &'a Handle,
+    pub(super) blame: &'a dyn Fn(io::Error) -> Stop,
 }
 
 impl Lane {
@@ -38,6 +39,7 @@ impl Lane {
                 self.digest_file(&from)?;
                 (stat.len, stat.len)
             }
+            _ if self.seal(at, target, stat)? => self.copy_to_resume(at, &from, stat, target)?,
             false => {
                 // The length of a file without holes can be believed, but for 0: files of `/proc` have it.
                 let enough = if stat.len == 0 { u64::MAX } else { stat.len };
@@ -66,7 +68,7 @@ impl Lane {
             By::Clone | By::Link => stat.len > 0,
             By::HardLink => stat.len > SMALL,
         };
-        if !wanted || target.is_in_place() {
+        if !wanted || target.is_in_place() || matches!(target.partial, Some(Partial::Resumed)) {
             return Ok(false);
         }
         let pair = self.pair(at, stat).map_err(Stop::Write)?;
@@ -126,7 +128,13 @@ impl Lane {
 
     /// Copies `most` bytes from where both are now, fewer if the source ends before. At `enough` it is taken to have
     /// ended, unless more came with them.
-    fn copy_range(&mut self, from: &From<'_>, target: &mut Target, most: u64, enough: u64) -> Result<u64, Stop> {
+    pub(super) fn copy_range(
+        &mut self,
+        from: &From<'_>,
+        target: &mut Target,
+        most: u64,
+        enough: u64,
+    ) -> Result<u64, Stop> {
         let mut in_kernel = enough > SMALL && enough < u64::MAX && self.can_copy_in_kernel && self.digest.is_none();
         let mut copied = 0;
         while copied < most && copied != enough {

@@ -20,6 +20,9 @@ pub(in crate::tree) struct Counts {
     pub(super) hard_links: u64,
     pub(super) nodes: u64,
     pub(super) skipped: u64,
+    pub(super) resumed: u64,
+    pub(super) resumed_bytes: u64,
+    pub(super) partial: u64,
     pub(in crate::tree) not_kept: NotKept,
     pub(in crate::tree) bytes: u64,
     /// Bytes written, also of files that are not complete yet, or will not be.
@@ -44,6 +47,9 @@ pub(super) struct Totals {
     hard_links: AtomicU64,
     nodes: AtomicU64,
     skipped: AtomicU64,
+    resumed: AtomicU64,
+    resumed_bytes: AtomicU64,
+    partial: AtomicU64,
     not_kept: [AtomicU64; 6],
     bytes: AtomicU64,
     /// Nanoseconds.
@@ -69,6 +75,9 @@ impl Totals {
         add(&self.hard_links, counts.hard_links);
         add(&self.nodes, counts.nodes);
         add(&self.skipped, counts.skipped);
+        add(&self.resumed, counts.resumed);
+        add(&self.resumed_bytes, counts.resumed_bytes);
+        add(&self.partial, counts.partial);
         for (total, count) in self.not_kept.iter().zip(not_kept_as_array(&counts.not_kept)) {
             add(total, count);
         }
@@ -93,6 +102,9 @@ impl Totals {
         report.hard_links = get(&self.hard_links);
         report.nodes = get(&self.nodes);
         report.skipped = get(&self.skipped);
+        report.resumed = get(&self.resumed);
+        report.resumed_bytes = get(&self.resumed_bytes);
+        report.partial = get(&self.partial);
         report.bytes = get(&self.bytes);
         let [entries, xattrs, acls, owners, flags, space] = std::array::from_fn(|n| get(&self.not_kept[n]));
         report.not_kept = NotKept { entries, xattrs, acls, owners, flags, space };

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::counts::TELLING_SIZE;
 use super::folders::OpenFolder;
 use super::lane::Lane;
+use super::partial::stays;
 use super::piece::Stop;
 use super::placement::{Opened, Placement};
 use super::stopwatch::Stopwatch;
@@ -90,7 +91,13 @@ impl Lane {
         match (closed, &target.placement) {
             (Ok(()), Placement::New | Placement::InPlace(_)) => {}
             (Ok(()), Placement::Beside { temporary, .. }) => {
-                if let Err(error) = dir.rename(temporary, &name) {
+                use OnConflict::{Overwrite, Replace, SkipIdentical};
+                let replaces = matches!(self.shared.options.on_conflict, Overwrite | Replace | SkipIdentical);
+                let renamed = match target.name_was_free && !replaces {
+                    true => dir.move_to(temporary, dir, &name),
+                    false => dir.rename(temporary, &name),
+                };
+                if let Err(error) = renamed {
                     drop(dir.remove(temporary)); // The error to report is the rename's.
                     return Err(failed(Operation::Rename, error));
                 }
@@ -153,11 +160,16 @@ impl Lane {
             Stop::Write(cause) => (Operation::Write, cause),
         };
         let damaged = in_place && opened.target.touched;
-        let error = opened.error(at, operation, if damaged { explained(cause, DAMAGED) } else { cause });
+        let cause = match () {
+            () if damaged => explained(cause, DAMAGED),
+            () if opened.target.stays() => stays(cause),
+            () => cause,
+        };
+        let error = opened.error(at, operation, cause);
         self.take_away(at, opened, error).into()
     }
 
-    /// Closes and removes the incomplete file, and returns the error that led here. A file that was there before is not
+    /// Closes and removes the incomplete file, unless it can be gone on with, and returns the error that led here. A file that was there before is not
     /// removed.
     pub(in crate::tree) fn take_away(&mut self, at: &OpenFolder, opened: Opened, error: Error) -> Error {
         self.take_back(at, opened);
@@ -166,6 +178,10 @@ impl Lane {
 
     fn take_back(&mut self, at: &OpenFolder, opened: Opened) {
         let Opened { name, target, .. } = opened;
+        if target.stays() {
+            self.counts.partial += 1;
+            return drop(sys::close(target.file)); // Bytes that did not arrive will differ.
+        }
         // Neither a close nor a removal that fails has anything to add to the error that led here.
         drop(sys::close(target.file));
         if let Some(name) = target.placement.removable_name(&name) {

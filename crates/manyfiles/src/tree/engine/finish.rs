@@ -13,7 +13,7 @@ use super::lane::Lane;
 use super::lock::lock;
 use super::place::set_folder_metadata;
 use super::shared::Shared;
-use crate::sys::{self, Dir, FileFlags, Keep, Stat, Things, WholeFileSystem};
+use crate::sys::{self, Dir, EntryKind, FileFlags, Keep, Stat, Things, WholeFileSystem};
 use crate::tree::{Metadata, Outcome, Report};
 use crate::{Error, Operation, Result};
 
@@ -126,6 +126,9 @@ impl Shared {
         let is_root = folder.parent.is_none();
         let parent = lane.folder(folder.parent.as_ref().unwrap_or(folder))?.dir;
         let name = if is_root { OsStr::new(".") } else { &*folder.name };
+        if self.is_followed(&parent, name) {
+            return Ok(());
+        }
         if is_root {
             let lost = set_folder_metadata(&parent, name, metadata, true, &self.options.keep).map_err(failed)?;
             lane.counts.lose(lost);
@@ -144,6 +147,11 @@ impl Shared {
             parent.set_flags(name, last, last, None).map_err(failed)?; // What cannot be set was counted above.
         }
         Ok(())
+    }
+
+    /// Whether the folder of this name is one that a link leads to. It is as it was, as after GNU tar.
+    pub(super) fn is_followed(&self, parent: &Dir, name: &OsStr) -> bool {
+        self.options.follow_folder_links && parent.stat(name).is_ok_and(|is| is.kind == EntryKind::Symlink)
     }
 
     /// Without set-id bits if the folder did not get its owner, and without more rights of its group than they are if

@@ -131,10 +131,22 @@ impl Lane {
         }
         let path = folder.path();
         let root = self.root.clone().expect("a folder was made in it");
-        let dir = self.retry_without_kept(|_| root.folder(&path));
-        let dir = Arc::new(dir.map_err(|error| Error::new(Operation::Open, path, error))?);
+        let dir = match self.retry_without_kept(|_| root.folder(&path)) {
+            Err(_) if self.shared.options.follow_folder_links => self.go_down(root, folder)?,
+            dir => Arc::new(dir.map_err(|error| Error::new(Operation::Open, path, error))?),
+        };
         self.keep(folder, &dir);
         Ok(Some(dir))
+    }
+
+    /// The folder by way of those above it, through links that may be followed.
+    fn go_down(&mut self, mut dir: Arc<Dir>, folder: &Folder) -> Result<Arc<Dir>> {
+        let above = std::iter::successors(Some(folder), |folder| folder.parent.as_deref());
+        let mut way: Vec<_> = above.filter(|folder| folder.parent.is_some()).collect();
+        while let Some(folder) = way.pop() {
+            dir = Arc::new(self.open_child(&dir, folder, Operation::Open)?);
+        }
+        Ok(dir)
     }
 
     fn keep(&mut self, folder: &Folder, dir: &Arc<Dir>) {
@@ -171,15 +183,24 @@ impl Lane {
 
     fn open_child(&mut self, parent: &Dir, folder: &Folder, operation: Operation) -> Result<Dir> {
         let name = &*folder.name;
-        self.retry_without_kept(|_| parent.child(name)).map_err(|error| {
-            let is_link = error.kind() == io::ErrorKind::NotADirectory
-                && parent.stat(name).is_ok_and(|stat| stat.kind == EntryKind::Symlink);
-            if is_link {
-                Error::refused(operation, folder.path(), Refusal::ThroughSymlink)
-            } else {
-                Error::new(operation, folder.path(), error)
-            }
-        })
+        let error = match self.retry_without_kept(|_| parent.child(name)) {
+            Ok(dir) => return Ok(dir),
+            Err(error) => error,
+        };
+        let is_link = error.kind() == io::ErrorKind::NotADirectory
+            && parent.stat(name).is_ok_and(|stat| stat.kind == EntryKind::Symlink);
+        if !is_link {
+            return Err(Error::new(operation, folder.path(), error));
+        }
+        let followed = match self.shared.options.follow_folder_links {
+            true => self.retry_without_kept(|lane| lane.shared.folder_links.follow(parent, name)),
+            false => Ok(None),
+        };
+        match followed {
+            Ok(Some(dir)) => Ok(dir),
+            Ok(None) => Err(Error::refused(operation, folder.path(), Refusal::ThroughSymlink)),
+            Err(error) => Err(Error::new(operation, folder.path(), error)),
+        }
     }
 
     /// What closes files that this thread has open, or shares with another one, and could do without. It says whether

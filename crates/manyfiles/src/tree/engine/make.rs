@@ -10,6 +10,7 @@ use super::access::FILE_MODE;
 use super::conflict::{Choice, Entry, Obstacle};
 use super::folders::OpenFolder;
 use super::lane::Lane;
+use super::shared::Shared;
 use crate::sys::{Dir, EntryKind, Keep, Stat, Things};
 use crate::tree::{Metadata, Node, Symlink};
 use crate::{Error, Operation, Result};
@@ -39,16 +40,17 @@ impl Lane {
         metadata: &Metadata,
     ) -> Result<()> {
         let (keep, lost) = (self.shared.options.keep, Cell::new(metadata.lost));
+        let shared = self.shared.clone();
         let making = Making {
             operation: Operation::Symlink,
             entry: &|| Entry::Other,
             modified: &|| Ok(metadata.modified),
-            make: &|dir, name| dir.symlink(link, name),
+            make: &|dir, name| shared.noting_link(dir, name, || dir.symlink(link, name)),
             dress: &|dir, name| dress_and_note(dir, name, metadata, None, &keep, &lost),
             is_same: &|dir, name, there| Ok(has(there, metadata, None) && dir.is_symlink(name, link)?),
             same_is_done: false,
         };
-        let made = self.make_named(at, name, &making)?;
+        let made = self.make_noted(at, name, &making)?;
         self.counts.symlinks += u64::from(made);
         self.counts.lose(if made { lost.get() } else { Things::default() });
         Ok(())
@@ -61,6 +63,7 @@ impl Lane {
         from: &OpenFolder,
         existing: &OsStr,
     ) -> Result<()> {
+        let shared = self.shared.clone();
         let making = Making {
             operation: Operation::HardLink,
             entry: &|| match from.dir.stat(existing) {
@@ -68,12 +71,12 @@ impl Lane {
                 _ => Entry::Other,
             },
             modified: &|| Ok(Some(from.dir.stat(existing)?.modified)),
-            make: &|dir, name| dir.hard_link(&from.dir, existing, name),
+            make: &|dir, name| shared.noting_link(dir, name, || dir.hard_link(&from.dir, existing, name)),
             dress: &|_, _| Ok(()),
             is_same: &|_, _, there| Ok(from.dir.stat(existing)?.identity == there.identity),
             same_is_done: true,
         };
-        let made = self.make_named(at, name, &making)?;
+        let made = self.make_noted(at, name, &making)?;
         self.counts.hard_links += u64::from(made);
         Ok(())
     }
@@ -98,6 +101,21 @@ impl Lane {
         self.counts.nodes += u64::from(made);
         self.counts.lose(if made { lost.get() } else { Things::default() });
         Ok(())
+    }
+
+    /// Makes what may be a link that leads to a folder. It is known to be the run's before it has the name.
+    fn make_noted(&mut self, at: &OpenFolder, name: &OsStr, making: &Making<'_>) -> Result<bool> {
+        if !self.shared.options.follow_folder_links {
+            return self.make_named(at, name, making);
+        }
+        let failed = |cause| Error::new(making.operation, at.folder.join(name), cause);
+        let is_first = self.shared.folder_links.note(&at.dir, name).map_err(failed)?;
+        let made = self.make_named(at, name, making)?;
+        if !made && is_first {
+            // What was there stays.
+            self.shared.folder_links.forget(&at.dir, name).map_err(failed)?;
+        }
+        Ok(made)
     }
 
     /// False if it was skipped.
@@ -152,6 +170,16 @@ impl Lane {
     fn skipped(&mut self) -> io::Result<bool> {
         self.counts.skipped += 1;
         Ok(false)
+    }
+}
+
+impl Shared {
+    /// Makes a link under a name that may be one of several.
+    fn noting_link(&self, dir: &Dir, name: &OsStr, make: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        if self.options.follow_folder_links {
+            self.folder_links.note(dir, name)?;
+        }
+        make()
     }
 }
 

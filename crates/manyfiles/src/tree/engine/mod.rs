@@ -6,10 +6,11 @@
 //! - **Threads**: [`threads`] starts or wakes one, [`pace`] says how many there should be ([`thread_counts`]). A thread
 //!   runs [`worker`], has a [`lane`] for itself, and learns from each batch ([`lesson`]). [`pipeline`] gives the halves
 //!   of an entry to two threads where one folder is all there is.
+//!   [`folder_links`] says which links to folders an entry may be written through.
 //! - **One entry** is a [`step`], or two: [`place`] is the first half (its name; [`conflict`] if that is taken,
 //!   [`placement`] is what came of it), [`fill`] the second (its bytes, by the [`piece`]: [`write`], [`copy`],
 //!   [`compare`]; [`sharing`] what needs no bytes of its own). [`make`] makes what has no bytes, [`link`] hard links in
-//!   their order. [`access`] has the rules of
+//!   their order. [`partial`] is a copy that a later run may go on with. [`access`] has the rules of
 //!   owners and permissions, [`temporary`] the names of what is not complete yet, [`give_name`] the end of those.
 //! - **Streams**: [`streams`] are files that callers write on their own threads.
 //! - **The end**: [`finish`] does what comes last ([`flags_at_the_end`] are part of that), and [`durable`] says what is synced.
@@ -27,6 +28,7 @@ mod durable;
 mod fill;
 mod finish;
 mod flags_at_the_end;
+mod folder_links;
 mod folders;
 mod give_name;
 mod job;
@@ -39,6 +41,7 @@ mod make;
 mod name;
 mod outcome;
 mod own_thread;
+mod partial;
 mod piece;
 mod pipeline;
 mod place;
@@ -62,6 +65,8 @@ pub(super) use self::control::Control;
 pub(super) use self::job::{Job, Work};
 pub(super) use self::name::folded;
 pub(super) use self::own_thread::works_for_a_tree;
+pub use self::partial::RESUME_FROM;
+pub(super) use self::partial::{looks_partial, partial_name};
 pub(super) use self::piece::BUFFER;
 pub(super) use self::shared::Shared;
 pub(super) use self::streams::Stream;

@@ -12,11 +12,12 @@ use super::folders::OpenFolder;
 use super::job::{Job, Work};
 use super::lane::Lane;
 use super::name::Name;
+use super::partial::{Left, MODE, Partial, RESUME_FROM, left, partial_name};
 use super::placement::{Opened, Placement, Target};
 use crate::sys::{self, Dir, EntryKind, Handle, Keep, Stat, Things};
 use crate::tree::content::{By, Content, Kind};
 use crate::tree::{Metadata, OnConflict, Shares};
-use crate::{Error, Operation, Result};
+use crate::{Error, Operation, Result, temporary};
 
 /// So often a name is looked at again if other programs change it meanwhile.
 const MOST_ATTEMPTS: u32 = 8;
@@ -55,6 +56,8 @@ impl Lane {
             Work::Node { node, metadata } => self.make_node(at, &name, node, &metadata)?,
             Work::GiveName(unnamed) => self.give_name(at, &name, *unnamed)?,
             Work::Stray | Work::Reach(_) | Work::Link(_) => unreachable!("they are done before the folder is opened"),
+            // Its metadata is that of a folder which is somewhere else.
+            Work::FinishFolder { .. } if self.shared.is_followed(dir, &name) => {}
             Work::FinishFolder { metadata, was_there } => {
                 let same = matches!(self.shared.options.on_conflict, OnConflict::SkipIdentical);
                 let there = same.then(|| dir.stat(&name)).transpose().unwrap_or(None);
@@ -142,7 +145,18 @@ impl Lane {
         // More than once, because the file in the way may be gone, or another one, when it is looked at.
         for _ in 0..MOST_ATTEMPTS {
             // Most trees are either new or already there: this name is probably taken if the last one was.
-            if !std::mem::take(&mut self.expect_taken) {
+            let expects_taken = std::mem::take(&mut self.expect_taken);
+            if !expects_taken && self.may_resume(name, wanted) {
+                match at.dir.stat(name) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        let mut target = self.resumable(at, name, None, wanted)?;
+                        target.name_was_free = true;
+                        return Ok(Settled::Placed(target));
+                    }
+                    Err(error) => return Err(error),
+                    Ok(_) => {}
+                }
+            } else if !expects_taken {
                 let mode = mode_to_open(wanted.metadata, None);
                 match self.retry_without_kept(|_| at.dir.create_new(name, mode)) {
                     Ok(file) => return Ok(Settled::Placed(Target::new(file, Placement::New))),
@@ -190,11 +204,13 @@ impl Lane {
                 }
                 Err(same_file(wanted.content.source_path().unwrap_or(Path::new(""))))
             }
-            Choice::Overwrite | Choice::Compare if self.in_place && may_be_in_place(&there, wanted) => {
+            Choice::Overwrite | Choice::Compare
+                if self.in_place && may_be_in_place(&there, wanted) && !self.may_resume(name, wanted) =>
+            {
                 self.open_in_place(at, name, wanted, &there)
             }
             Choice::Overwrite | Choice::Compare | Choice::Replace | Choice::Ask => {
-                self.replacement(at, &there, wanted).map(Settled::Placed)
+                self.replacement(at, name, &there, wanted).map(Settled::Placed)
             }
         }
     }
@@ -258,7 +274,7 @@ impl Lane {
         let file = match self.retry_without_kept(|_| at.dir.open_to_write(name)) {
             Ok(file) => file,
             Err(error) if sys::is_not_writable_in_place(&error) => {
-                return self.replacement(at, there, wanted).map(Settled::Placed);
+                return self.replacement(at, name, there, wanted).map(Settled::Placed);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.expect_taken = false;
@@ -278,11 +294,54 @@ impl Lane {
     }
 
     /// A new file under a temporary name, that is to take the place of what is there.
-    fn replacement(&mut self, at: &OpenFolder, there: &Stat, wanted: &Wanted<'_>) -> io::Result<Target> {
+    fn replacement(&mut self, at: &OpenFolder, name: &Name, there: &Stat, wanted: &Wanted<'_>) -> io::Result<Target> {
         let old = (there.kind == EntryKind::File).then_some(*there);
+        if self.may_resume(name, wanted) {
+            return self.resumable(at, name, old, wanted);
+        }
         let mode = mode_to_open(wanted.metadata, old.as_ref());
         let (file, temporary) = self.make_temporary(at, |dir, name| dir.create_new(name, mode))?;
         Ok(Target::new(file, Placement::Beside { temporary, old }))
+    }
+
+    /// Whether it is worth being gone on with. Not under a name that is a temporary one itself: no later run has it.
+    fn may_resume(&self, name: &Name, wanted: &Wanted<'_>) -> bool {
+        let options = &self.shared.options;
+        let is_copy = matches!(&wanted.content.0, Kind::CopyOf(source) if source.by == By::Copy);
+        options.resume
+            && !options.publish
+            && is_copy
+            && wanted.source.is_some_and(|(_, source)| source.len >= RESUME_FROM)
+            && !temporary::looks_temporary(name)
+    }
+
+    /// What an earlier run has begun, or a new file that a later one may go on with.
+    fn resumable(
+        &mut self,
+        at: &OpenFolder,
+        name: &Name,
+        old: Option<Stat>,
+        wanted: &Wanted<'_>,
+    ) -> io::Result<Target> {
+        let partial = at.dir.identity().map(|folder| partial_name(folder, name))?;
+        let left = match wanted.source {
+            Some((_, source)) => left(&at.dir, &partial, source, wanted.metadata.owner),
+            None => Left::Taken,
+        };
+        let partial = match left {
+            Left::Ours(file) => {
+                let mut target = Target::new(file, Placement::Beside { temporary: partial, old });
+                target.partial = Some(Partial::Resumed);
+                return Ok(target);
+            }
+            Left::Nothing => Some(Partial::Wanted(partial)),
+            Left::Taken => None,
+        };
+        let mode = if partial.is_some() { MODE } else { mode_to_open(wanted.metadata, old.as_ref()) };
+        let (file, temporary) = self.make_temporary(at, |dir, name| dir.create_new(name, mode))?;
+        let mut target = Target::new(file, Placement::Beside { temporary, old });
+        target.partial = partial;
+        Ok(target)
     }
 
     /// Makes something under a temporary name. That one is taken is no obstacle.

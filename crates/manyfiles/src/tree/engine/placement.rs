@@ -5,6 +5,7 @@ use std::io;
 
 use super::folders::OpenFolder;
 use super::name::Name;
+use super::partial::Partial;
 use crate::sys::{FileFlags, Handle, Stat, Things};
 use crate::tree::Metadata;
 use crate::tree::content::Content;
@@ -36,6 +37,10 @@ pub(super) struct Target {
     pub(super) flags: FileFlags,
     /// What it does not get of what its source has.
     pub(super) lost: Things,
+    /// Whether nothing had the name. If something has it at the end, that is only replaced if all is to be.
+    pub(super) name_was_free: bool,
+    /// Whether a later run can go on with it.
+    pub(super) partial: Option<Partial>,
 }
 
 /// A file that is open and has nothing of its content yet. Its folder is not in here: counting its users for each file,
@@ -61,6 +66,8 @@ impl Target {
             touched: false,
             flags: FileFlags::default(),
             lost: Things::default(),
+            name_was_free: false,
+            partial: None,
         }
     }
 
@@ -69,6 +76,15 @@ impl Target {
         match &self.placement {
             Placement::InPlace(old) => Some(old.len),
             _ => None,
+        }
+    }
+
+    /// Whether it stays if it fails, to be gone on with.
+    pub(super) fn stays(&self) -> bool {
+        match self.partial {
+            Some(Partial::Resumed) => true,
+            Some(Partial::Sealed) => self.touched,
+            Some(Partial::Wanted(_)) | None => false,
         }
     }
 

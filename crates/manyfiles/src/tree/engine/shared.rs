@@ -9,6 +9,7 @@ use super::conflict::Numbers;
 use super::control::Control;
 use super::durable::Durable;
 use super::flags_at_the_end::FlagsAtTheEnd;
+use super::folder_links::FolderLinks;
 use super::lock::lock;
 use super::outcome::Outcome;
 use super::questions::Questions;
@@ -43,6 +44,7 @@ pub(in crate::tree) struct Shared {
     pub(super) pairs: Pairs,
     pub(super) streams: Streams,
     pub(super) flags_at_the_end: FlagsAtTheEnd,
+    pub(super) folder_links: FolderLinks,
     /// Whether a handle was waited for in vain, and none was free since.
     pub(super) starved: AtomicBool,
     pub(super) control: Arc<Control>,
@@ -91,6 +93,7 @@ impl Shared {
             pairs: Pairs::default(),
             streams: Streams::default(),
             flags_at_the_end: FlagsAtTheEnd::default(),
+            folder_links: FolderLinks::new(),
             starved: AtomicBool::new(false),
             options,
         }))

@@ -138,6 +138,7 @@ impl Applying {
             .on_conflict(on_conflict)
             .exact_permissions(true)
             .keep(self.how.keep)
+            .resume(self.how.resume)
             .durability(self.how.durability);
         if let Some(threads) = self.how.threads {
             options = options.threads(threads);
@@ -409,6 +410,9 @@ fn add(report: &mut Report, done: Report) {
     report.nodes += done.nodes;
     report.bytes += done.bytes;
     report.skipped += done.skipped;
+    report.resumed += done.resumed;
+    report.resumed_bytes += done.resumed_bytes;
+    report.partial += done.partial;
     report.not_written += done.not_written;
     report.not_kept.entries += done.not_kept.entries;
     report.not_kept.xattrs += done.not_kept.xattrs;

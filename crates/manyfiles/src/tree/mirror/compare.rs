@@ -1,6 +1,6 @@
 //! Both trees are looked through, folder by folder, by many threads.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use super::found::Found;
 use super::{Difference, Differences, Mirror, What, moved};
 use crate::error::Cancelled;
 use crate::sys::{Dir, Entering, EntryKind, Identity, Listing, Stat};
-use crate::tree::engine::folded;
+use crate::tree::engine::{RESUME_FROM, folded, looks_partial, partial_name};
 use crate::{Error, Errors, Operation, Result};
 
 /// No rights are taken, and what is mounted there is not entered.
@@ -220,8 +220,9 @@ impl Comparison {
         {
             return self.fail(Operation::List, self.source.path.join(&pair.path), cause);
         }
+        let to_resume = self.to_resume(&pair, &there, &to_look_at);
         for (name, kind) in there {
-            if !self.excludes(&pair.path, &name) {
+            if !to_resume.contains(&name) && !self.excludes(&pair.path, &name) {
                 self.extra(&pair, &name, kind);
             }
         }
@@ -296,6 +297,32 @@ impl Comparison {
             (Err(cause), _) => fail(&self.source, cause),
             (_, Err(cause)) => fail(&self.target, cause),
         }
+    }
+
+    /// What earlier runs have begun of files that are still to be written.
+    fn to_resume(
+        &self,
+        pair: &Pair,
+        there: &HashMap<OsString, Option<EntryKind>>,
+        names: &[(OsString, bool)],
+    ) -> HashSet<OsString> {
+        let mut found = HashSet::new();
+        if !self.how.resume || !there.keys().any(|name| looks_partial(name)) {
+            return found;
+        }
+        let Ok(folder) = pair.target.identity() else { return found };
+        for (name, _) in names {
+            let partial = partial_name(folder, name);
+            if there.contains_key(&partial)
+                && let Ok(source) = pair.source.stat(name)
+                && source.kind == EntryKind::File
+                && source.len >= RESUME_FROM
+                && !pair.target.stat(name).is_ok_and(|it| it.len == source.len && self.is_same_time(&source, &it))
+            {
+                found.insert(partial);
+            }
+        }
+        found
     }
 
     fn extra(&self, pair: &Pair, name: &OsStr, kind: Option<EntryKind>) {

@@ -96,6 +96,7 @@ pub struct Mirror {
     exclude: Option<Arc<Exclude>>,
     threads: Option<usize>,
     durability: Durability,
+    resume: bool,
     cancel: Option<Arc<AtomicBool>>,
     progress: MirrorProgress,
 }
@@ -116,6 +117,7 @@ impl Default for Mirror {
             exclude: None,
             threads: None,
             durability: Durability::None,
+            resume: false,
             cancel: None,
             progress: MirrorProgress::default(),
         }
@@ -217,7 +219,16 @@ impl Mirror {
         self
     }
 
-    /// Stops when this becomes true: what is half-written is removed, what is complete stays, and nothing else is
+    /// Goes on with large files that an earlier run has begun, and leaves those that this one does not complete, as
+    /// [`Options::resume`](super::Options::resume) says. What an earlier run left of a file that is still to be written
+    /// is no extra name; all else that it left is. Default: false.
+    #[must_use]
+    pub fn resume(mut self, resume: bool) -> Self {
+        self.resume = resume;
+        self
+    }
+
+    /// Stops when this becomes true: what is half-written is removed unless it can be [resumed](Mirror::resume), what is complete stays, and nothing else is
     /// begun.
     #[must_use]
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
@@ -287,6 +298,7 @@ impl fmt::Debug for Mirror {
             .field("one_file_system", &self.one_file_system)
             .field("max_delete", &self.max_delete)
             .field("durability", &self.durability)
+            .field("resume", &self.resume)
             .finish_non_exhaustive()
     }
 }

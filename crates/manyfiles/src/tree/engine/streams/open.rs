@@ -82,7 +82,7 @@ impl Open {
         sys::seek(&file, self.position).map_err(failed)?;
         let File::Parked(parked) = std::mem::replace(&mut self.file, File::Nowhere) else { unreachable!() };
         let Parked { name, metadata, placement, mode_at_the_end, touched, flags, lost, .. } = parked;
-        let target = Target { file, placement, mode_at_the_end, touched, flags, lost };
+        let target = Target { mode_at_the_end, touched, flags, lost, ..Target::new(file, placement) };
         let content = Content::from_static(b"");
         self.file = File::Here(Opened { name, content, metadata, target, asked: self.asked.take(), source: None });
         Ok(())
@@ -97,7 +97,7 @@ impl Open {
         let File::Here(opened) = std::mem::replace(&mut self.file, File::Nowhere) else { unreachable!() };
         let Opened { name, metadata, target, asked, .. } = opened;
         self.asked = asked;
-        let Target { file, placement, mode_at_the_end, touched, flags, lost } = target;
+        let Target { file, placement, mode_at_the_end, touched, flags, lost, .. } = target;
         let parked = Parked { name, metadata, placement, mode_at_the_end, touched, flags, lost, identity };
         self.file = File::Parked(parked);
         sys::close(file).map(|()| true)
