@@ -462,10 +462,20 @@ fn killed_the_next_run_begins_anew_and_two_at_once_are_told() {
     git(&repository, &["config", "filter.wait.smudge", "cat"]);
     let again = ["worktree", "r", "new", "-b", "new-branch"];
     manyfiles(temp.path(), &again).code(2).says("is making");
+    // Its number says nothing where it is another container's.
+    let locked = repository.join(".git/worktrees/new/locked");
+    let reason = fs::read_to_string(&locked).unwrap();
+    fs::write(&locked, reason.replace(&child.id().to_string(), "4999999")).unwrap();
+    manyfiles(temp.path(), &again).code(2).says("is making");
+    fs::write(&locked, reason).unwrap();
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
     end_sleeps(temp.path());
     assert!(temp.path().join("new").exists());
+    // By now another process has that number: this one.
+    let locked = repository.join(".git/worktrees/new/locked");
+    let reason = fs::read_to_string(&locked).unwrap();
+    fs::write(&locked, reason.replace(&child.id().to_string(), &std::process::id().to_string())).unwrap();
     manyfiles(temp.path(), &again).code(0).says("new-branch");
     assert_eq!(git(&temp.path().join("new"), &["status", "--porcelain"]), "");
     assert!(!git(&repository, &["worktree", "list", "--porcelain"]).contains("locked"));

@@ -1,10 +1,15 @@
 //! A worktree that is not complete yet: registered with git, and locked, so that nobody takes it for one that is.
 //!
-//! The reason of the lock says who fills it. What was killed leaves it so, and the next run of that name knows it by
-//! that and begins anew.
+//! The reason of git's lock says that this program fills it. Whether it still does, a lock of the system tells: a run
+//! holds the folder in which git keeps what belongs to the worktree, and the system lets go of it when the process ends,
+//! however it ends. A process number would not do: another process may have it by now, and one in another container has
+//! a number that says nothing here. What was killed is begun anew by the next run of that name.
 
 use std::ffi::OsStr;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::git::{Git, Refused, Result, worktrees};
 use crate::args;
@@ -18,7 +23,12 @@ pub(super) struct Half {
     pub(super) new: PathBuf,
     /// The branch that was made for it.
     made: Option<String>,
+    /// While it is held, other runs see that this one goes on. `None` where the file system has no locks.
+    _held: Option<File>,
 }
+
+/// So long after git has registered a worktree its run holds the lock, if it goes on.
+const SOON: Duration = Duration::from_secs(2);
 
 impl Half {
     /// Has git register `new`, with no file in it.
@@ -47,8 +57,9 @@ impl Half {
                 remove_branch(git, name);
             }
         })?;
+        let held = kept_by_git(new).and_then(|folder| File::open(folder).ok()).filter(|folder| folder.lock().is_ok());
         let new = new.canonicalize().unwrap_or_else(|_| new.to_path_buf());
-        Ok(Half { git: git.clone(), new, made: made.filter(|name| has_branch(git, name)) })
+        Ok(Half { git: git.clone(), new, made: made.filter(|name| has_branch(git, name)), _held: held })
     }
 
     /// It is complete.
@@ -93,13 +104,33 @@ fn take_away_what_was_killed(git: &Git, new: &Path) -> Result<()> {
         Some((process, made)) => (process, Some(made)),
         None => (&*reason, None),
     };
-    if process.parse().is_ok_and(sys::is_running) {
-        let new = new.display();
-        let why = format!(
-            "process {process} is making {new} now; if it is something else, 'git worktree remove -f -f {new}' takes \
-             away what is there"
-        );
-        return Err(Refused(why));
+    if is_being_filled(new, process) {
+        return Err(Refused(format!("process {process} is making {} now", new.display())));
     }
     remove(git, new, made)
+}
+
+fn is_being_filled(new: &Path, process: &str) -> bool {
+    let by_number = || process.parse().is_ok_and(sys::is_running);
+    let Some(folder) = kept_by_git(new) else { return by_number() };
+    let is_young = || {
+        let registered = fs::metadata(folder.join("locked")).and_then(|file| file.modified());
+        registered.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < SOON))
+    };
+    loop {
+        match File::open(&folder).map(|folder| folder.try_lock()) {
+            Ok(Ok(())) if !is_young() => return false,
+            Ok(Ok(())) => thread::sleep(SOON / 20),
+            Ok(Err(TryLockError::WouldBlock)) => return true,
+            // No locks here.
+            _ => return by_number(),
+        }
+    }
+}
+
+/// The folder in which git keeps what belongs to a worktree.
+fn kept_by_git(new: &Path) -> Option<PathBuf> {
+    let link = fs::read(new.join(".git")).ok()?;
+    let folder = link.strip_prefix(b"gitdir: ")?;
+    Some(new.join(sys::path(folder.strip_suffix(b"\n").unwrap_or(folder))))
 }
