@@ -128,6 +128,8 @@ impl Options {
     ///   than 255 bytes, a value longer than 64 KiB.
     /// - *Access control lists* of Linux (POSIX.1e), from the text that GNU tar, star and bsdtar write. A user or group
     ///   in one is looked for by name, then by the number beside the name. Not those of Solaris and NFSv4.
+    /// - *File flags* of files and folders, as bsdtar writes them, by [`Keep::everything`]. Immutable and append-only
+    ///   come when all else is done.
     /// - *Owners*, as with [`ownership`](Options::ownership), by [`Keep::owners`].
     ///
     /// Give the tree the same by [its own option](manyfiles::tree::Options::keep): it decides what an attribute that

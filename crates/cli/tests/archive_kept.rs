@@ -273,3 +273,88 @@ fn patterns_and_paths_come_from_files_and_from_standard_input() {
     write(temp.path().join("paths"), "src/b.c\nsrc/gone\n");
     manyfiles(temp.path(), &["pack", "src/a.c", "--files-from", "paths", "u.tar"]).code(2).says("cannot read src/gone");
 }
+
+/// Files and folders with flags that the file system of the folder has, in `src`. Some file systems have none of them.
+const FLAGS: &str =
+    "set -e; mkdir -p src/fixed/d src/d; for f in plain nodump both fixed/f fixed/d/f grows; do echo $f >src/$f; done
+    ln src/fixed/f src/linked; chattr +d src/nodump src/d; chattr +dA src/both; chattr +i src/fixed/f";
+const FLAGS_OF_ROOT: &str = "chattr +a src/grows; chattr +i src/fixed src/fixed/d";
+/// Without the letter for extents, which is the file system's own word.
+const WITH_FLAGS: &str = "flags() { (cd $1; find src | sort | xargs lsattr -d | tr -d e-); }; ";
+
+fn can_have_flags(at: &Path) -> bool {
+    let can = Need::Program("chattr").check().is_ok()
+        && shell(at, "touch try && chattr +dAia try && chattr -ia try && rm -f try; test ! -e try").code == 0;
+    if !can {
+        eprintln!("skipped: file flags: no chattr, or the file system of {} has none", at.display());
+    }
+    can
+}
+
+/// Immutable files outlive a temporary folder.
+struct Loosened<'a>(&'a Path);
+
+impl Drop for Loosened<'_> {
+    fn drop(&mut self) {
+        shell(self.0, "chattr -R -f -ia . || true");
+    }
+}
+
+#[test]
+fn flags_that_one_program_packs_another_one_unpacks() {
+    skip_unless!(Need::Root, Need::Program("bsdtar"));
+    let temp = tempdir().unwrap();
+    if !can_have_flags(temp.path()) {
+        return;
+    }
+    let _loosened = Loosened(temp.path());
+    shell(temp.path(), &format!("{FLAGS}\n{FLAGS_OF_ROOT}")).code(0);
+    let script = "set -e
+        $M pack -a src ours.tar; bsdtar -cf bsd.tar src; mkdir to-bsd from-ours from-bsd
+        bsdtar -xpf ours.tar -C to-bsd
+        for by in ours bsd; do $M unpack -a $by.tar -C from-$by; done
+        flags . >as-it-was; grep -q '^i src/fixd/d$' as-it-was; grep -q '^dA src/both$' as-it-was
+        for by in to-bsd from-ours from-bsd; do echo $by; flags $by | diff as-it-was -; done
+        for by in from-ours from-bsd; do test $by/src/linked -ef $by/src/fixed/f; diff -r src $by/src; done
+        $M pack src without.tar; $M unpack -a without.tar -C without; ! flags without | grep -q '^[iadA]'";
+    shell(temp.path(), &format!("{WITH_FLAGS}{script}")).code(0);
+}
+
+#[test]
+fn flags_that_cannot_be_set_are_counted_and_take_nothing_else_along() {
+    skip_unless!(Need::Root, Need::Program("setpriv"));
+    let temp = tempdir().unwrap();
+    if !can_have_flags(temp.path()) {
+        return;
+    }
+    let _loosened = Loosened(temp.path());
+    let tar = |flags: &[u8]| Tar::new().pax(&[("SCHILY.fflags", flags)]).file("f", "content");
+    shell(temp.path(), "chmod 777 .; cp $M m").code(0);
+    let unpack = |flags: &[u8], how: &str| {
+        fs::write(temp.path().join("a.tar"), tar(flags).bytes()).unwrap();
+        let ran = shell(temp.path(), &format!("{how} ./m unpack -a a.tar -C out --json")).code(0);
+        let lost = ran.json()["not_kept"]["flags"].as_u64().unwrap();
+        let has =
+            shell(temp.path(), "cat out/f; lsattr out/f | cut -d ' ' -f 1 | tr -d e-; chattr -ia out/f; rm -r out").out;
+        (lost, has.strip_prefix("content").unwrap().trim().to_owned())
+    };
+    let many = vec![b','; 100_000];
+    for (flags, lost, has) in [
+        (&b"nodump,schg"[..], 0, "id"),
+        (b" nodump ,, sappend", 0, "ad"),
+        (b"noschg,dump,atime,noprojinherit,projinherit", 0, ""),
+        (b"opaque,nodump", 1, "d"),
+        (b"\xff\0,nodump", 1, "d"),
+        (&many, 1, ""),
+    ] {
+        assert_eq!(unpack(flags, ""), (lost, has.into()), "{}", String::from_utf8_lossy(&flags[..flags.len().min(99)]));
+    }
+    let nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups";
+    assert_eq!(unpack(b"nodump,schg", nobody), (1, "d".into()), "what a user may set");
+    fs::write(temp.path().join("a.tar"), tar(b"schg").bytes()).unwrap();
+    shell(temp.path(), &format!("{nobody} ./m unpack -a a.tar -C out")).code(0).says("file flags (1)");
+    // What is not asked for is not set.
+    let ran = manyfiles(temp.path(), &["unpack", "--xattrs", "a.tar", "-C", "only", "--json"]).code(0);
+    assert_eq!(ran.json()["not_kept"]["flags"], 0);
+    shell(temp.path(), "echo more >> only/f").code(0);
+}

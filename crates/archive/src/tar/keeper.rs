@@ -1,11 +1,11 @@
-//! [`Keeper`]: what an entry of a tar keeps besides its bytes: its owner by name, attributes, access control lists.
+//! [`Keeper`]: what an entry of a tar keeps besides its bytes: its owner by name, attributes, access control lists, file flags.
 
 use std::io;
 
 use manyfiles::Error;
 use manyfiles::tree::{Keep, Metadata};
 
-use super::member::Member;
+use super::member::{Class, Member};
 use crate::acl;
 use crate::entry::{Attribute, Entry, Kind};
 use crate::entry_filter::EntryFilter;
@@ -80,11 +80,18 @@ impl<'a> Keeper<'a> {
             true => metadata.exactly(Keep::default().acls()),
             false => metadata,
         };
+        let with_flags = |metadata: Metadata| match &member.flags {
+            // Nothing else has any that can be set.
+            Some(flags) if matches!(member.class, Class::File | Class::Folder) => {
+                metadata.named_file_flags(flags, keep)
+            }
+            _ => metadata,
+        };
         if !member.has_attributes {
-            return exactly(entry.metadata());
+            return with_flags(exactly(entry.metadata()));
         }
         let (lists, mut is_lost) = self.lists(member, entry);
-        let mut metadata = exactly(entry.metadata());
+        let mut metadata = with_flags(exactly(entry.metadata()));
         is_lost |= member.has_other_attributes;
         is_lost |= member.attributes.iter().any(|attribute| keep.loses_attribute(&attribute.name));
         let has_room = meter.may_keep(entry.kind, &member.attributes) && meter.may_keep(entry.kind, &lists);

@@ -39,6 +39,8 @@ pub(crate) struct Member {
     /// Access control lists, as text.
     pub acl: Option<Vec<u8>>,
     pub default_acl: Option<Vec<u8>>,
+    /// File flags, by bsdtar's names.
+    pub flags: Option<Vec<u8>>,
     /// Names of the owner. Empty: there is none.
     pub user_name: Vec<u8>,
     pub group_name: Vec<u8>,

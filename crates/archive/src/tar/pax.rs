@@ -21,6 +21,8 @@ pub(crate) struct Pax {
     /// Access control lists, as text.
     pub acl: Option<Vec<u8>>,
     pub default_acl: Option<Vec<u8>>,
+    /// File flags, by bsdtar's names.
+    pub flags: Option<Vec<u8>>,
     /// Names of the owner.
     pub user_name: Option<Vec<u8>>,
     pub group_name: Option<Vec<u8>>,
@@ -99,6 +101,7 @@ impl Pax {
             }
             b"uname" => self.user_name = bytes(),
             b"gname" => self.group_name = bytes(),
+            b"SCHILY.fflags" => self.flags = bytes(),
             b"SCHILY.acl.access" => (self.has_attributes, self.acl) = (true, bytes()),
             b"SCHILY.acl.default" => (self.has_attributes, self.default_acl) = (true, bytes()),
             b"GNU.sparse.major" => {

@@ -274,6 +274,7 @@ impl<S: Source> Scanner<S> {
         member.ignored = pax.ignored.or(self.global.ignored.take());
         member.has_attributes = pax.has_attributes || has_acl;
         member.attributes = std::mem::take(&mut pax.attributes);
+        member.flags = pax.flags.take();
         (member.acl, member.default_acl) = (pax.acl.take(), pax.default_acl.take());
         let all_kept = Attribute::tidy(&mut member.attributes);
         member.has_other_attributes = pax.has_other_attributes || has_acl || !all_kept;

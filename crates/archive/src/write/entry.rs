@@ -20,6 +20,8 @@ pub(super) struct Head {
     pub modified: (i64, u32),
     /// Extended attributes, with access control lists in the kernel's form.
     pub attributes: Vec<Attribute>,
+    /// File flags, by bsdtar's names.
+    pub flags: String,
     /// Who knows the names of users and groups, if they are stored.
     pub names: Option<Arc<Names>>,
 }
@@ -35,11 +37,12 @@ impl Head {
                 .xattrs()
                 .map(|(name, value)| Attribute { name: name.to_vec(), value: value.to_vec() })
                 .collect(),
+            flags: metadata.file_flags(),
             names: None,
         }
     }
 
-    /// With the attributes that the file was found to have. What was given for the entry counts.
+    /// With the attributes and flags that the file was found to have. What was given for the entry counts.
     pub(super) fn with_found(&self, found: &Metadata) -> Head {
         let mut head = self.clone();
         for (name, value) in found.xattrs() {
@@ -48,6 +51,9 @@ impl Head {
             }
         }
         head.attributes.sort_unstable();
+        if head.flags.is_empty() {
+            head.flags = found.file_flags();
+        }
         head
     }
 }

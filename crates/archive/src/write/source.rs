@@ -58,7 +58,7 @@ impl SourceFile {
         }
     }
 
-    /// Also stores what `keep` keeps of the file's extended attributes and access control lists, beside those that the
+    /// Also stores what `keep` keeps of the file's extended attributes, access control lists and flags, beside those that the
     /// entry's [`Metadata`](tree::Metadata) gives. They are read through the handle that the content is read through,
     /// when it is opened. A file whose attributes cannot be read is not in the archive and is named by
     /// [`finish`](super::ArchiveWriter::finish), if they were asked for by their name; else it is

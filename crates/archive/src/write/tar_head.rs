@@ -117,6 +117,9 @@ pub(super) fn head(member: &Head, of: Kind) -> Option<Vec<u8>> {
             }
         }
     }
+    if !member.flags.is_empty() && matches!(of, Kind::File { .. } | Kind::Sparse { .. } | Kind::Folder) {
+        records.add("SCHILY.fflags", member.flags.as_bytes());
+    }
     for attribute in &member.attributes {
         records.add_attribute(attribute, member.names.as_deref());
     }
@@ -261,6 +264,7 @@ mod tests {
             owner: (1000, 100),
             modified: (1_700_000_000, 0),
             attributes: Vec::new(),
+            flags: String::new(),
             names: None,
         }
     }

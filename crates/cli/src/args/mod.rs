@@ -126,7 +126,8 @@ pub(crate) struct Unpack {
     /// with the rights of their owner, and devices. So use it as root with archives that you trust. What this user may
     /// not keep, or the file system does not have, is lost and counted: a line at the end tells how many entries lost
     /// something. Where an owner is lost, set-id bits are dropped. To count what is asked for by its own option
-    /// (--xattrs, --acls, --same-owner) as failed, give both. File flags and times of access are not kept.
+    /// (--xattrs, --acls, --same-owner) as failed, give both. File flags (chattr) of tars are kept on Linux, immutable and
+    /// append-only as root. Times of access are not.
     #[arg(short = 'a', long, help_heading = "What entries keep")]
     pub archive: bool,
 

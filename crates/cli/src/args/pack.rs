@@ -105,7 +105,8 @@ pub(crate) struct Pack {
     /// Keep all that a tar can have: --xattrs and --acls, as far as they can be read
     ///
     /// An entry that has what cannot be read is packed, and counted; with --xattrs or --acls beside it, it is a failure.
-    /// File flags (chattr) and times of access are not kept. Owners, set-id bits, devices and FIFOs always are.
+    /// File flags (chattr) are kept on Linux, as bsdtar writes them; times of access are not. Owners, set-id bits, devices
+    /// and FIFOs always are.
     #[arg(short = 'a', long, conflicts_with = "reproducible", help_heading = "What entries keep")]
     pub archive: bool,
 

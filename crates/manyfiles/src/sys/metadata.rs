@@ -70,6 +70,39 @@ impl FileFlags {
     }
 }
 
+/// The names that bsdtar has for them in a tar. The first of a flag is written.
+#[cfg(target_os = "linux")]
+const FLAG_NAMES: &[(&str, u32)] = &[
+    ("secdel", 0x1),
+    ("undel", 0x2),
+    ("compress", 0x4),
+    ("sync", 0x8),
+    ("schg", 0x10),
+    ("sappnd", 0x20),
+    ("nodump", 0x40),
+    ("noatime", 0x80),
+    ("nocompress", 0x400),
+    ("journal-data", 0x4000),
+    ("notail", 0x8000),
+    ("dirsync", 0x1_0000),
+    ("topdir", 0x2_0000),
+    ("nocow", 0x80_0000),
+    ("schange", 0x10),
+    ("simmutable", 0x10),
+    ("uchg", 0x10),
+    ("uchange", 0x10),
+    ("uimmutable", 0x10),
+    ("sappend", 0x20),
+    ("uappnd", 0x20),
+    ("uappend", 0x20),
+    ("journal", 0x4000),
+    ("securedeletion", 0x1),
+];
+
+/// None are kept in tars.
+#[cfg(not(target_os = "linux"))]
+const FLAG_NAMES: &[(&str, u32)] = &[];
+
 /// Extended attributes. Without any it is one word, and nothing is allocated. Clones share them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Xattrs(Option<Arc<Vec<Xattr>>>);
@@ -171,6 +204,61 @@ impl Metadata {
     /// Its extended attributes, by name.
     pub fn xattrs(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.xattrs.iter()
+    }
+
+    /// The file flags that are given, by bsdtar's names with commas between (`nodump,schg`), as `SCHILY.fflags` of a tar
+    /// has them. Empty where there are none, and on other systems than Linux.
+    pub fn file_flags(&self) -> String {
+        let mut left = self.flags.unwrap_or_default().0;
+        let mut names = Vec::new();
+        for (name, bit) in FLAG_NAMES {
+            if left & bit != 0 {
+                left &= !bit;
+                names.push(*name);
+            }
+        }
+        names.join(",")
+    }
+
+    /// With the file flags of these names, and no others, if `keep` keeps flags. Those that this system does not have
+    /// are lost, which [`Report::not_kept`](crate::tree::Report::not_kept) counts. A name that only says that a flag is
+    /// not there (`noschg`), and what a file system says of itself (`projinherit`), is nothing to be kept.
+    ///
+    /// ```
+    /// use manyfiles::tree::{Keep, Metadata};
+    /// let flags = |keep| Metadata::default().named_file_flags("nodump,schg", keep).file_flags();
+    /// assert_eq!(flags(Keep::default()), "");
+    /// if cfg!(target_os = "linux") {
+    ///     assert_eq!(flags(Keep::everything()), "schg,nodump");
+    /// }
+    /// ```
+    #[must_use]
+    pub fn named_file_flags(mut self, names: impl AsRef<[u8]>, keep: Keep) -> Self {
+        const CLEARED: [&[u8]; 4] = [b"dump", b"atime", b"tail", b"cow"];
+        const OF_THE_FILE_SYSTEM: [&[u8]; 2] = [b"projinherit", b"noprojinherit"];
+        if !keep.wanted().has(Things::FLAGS) {
+            return self;
+        }
+        /// Longer than the names of all flags together, of whatever system.
+        const LONGEST: usize = 1024;
+        let (mut flags, mut names) = (0, names.as_ref());
+        if names.len() > LONGEST {
+            (names, self.lost) = (b"", self.lost.with(Things::FLAGS));
+        }
+        for name in names.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+            let bit = |name: &[u8]| FLAG_NAMES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, bit)| *bit);
+            if let Some(bit) = bit(name) {
+                flags |= bit;
+            } else if !name.is_empty()
+                && !OF_THE_FILE_SYSTEM.contains(&name)
+                && !CLEARED.contains(&name)
+                && name.strip_prefix(b"no").is_none_or(|name| bit(name).is_none())
+            {
+                self.lost = self.lost.with(Things::FLAGS);
+            }
+        }
+        self.flags = Some(FileFlags(flags));
+        self
     }
 
     /// Whether the file that they were [read from](Metadata::attributes_of) has more that is not kept, or that could not
