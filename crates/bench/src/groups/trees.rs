@@ -28,7 +28,7 @@ pub fn run(plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
         let Some(place) = book.place_or_skip(GROUP, place) else { continue };
         let source = place.fresh()?;
         corpus.write(&source)?;
-        copy(&ours, &source, &place, plan, book)?;
+        copy(&ours, &source, &place, plan, cache, book)?;
         out_of_a_store(&ours, &source, &corpus, &place, plan, book)?;
         remove(&ours, &corpus, &place, plan, cache, book);
         place.done_with(&source)?;
@@ -40,17 +40,30 @@ pub fn run(plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
     Ok(())
 }
 
-fn copy(ours: &Path, source: &Path, place: &Place, plan: Plan, book: &mut Book) -> Result<()> {
+fn copy(ours: &Path, source: &Path, place: &Place, plan: Plan, cache: &Path, book: &mut Book) -> Result<()> {
     let expected = Tree::read(source)?;
     let check: Check<'_> = Box::new(|folder| alike(&expected, &Tree::read(folder)?, Compare::ALL));
+    // What others keep less of is told by their names.
+    let no_times: Check<'_> = Box::new(|folder| alike(&expected, &Tree::read(folder)?, Compare::ALL_BUT_TIMES));
     let program = |program: &Path, flags: &'static [&'static str]| -> Run<'_> {
         let program = program.to_owned();
         Box::new(move |folder| process::measure_command(Command::new(&program).args(flags).args([source, folder])))
     };
-    let entrants = vec![
+    let mut entrants = vec![
+        Entrant::new("manyfiles copy -a", Shown, &check, program(ours, &["copy", "-q", "-a"])),
         Entrant::new("manyfiles copy", Shown, &check, program(ours, &["copy", "-q"])),
-        Entrant::new("cp -a", Shown, &check, program(Path::new("cp"), &["-a"])),
+        Entrant::new("cp -a", Faster(1.0), &check, program(Path::new("cp"), &["-a"])),
     ];
+    for (name, version, flags, shown) in [
+        ("cpz", "3.2.1", &[][..], "cpz 3.2.1, no times"),
+        ("xcp", "0.24.9", &["-r", "--no-progress"], "xcp 0.24.9, no times of folders"),
+        ("fcp", "0.2.2", &[], "fcp 0.2.2, no times"),
+    ] {
+        match installed::by_cargo(cache, name, version) {
+            Ok(peer) => entrants.push(Entrant::new(shown, Faster(1.0), &no_times, program(&peer, flags))),
+            Err(why) => book.skip(&format!("{GROUP}, {name}"), &format!("{why:#}")),
+        }
+    }
     let what = "50,000 files, 2,954 folders, copied".into();
     book.enter(contest::run(Contest { group: GROUP, what, place, entrants }, plan));
     Ok(())
@@ -79,6 +92,7 @@ fn out_of_a_store(
     };
     let mut entrants = vec![
         Entrant::new("manyfiles unpack", Shown, &check, unpack(ours, &["unpack", "-q"])),
+        Entrant::new("GNU tar, no owners", Faster(1.0), &check, unpack(Path::new("tar"), &["--no-same-owner", "-xf"])),
         Entrant::new("GNU tar", Shown, &check, unpack(Path::new("tar"), &["-xf"])),
     ];
     let repository = store.path().join("repository");
