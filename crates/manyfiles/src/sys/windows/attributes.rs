@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, OwnedHandle};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use windows_sys::Win32::Storage::FileSystem::{
     FILE_ATTRIBUTE_ARCHIVE, FILE_ATTRIBUTE_HIDDEN, FILE_ATTRIBUTE_NORMAL, FILE_ATTRIBUTE_NOT_CONTENT_INDEXED,
@@ -15,7 +15,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::information::{get, set};
 use super::{Dir, Handle};
-use crate::sys::{Attributes, FileFlags, Identity, Keep, Stat, Things, Xattrs};
+use crate::sys::{Attributes, EntryKind, FileFlags, Identity, Keep, Stat, Things, Xattrs};
 
 impl FileFlags {
     /// None changes how the content is stored.
@@ -40,6 +40,19 @@ pub(crate) fn attributes_at(path: &Path, keep: &Keep) -> io::Result<Attributes> 
     let flags = FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT;
     let file = std::fs::OpenOptions::new().access_mode(FILE_READ_ATTRIBUTES).custom_flags(flags).open(path)?;
     attributes_of(&file, keep)
+}
+
+impl Dir {
+    /// The same of `name` in this folder, whose path is `shown`.
+    pub(crate) fn attributes_of_name(
+        &self,
+        name: &OsStr,
+        _kind: EntryKind,
+        shown: impl Fn() -> PathBuf,
+        keep: &Keep,
+    ) -> io::Result<Attributes> {
+        attributes_at(&self.path_of(name, &shown()), keep)
+    }
 }
 
 pub(crate) fn flags_of(file: &OwnedHandle) -> io::Result<Option<FileFlags>> {

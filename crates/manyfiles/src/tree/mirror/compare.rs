@@ -288,7 +288,7 @@ impl Comparison {
                 self.found().overlap.note(is_mount.then_some((source.identity, &pair.path)), Some(target.identity));
                 let differs = self.metadata_differs(&pair.source, own, (&source, &target))
                     || !self.is_same_time(&source, &target);
-                match if differs { Ok(true) } else { self.attributes_differ(pair, own) } {
+                match if differs { Ok(true) } else { self.attributes_differ(pair, own, EntryKind::Folder) } {
                     Ok(true) => self.differs(pair.path.clone(), &source, What::Metadata),
                     Ok(false) => {}
                     Err((of_ours, cause)) => fail(if of_ours { &self.source } else { &self.target }, cause),
@@ -368,6 +368,9 @@ impl Comparison {
     }
 
     fn excludes(&self, folder: &Path, name: &OsStr) -> bool {
+        if self.how.exclude.is_none() {
+            return false; // No path is put together for nothing.
+        }
         let path = folder.join(name);
         self.how.excludes(&path).unwrap_or_else(|cause| {
             self.fail(Operation::Metadata, self.source.path.join(&path), cause);

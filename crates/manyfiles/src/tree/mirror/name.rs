@@ -29,18 +29,19 @@ impl Comparison {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             stat => stat.map_err(of_source(Operation::Metadata))?,
         };
-        let path = pair.path.join(name);
+        // Most names are equal: only those that are not need their paths.
+        let path = || pair.path.join(name);
         if self.how.one_file_system && stat.identity.volume != self.source.identity.volume {
             return Ok(());
         }
         if stat.identity == self.target.identity {
-            self.found().overlap.is_the_other(self.source.path.join(path), "target");
+            self.found().overlap.is_the_other(self.source.path.join(path()), "target");
             return Ok(());
         }
         if stat.kind == EntryKind::Other
             && !(self.how.special_files && pair.source.node(name).map_err(of_source(Operation::Metadata))?.is_some())
         {
-            self.found().left_out.push(path);
+            self.found().left_out.push(path());
             return Ok(());
         }
         if pair.path.as_os_str().is_empty() {
@@ -52,27 +53,27 @@ impl Comparison {
         };
         if stat.links > 1 && stat.kind != EntryKind::Folder {
             let there = there.map(|there| there.identity);
-            let name = Name { path: path.clone(), there, len: stat.len };
+            let name = Name { path: path(), there, len: stat.len };
             self.found().links.entry(stat.identity).or_default().push(name);
         }
         let Some(there) = there else {
-            self.differs(path, &stat, What::New);
+            self.differs(path(), &stat, What::New);
             return Ok(());
         };
         if there.identity == self.source.identity {
-            self.found().overlap.is_the_other(self.target.path.join(path), "source");
+            self.found().overlap.is_the_other(self.target.path.join(path()), "source");
             return Ok(());
         }
         if there.links > 1 && there.kind == EntryKind::File && stat.kind == EntryKind::File {
-            let name = (path.clone(), stat.identity, stat.len);
+            let name = (path(), stat.identity, stat.len);
             self.found().shared.entry(there.identity).or_default().push(name);
         }
         if there.kind != stat.kind {
-            self.differs(path, &stat, What::Kind);
+            self.differs(path(), &stat, What::Kind);
             return Ok(());
         }
         if stat.kind == EntryKind::Folder {
-            folders.push(Job::Folder(path));
+            folders.push(Job::Folder(path()));
             return Ok(());
         }
         let other_time = (!self.is_same_time(&stat, &there)).then_some(What::Metadata);
@@ -102,7 +103,7 @@ impl Comparison {
             differs.or_else(|| self.metadata_differs(&pair.source, name, (&stat, &there)).then_some(What::Metadata));
         let differs = match differs {
             None => {
-                let differ = self.attributes_differ(pair, name).map_err(|(of_ours, cause)| {
+                let differ = self.attributes_differ(pair, name, stat.kind).map_err(|(of_ours, cause)| {
                     (Operation::Metadata, if of_ours { &self.source } else { &self.target }, cause)
                 })?;
                 differ.then_some(What::Metadata)
@@ -110,7 +111,7 @@ impl Comparison {
             differs => differs,
         };
         match differs {
-            Some(what) => self.differs(path, &stat, what),
+            Some(what) => self.differs(path(), &stat, what),
             None => drop(self.unchanged.fetch_add(1, Relaxed)),
         }
         Ok(())
@@ -131,12 +132,18 @@ impl Comparison {
     }
 
     /// Attributes, lists and flags. True in the error: it is the source's.
-    pub(super) fn attributes_differ(&self, pair: &Pair, name: &OsStr) -> Result<bool, (bool, io::Error)> {
+    pub(super) fn attributes_differ(
+        &self,
+        pair: &Pair,
+        name: &OsStr,
+        kind: EntryKind,
+    ) -> Result<bool, (bool, io::Error)> {
         if !self.how.compares_attributes() {
             return Ok(false);
         }
         let of = |root: &Root, dir: &Dir| {
-            sys::attributes_at(&dir.path_of(name, &root.path.join(&pair.path)), &self.how.keep)
+            let shown = || root.path.join(&pair.path);
+            dir.attributes_of_name(name, kind, shown, &self.how.keep)
         };
         let ours = of(&self.source, &pair.source).map_err(|cause| (true, cause))?;
         let theirs = of(&self.target, &pair.target).map_err(|cause| (false, cause))?;

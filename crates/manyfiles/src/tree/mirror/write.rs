@@ -364,8 +364,8 @@ impl Writing {
             return Ok(metadata);
         }
         let name = path.file_name().unwrap_or(OsStr::new("."));
-        let shown = self.source.join(path.parent().unwrap_or(Path::new("")));
-        let found = sys::attributes_at(&dir.path_of(name, &shown), &self.how.keep)?;
+        let shown = || self.source.join(path.parent().unwrap_or(Path::new("")));
+        let found = dir.attributes_of_name(name, stat.kind, shown, &self.how.keep)?;
         Ok(metadata.with(found, self.how.keep))
     }
 }
