@@ -192,25 +192,29 @@ fn cell(name: &str) -> String {
 
 /// The rows in which the fastest peer is faster or as fast: what a reader wants to know before anything else.
 fn lost(figures: &[Figure<'_>]) -> String {
-    let mut lines = Vec::new();
+    let mut text = String::from(
+        "| work | where | who is as fast, or faster | ours is times as fast | measured |\n|---|---|---|---|---|\n",
+    );
     for Figure { shown, work, .. } in figures {
         let factors = work.factors();
         let Some((peer, factor)) = factors.first() else { continue };
-        let how = match factor {
-            factor if factor.high < 1.0 => "slower than",
-            factor if factor.low <= 1.0 || factor.confidence < CONFIDENCE && factor.value < 1.0 => "no faster than",
-            _ => continue,
-        };
-        lines.push(format!(
-            "- {}, {}: {how} {peer}: {} times as fast ({}, {})",
+        let is_surely_faster = factor.low > 1.0 || factor.confidence < CONFIDENCE && factor.value > 1.0;
+        if is_surely_faster {
+            continue;
+        }
+        let peer = if factor.high < 1.0 { format!("**{}**", cell(peer)) } else { cell(peer) };
+        writeln!(
+            text,
+            "| {} | {} | {peer} | {} | {}, {} |",
             shown.title(),
             shown.place,
             factor_of(*factor),
             day(&work.origin),
             commit(&work.origin),
-        ));
+        )
+        .expect("into a string");
     }
-    lines.join("\n")
+    text.trim_end().to_owned()
 }
 
 fn factor_of(factor: Estimate) -> String {
@@ -297,11 +301,10 @@ mod tests {
     fn a_lost_row_and_an_even_one_are_told_with_their_day_and_commit() {
         let rows = |theirs| figure(&[("TreeWriter", [1.0, 1.1, 0.9, 1.0, 1.0, 1.05, 0.95]), ("rayon", theirs)]);
         let slower = lost(&[rows([0.5; 7])]);
-        assert!(
-            slower.contains("the work, ext4: slower than rayon: 0.50 (") && slower.contains("(2026-01-02, commit abc)")
-        );
-        assert!(lost(&[rows([1.0, 1.0, 0.8, 1.2, 1.0, 1.1, 0.9])]).contains("no faster than rayon"));
-        assert_eq!(lost(&[rows([2.0; 7])]), "");
+        let told = "| the work | ext4 | **rayon** | 0.50 (";
+        assert!(slower.contains(told) && slower.ends_with("| 2026-01-02, commit abc |"), "{slower}");
+        assert!(lost(&[rows([1.0, 1.0, 0.8, 1.2, 1.0, 1.1, 0.9])]).contains("| rayon |"));
+        assert!(!lost(&[rows([2.0; 7])]).contains("rayon"));
     }
 
     #[test]
