@@ -480,3 +480,41 @@ fn killed_the_next_run_begins_anew_and_two_at_once_are_told() {
     assert_eq!(git(&temp.path().join("new"), &["status", "--porcelain"]), "");
     assert!(!git(&repository, &["worktree", "list", "--porcelain"]).contains("locked"));
 }
+
+#[test]
+fn a_branch_that_somebody_works_on_stays_when_a_killed_run_is_taken_away() {
+    skip_unless!(Need::Program("git"));
+    let (temp, repository) = repository(&[]);
+    let mut child = waiting(temp.path(), &repository);
+    git(&repository, &["config", "filter.wait.smudge", "cat"]);
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    end_sleeps(temp.path());
+    let commit = git(&repository, &["commit-tree", "-p", "new-branch", "-m", "mine", "new-branch^{tree}"]);
+    git(&repository, &["update-ref", "refs/heads/new-branch", commit.trim()]);
+    let again = ["worktree", "r", "new", "-b", "new-branch"];
+    manyfiles(temp.path(), &again).code(2).says("already exists");
+    assert_eq!(git(&repository, &["rev-parse", "new-branch"]), commit);
+    manyfiles(temp.path(), &["worktree", "r", "new", "new-branch"]).code(0).says("new-branch");
+    assert_eq!(git(&temp.path().join("new"), &["log", "-1", "--format=%s"]), "mine\n");
+}
+
+#[test]
+fn of_two_runs_that_begin_at_once_one_makes_the_worktree_and_the_other_takes_nothing_away() {
+    skip_unless!(Need::Program("git"));
+    let (temp, repository) = repository(&[]);
+    for round in 0..20 {
+        let begin = || {
+            let mut command = Command::new(BINARY);
+            command.args(["worktree", "r", "new", "-b", "topic"]).current_dir(temp.path());
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let ended = [begin(), begin()].map(|child| child.wait_with_output().unwrap());
+        let mut codes = ended.each_ref().map(|output| output.status.code().unwrap());
+        codes.sort();
+        assert_eq!(codes, [0, 2], "round {round}: {ended:?}");
+        assert_eq!(git(&temp.path().join("new"), &["status", "--porcelain"]), "");
+        git(&repository, &["worktree", "remove", "../new"]);
+        git(&repository, &["branch", "-D", "topic"]);
+    }
+}

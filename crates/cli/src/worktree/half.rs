@@ -7,6 +7,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -17,14 +18,21 @@ use crate::sys;
 
 const REASON: &str = "manyfiles: being filled by process ";
 const BRANCH: &str = ", made branch ";
+const AT: &str = " at ";
 
 pub(super) struct Half {
     git: Git,
     pub(super) new: PathBuf,
     /// The branch that was made for it.
-    made: Option<String>,
+    made: Option<Branch>,
     /// While it is held, other runs see that this one goes on. `None` where the file system has no locks.
     _held: Option<File>,
+}
+
+/// A branch that a run has made, and the commit at which it did. Once it is elsewhere, somebody works on it.
+struct Branch {
+    name: String,
+    commit: String,
 }
 
 /// So long after git has registered a worktree its run holds the lock, if it goes on.
@@ -33,11 +41,18 @@ const SOON: Duration = Duration::from_secs(2);
 impl Half {
     /// Has git register `new`, with no file in it.
     pub(super) fn register(git: &Git, new: &Path, args: &args::Worktree) -> Result<Half> {
+        // One run at a time: each has to know which branch is its own, and whether another has begun. Where the file
+        // system has no locks, git refuses one of two.
+        let common = git.0.join(git.line(&["rev-parse", "--git-common-dir"])?);
+        let _alone = File::open(common).ok().filter(|folder| folder.lock().is_ok());
         take_away_what_was_killed(git, new)?;
-        let name = args.branch.clone().or_else(|| Some(new.file_name()?.to_str()?.to_owned()));
-        let made = name.filter(|name| !args.detach && !has_branch(git, name));
+        // git makes a branch of this name only where it is given nothing else.
+        let of_folder = || Some(new.file_name()?.to_str()?.to_owned()).filter(|_| args.commit.is_none());
+        let name = args.branch.clone().or_else(of_folder);
+        let name = name.filter(|name| !args.detach && commit_of(git, name).is_none());
+        let made = name.zip(start(git, args)).map(|(name, commit)| Branch { name, commit });
         let reason = match &made {
-            Some(name) => format!("{REASON}{}{BRANCH}{name}", std::process::id()),
+            Some(Branch { name, commit }) => format!("{REASON}{}{BRANCH}{name}{AT}{commit}", std::process::id()),
             None => format!("{REASON}{}", std::process::id()),
         };
         let mut arguments: Vec<&OsStr> =
@@ -53,13 +68,13 @@ impl Half {
         arguments.extend(args.commit.as_ref().map(OsStr::new));
         git.read(&arguments).inspect_err(|_| {
             // git makes the branch first.
-            if let Some(name) = made.as_deref().filter(|_| !new.exists()) {
-                remove_branch(git, name);
+            if let Some(branch) = made.as_ref().filter(|_| !new.exists()) {
+                remove_branch(git, branch);
             }
         })?;
         let held = kept_by_git(new).and_then(|folder| File::open(folder).ok()).filter(|folder| folder.lock().is_ok());
         let new = new.canonicalize().unwrap_or_else(|_| new.to_path_buf());
-        Ok(Half { git: git.clone(), new, made: made.filter(|name| has_branch(git, name)), _held: held })
+        Ok(Half { git: git.clone(), new, made, _held: held })
     }
 
     /// It is complete.
@@ -69,27 +84,40 @@ impl Half {
 
     /// Takes all of it away again.
     pub(super) fn take_away(self) -> Result<()> {
-        remove(&self.git, &self.new, self.made.as_deref())
+        remove(&self.git, &self.new, self.made.as_ref())
     }
 }
 
-fn has_branch(git: &Git, name: &str) -> bool {
-    git.read(&["rev-parse", "--verify", "--quiet", &format!("refs/heads/{name}")]).is_ok()
+/// The commit that a branch is at.
+fn commit_of(git: &Git, branch: &str) -> Option<String> {
+    resolve(git, &format!("refs/heads/{branch}"))
 }
 
-/// It has no commit of its own.
-fn remove_branch(git: &Git, name: &str) {
-    drop(git.read(&["branch", "-D", "--quiet", "--", name]));
+/// The commit that a new branch is made at. `None` if only git knows.
+fn start(git: &Git, args: &args::Worktree) -> Option<String> {
+    let start = args.commit.as_deref().unwrap_or("HEAD");
+    resolve(git, &format!("{}^{{commit}}", if start == "-" { "@{-1}" } else { start }))
 }
 
-fn remove(git: &Git, new: &Path, made: Option<&str>) -> Result<()> {
+fn resolve(git: &Git, name: &str) -> Option<String> {
+    git.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", name]).ok()?.into_string().ok()
+}
+
+/// Unless it has a commit of its own by now.
+fn remove_branch(git: &Git, Branch { name, commit }: &Branch) {
+    if commit_of(git, name).as_ref() == Some(commit) {
+        drop(git.read(&["branch", "-D", "--quiet", "--", name]));
+    }
+}
+
+fn remove(git: &Git, new: &Path, made: Option<&Branch>) -> Result<()> {
     // Much faster than git; what cannot be removed, git names. What is there is a worktree only if it says so.
     if std::fs::read(new.join(".git")).is_ok_and(|link| link.starts_with(b"gitdir:")) {
         drop(manyfiles::tree::Removal::new().keep(|path| path == Path::new(".git")).remove(new));
     }
     git.read(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), "--force".as_ref(), new.as_os_str()])?;
-    if let Some(name) = made {
-        remove_branch(git, name);
+    if let Some(branch) = made {
+        remove_branch(git, branch);
     }
     Ok(())
 }
@@ -107,20 +135,22 @@ fn take_away_what_was_killed(git: &Git, new: &Path) -> Result<()> {
     if is_being_filled(new, process) {
         return Err(Refused(format!("process {process} is making {} now", new.display())));
     }
-    remove(git, new, made)
+    let made = made.and_then(|made| made.rsplit_once(AT));
+    let made = made.map(|(name, commit)| Branch { name: name.to_owned(), commit: commit.to_owned() });
+    remove(git, new, made.as_ref())
 }
 
 fn is_being_filled(new: &Path, process: &str) -> bool {
     let by_number = || process.parse().is_ok_and(sys::is_running);
     let Some(folder) = kept_by_git(new) else { return by_number() };
-    let is_young = || {
-        let registered = fs::metadata(folder.join("locked")).and_then(|file| file.modified());
-        registered.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < SOON))
-    };
     loop {
         match File::open(&folder).map(|folder| folder.try_lock()) {
-            Ok(Ok(())) if !is_young() => return false,
-            Ok(Ok(())) => thread::sleep(SOON / 20),
+            Ok(Ok(())) => match fs::metadata(folder.join("locked")).and_then(|file| file.modified()) {
+                Ok(at) if at.elapsed().is_ok_and(|age| age < SOON) => thread::sleep(SOON / 20),
+                // Its run is done with it: it is nobody's to take away.
+                Err(error) if error.kind() == ErrorKind::NotFound => return true,
+                _ => return false,
+            },
             Ok(Err(TryLockError::WouldBlock)) => return true,
             // No locks here.
             _ => return by_number(),
