@@ -55,6 +55,22 @@ fn a_user_without_privileges_keeps_what_may_be_kept_and_is_told_how_much_was_not
     assert_eq!(attribute(disk.path().join("t/note"), "user.a"), Some(b"b".to_vec()));
 }
 
+/// As in many containers: the system drops the bit, and calls that no failure.
+#[test]
+fn without_the_right_to_give_a_set_gid_bit_its_loss_is_counted() {
+    skip_unless!(Need::Root, Need::LoopDevices, Need::Program("setpriv"));
+    let disk = disk();
+    script(
+        disk.path(),
+        "mkdir s; echo a > s/theirs; chown 0:34 s/theirs; chmod 2755 s/theirs; echo b > s/ours; chmod 2755 s/ours
+         setpriv --bounding-set=-fsetid --inh-caps=-fsetid ./manyfiles copy -a s t",
+    )
+    .code(0)
+    .says("1 entry lost what this user or this file system cannot keep: owners (1)");
+    let modes = ["t/theirs", "t/ours"].map(|path| fs::metadata(disk.path().join(path)).unwrap().mode() & 0o7777);
+    assert_eq!(modes, [0o755, 0o2755]);
+}
+
 #[test]
 fn what_is_asked_for_by_name_and_cannot_be_kept_is_a_failure_of_its_entry() {
     skip_unless!(Need::Root, Need::Fuse, Need::LoopDevices, Need::Program("setfacl"));

@@ -89,8 +89,8 @@ pub(crate) struct Options {
     /// Its keys: command, status (complete, incomplete, stopped, unreadable), exit_code, destination, archives or
     /// sources (each with path, error, warning, and damage: how many places --salvage went on behind), files, cloned and
     /// shared (those of files that share blocks with their source, or are it under another name), folders, symlinks,
-    /// hard_links, nodes, bytes, skipped, resumed, resumed_bytes and partial (as --resume tells), not_written, renamed (from, to), failures (path, operation, error,
-    /// os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had others),
+    /// hard_links, nodes, bytes, skipped, resumed, resumed_bytes and partial (as --resume tells), not_written, renamed
+    /// (from, to), failures (path, operation, error, os_error, refusal), sockets (path: of those skipped), other_owners (how many entries had others),
     /// with_attributes (how many had attributes that are not kept), not_kept (how many lost what could not be kept:
     /// entries, and of these xattrs, acls, owners, flags, space), rooted (how many lost a root by --strip-root),
     /// unmatched (each --include that matched nothing),

@@ -53,9 +53,10 @@ pub(super) fn lines(outcome: &Outcome, options: &Options) -> Vec<String> {
     }
     if outcome.read.other_owners > 0 {
         lines.push(format!(
-            "{} had other owners, and {} yours now; --same-owner keeps owners",
+            "{} had other owners, and {} yours now{}; --same-owner keeps owners",
             entries(outcome.read.other_owners),
             if outcome.read.other_owners == 1 { "is" } else { "are" },
+            if report.shared > 0 { ", unless shared with their source" } else { "" },
         ));
     }
     let hint = match (outcome.words.command, outcome.read.keeps_attributes) {

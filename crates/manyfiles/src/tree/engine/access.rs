@@ -262,6 +262,10 @@ impl Lane {
         }
         if let Some(mode) = target.mode_at_the_end {
             sys::set_permissions(&target.file, mode)?;
+            // The system drops the bit of a group that this process is not in, and says nothing.
+            if mode & 0o2000 != 0 && sys::stat(&target.file)?.mode & 0o2000 == 0 {
+                target.lost = target.lost.with(Things::OWNERS);
+            }
         }
         if metadata.modified.is_some() || metadata.accessed.is_some() {
             sys::set_times(&target.file, metadata.modified, metadata.accessed)?;
