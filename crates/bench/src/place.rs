@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use manyfiles_measure::contest::Site;
 use manyfiles_testkit::{Disk, Op, SlowMount};
 use tempfile::TempDir;
@@ -47,7 +47,10 @@ impl Place {
     pub fn ext4() -> Result<Place> {
         // Of 6.5 KB each, where mkfs reckons with 16.
         const FILES_PER_MEGABYTE: u64 = 160;
+        /// What a short round writes.
+        const LEAST: u64 = 6 << 10;
         let megabytes = image_size(48 << 10)?;
+        ensure!(megabytes >= LEAST, "needs {LEAST} MiB: an image of {megabytes} has room");
         let disk = Disk::ext4().megabytes(megabytes).inodes(megabytes * FILES_PER_MEGABYTE).mount()?;
         Ok(Place::new("ext4", Kind::Image(disk)))
     }
