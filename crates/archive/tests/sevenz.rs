@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::*;
-use manyfiles_archive::{Archive, ErrorKind, Input, Kind, Limits, Password, Unpacker};
+use manyfiles_archive::{Archive, ErrorKind, Input, Kind, Limit, Limits, Password, Unpacker};
 use manyfiles_testkit::{Compare, Need, Tree, skip_unless};
 
 const COMPARE: Compare = Compare { modes: true, times: true, hard_links: false };
@@ -238,6 +238,39 @@ fn a_directory_that_lies_with_the_right_checksums_neither_panics_nor_takes_memor
             }
         }
     }
+}
+
+/// Each block has packed streams without a byte, which begin where the next stream does.
+#[test]
+fn blocks_with_empty_streams_are_sound() {
+    skip_unless!(Need::Program("7zz"));
+    let temp = manyfiles_testkit::scratch().unwrap();
+    fs::create_dir(temp.path().join("sample")).unwrap();
+    for n in 0..4 {
+        fs::write(temp.path().join(format!("sample/{n}")), format!("{n}: no machine code")).unwrap();
+    }
+    let coders = ["-m0=BCJ2", "-m1=Copy", "-m2=Copy", "-m3=Copy", "-mb0:1", "-mb0s1:2", "-mb0s2:3", "-ms=off"];
+    let archive = make(temp.path(), temp.path(), &coders);
+    let tested = Unpacker::new().test(Input::File(archive), &mut |finding| panic!("{finding}")).unwrap();
+    assert_eq!(tested.intact, tested.entries);
+}
+
+/// 29 KB of such a directory took 5 GB, before there was a file to count.
+#[test]
+fn a_directory_that_is_a_bomb_is_refused_before_it_is_decoded() {
+    let decoded = 512_u64 << 20;
+    let size = [&[0xff][..], &decoded.to_le_bytes()].concat();
+    // One packed byte, one block of one coder that copies, and how much comes of it.
+    let parts = [&[0x17, 0x06, 0, 1, 0x09, 1, 0, 0x07, 0x0b, 1, 0, 1, 1, 0, 0x0c][..], &size, &[0, 0]].concat();
+    let mut bytes = b"7z\xbc\xaf\x27\x1c\0\x04".to_vec();
+    bytes.resize(32, 0);
+    bytes[12..20].copy_from_slice(&1_u64.to_le_bytes());
+    bytes[20..28].copy_from_slice(&(parts.len() as u64).to_le_bytes());
+    bytes.push(0);
+    bytes.extend(parts);
+    let (_temp, path) = file_of(&seal(bytes));
+    let error = Unpacker::new().list(Input::File(path), &mut |_| ()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limit: Limit::Ratio, .. }), "{error}");
 }
 
 #[test]

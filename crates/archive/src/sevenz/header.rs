@@ -1,7 +1,9 @@
 //! The directory of a 7z: its streams, how they are coded, and the files in them. No number in it is believed before
 //! there are as many bytes as it needs.
 
+use crate::Limit;
 use crate::error::{ErrorKind, Position, Result};
+use crate::limits::Limits;
 
 /// More coders than this no program writes for one block.
 const MOST_CODERS: usize = 32;
@@ -27,7 +29,7 @@ const MODIFIED: u64 = 0x14;
 const ATTRIBUTES: u64 = 0x15;
 
 /// One step of decoding.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Coder {
     pub id: u64,
     /// How many streams it reads. It makes one.
@@ -36,7 +38,7 @@ pub(super) struct Coder {
 }
 
 /// What is decoded together: the content of several files, one after the other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     pub coders: Vec<Coder>,
     /// Which input is the output of which coder.
@@ -90,14 +92,20 @@ pub(super) enum Header {
     Coded(Streams),
 }
 
-pub(super) fn parse(bytes: &[u8], archive_len: u64) -> Result<Header, ErrorKind> {
-    let mut from = Source(bytes);
+/// At most as many things as `limits` allow entries are made room for: a directory that is compressed well could ask for
+/// a thousand times the memory that the archive takes.
+pub(super) fn parse(bytes: &[u8], archive_len: u64, limits: &Limits) -> Result<Header, ErrorKind> {
+    let most = usize::try_from(limits.entries).unwrap_or(usize::MAX);
+    let mut from = Source { bytes, most, has_too_many: false };
     let parsed = match from.number() {
         Some(0x01) => from.header(archive_len).map(|(streams, items)| Header::Plain(streams, items)),
         Some(0x17) => from.streams(archive_len).map(Header::Coded),
         _ => None,
     };
-    parsed.ok_or_else(|| malformed("its directory is malformed"))
+    parsed.ok_or_else(|| match from.has_too_many {
+        true => ErrorKind::Limit { limit: Limit::Entries, value: limits.entries, entries: 0 },
+        false => malformed("its directory is malformed"),
+    })
 }
 
 pub(super) fn malformed(cause: &str) -> ErrorKind {
@@ -105,12 +113,17 @@ pub(super) fn malformed(cause: &str) -> ErrorKind {
 }
 
 /// Takes what is at the front of bytes. `None`: there are too few, or they are wrong.
-struct Source<'a>(&'a [u8]);
+struct Source<'a> {
+    bytes: &'a [u8],
+    /// The most of each kind of thing.
+    most: usize,
+    has_too_many: bool,
+}
 
 impl<'a> Source<'a> {
     fn bytes(&mut self, len: u64) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(usize::try_from(len).ok()?)?;
-        self.0 = rest;
+        let (bytes, rest) = self.bytes.split_at_checked(usize::try_from(len).ok()?)?;
+        self.bytes = rest;
         Some(bytes)
     }
 
@@ -140,7 +153,13 @@ impl<'a> Source<'a> {
 
     /// A count of things, each of which takes at least one byte here.
     fn count(&mut self) -> Option<usize> {
-        self.number().and_then(|count| usize::try_from(count).ok()).filter(|&count| count <= self.0.len())
+        self.number().and_then(|count| usize::try_from(count).ok()).filter(|&count| count <= self.bytes.len())
+    }
+
+    /// A count of entries, or of what there is no more of than of entries.
+    fn allows(&mut self, count: usize) -> Option<usize> {
+        self.has_too_many |= count > self.most;
+        (count <= self.most).then_some(count)
     }
 
     fn bits(&mut self, count: usize) -> Option<Vec<bool>> {
@@ -208,6 +227,7 @@ impl<'a> Source<'a> {
     fn packed(&mut self, archive_len: u64) -> Option<Vec<(u64, u64)>> {
         let mut at = self.number()?.checked_add(super::START)?;
         let count = self.count()?;
+        self.allows(count / MOST_CODERS)?;
         let mut packed = Vec::new();
         loop {
             match self.number()? {
@@ -231,7 +251,7 @@ impl<'a> Source<'a> {
         if self.number()? != BLOCK {
             return None;
         }
-        let count = self.count()?;
+        let count = self.count().and_then(|count| self.allows(count))?;
         if self.byte()? != 0 {
             return None; // it is somewhere else
         }
@@ -313,12 +333,12 @@ impl<'a> Source<'a> {
     fn parts(&mut self, blocks: &mut [Block]) -> Option<()> {
         let mut kind = self.number()?;
         if kind == COUNTS {
-            let mut all = 0;
+            let mut all = 0_usize;
             for block in &mut *blocks {
                 // All but the last have their length here.
                 let count = self.number().and_then(|count| usize::try_from(count).ok())?;
-                all += count.saturating_sub(1);
-                if all > self.0.len() {
+                all = self.allows(count.saturating_sub(1).checked_add(all)?)?;
+                if all > self.bytes.len() {
                     return None;
                 }
                 block.parts = vec![(0, None); count];
@@ -374,10 +394,8 @@ impl<'a> Source<'a> {
 
     fn files(&mut self) -> Option<Vec<Item>> {
         // Each has the end of its name here.
-        let count = self.number().and_then(|count| usize::try_from(count).ok())?;
-        if count > self.0.len() / 2 {
-            return None;
-        }
+        let count = self.count().filter(|count| *count <= self.bytes.len() / 2)?;
+        let count = self.allows(count)?;
         let mut items = vec![Item { has_stream: true, ..Item::default() }; count];
         let (mut has_names, mut empty_files, mut anti) = (count == 0, None, None);
         loop {
@@ -386,7 +404,7 @@ impl<'a> Source<'a> {
                 break;
             }
             let len = self.number()?;
-            let mut from = Source(self.bytes(len)?);
+            let mut from = Source { bytes: self.bytes(len)?, ..*self };
             let without = |items: &[Item]| items.iter().filter(|item| !item.has_stream).count();
             match kind {
                 EMPTY => {
@@ -451,6 +469,28 @@ impl<'a> Source<'a> {
 mod tests {
     use super::*;
 
+    fn source(bytes: &[u8]) -> Source<'_> {
+        Source { bytes, most: 1000, has_too_many: false }
+    }
+
+    #[test]
+    fn counts_that_overflow_are_refused() {
+        // Two blocks of one coder each, the parts of which are together more than there can be.
+        let block = Block { coders: vec![Coder::default()], sizes: vec![0], ..Block::default() };
+        let most = [&[0xff][..], &[0xff; 8]].concat();
+        let counts = [&[0x0d, 2], &most[..], &[9, 0]].concat();
+        let mut all = Source { most: usize::MAX, ..source(&counts) };
+        assert_eq!(all.parts(&mut [block.clone(), block]), None);
+    }
+
+    #[test]
+    fn more_entries_than_are_allowed_get_no_memory_and_are_told_as_such() {
+        let directory = [&[0x01, 0x05, 0xc0 | 0x01, 0x00, 0x00][..], &[0; 1 << 18]].concat();
+        let allowed = |entries| parse(&directory, 1 << 20, &Limits::default().entries(entries)).err().unwrap();
+        assert!(matches!(allowed(1000), ErrorKind::Limit { limit: Limit::Entries, value: 1000, .. }));
+        assert!(!matches!(allowed(1 << 20), ErrorKind::Limit { .. }));
+    }
+
     #[test]
     fn numbers_take_as_many_bytes_as_they_need() {
         for (bytes, number) in [
@@ -462,8 +502,8 @@ mod tests {
             (&[0xfe, 1, 2, 3, 4, 5, 6, 7], 0x07_0605_0403_0201),
             (&[0xff, 1, 2, 3, 4, 5, 6, 7, 8], 0x0807_0605_0403_0201),
         ] {
-            assert_eq!(Source(bytes).number(), Some(number), "{bytes:?}");
-            assert_eq!(Source(&bytes[..bytes.len() - 1]).number(), None);
+            assert_eq!(source(bytes).number(), Some(number), "{bytes:?}");
+            assert_eq!(source(&bytes[..bytes.len() - 1]).number(), None);
         }
     }
 }

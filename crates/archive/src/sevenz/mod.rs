@@ -125,7 +125,7 @@ fn directory(archive: &Archive<'_>) -> Result<(Streams, Vec<Item>, Keys), ErrorK
     }
     let mut keys = Keys::new(None);
     for _ in 0..MOST_CODED {
-        match header::parse(&bytes, at)? {
+        match header::parse(&bytes, at, archive.limits)? {
             Header::Plain(streams, items) => return Ok((streams, items, keys)),
             Header::Coded(streams) => (bytes, keys) = decoded(archive, &streams, keys)?,
         }
@@ -136,6 +136,8 @@ fn directory(archive: &Archive<'_>) -> Result<(Streams, Vec<Item>, Keys), ErrorK
 /// Decodes a directory.
 fn decoded(archive: &Archive<'_>, streams: &Streams, mut keys: Keys) -> Result<(Vec<u8>, Keys), ErrorKind> {
     let [block] = &streams.blocks[..] else { return Err(header::malformed("its directory is malformed")) };
+    let size = block.parts.iter().map(|part| part.0).fold(0, u64::saturating_add);
+    crate::limits::check_ratio(archive.limits, size, archive.file.len())?;
     let decode = |keys: &Keys| -> io::Result<Vec<u8>> {
         let &[(size, crc)] = &block.parts[..] else { return Err(io::ErrorKind::InvalidData.into()) };
         let mut content = Content {
@@ -323,7 +325,7 @@ impl Reading<'_, '_, '_, '_, '_> {
             let id: *const Block = block;
             if decoding.as_ref().is_none_or(|(other, _)| *other != id) {
                 let packed = &self.streams.packed[block.first..][..block.packed.len()];
-                if packed.iter().any(|stream| !broken.insert(stream.0) && stream.1 > 0) {
+                if packed.iter().any(|stream| stream.1 > 0 && !broken.insert(stream.0)) {
                     return Err(header::malformed("two blocks of it have the same bytes"));
                 }
                 decoding = Some((id, Decoding::new(self.archive.file, self.streams, block, self.keys)));
