@@ -52,6 +52,10 @@ fn ar_archives_of_gnu_and_bsd_are_unpacked_as_bsdtar_does_it() {
         folder,
         &format!("ar rcU gnu.a {members}; ar rcD zero.a {members}; bsdtar --format=arbsd -cf bsd.a {members}"),
     );
+    // From before 1970: its time has a sign, for which bsdtar has 1970.
+    shell(folder, "touch -d '1960-01-02 UTC' a; ar rcU old.a a even");
+    let old = ours(&folder.join("old.a"), "ar");
+    assert_eq!((old.entries.len(), old.entries[Path::new("a")].modified), (2, (-315_532_800, 0)));
     // A library with a table of symbols, as far as there is one in the machine's own format.
     shell(folder, "printf 'int f(void){return 1;}' > t.c; if cc -c t.c -o t.o; then ar rcs lib.a t.o even; fi");
     for name in ["gnu.a", "zero.a", "bsd.a", "lib.a"] {

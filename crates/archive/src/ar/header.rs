@@ -8,7 +8,8 @@ pub(crate) const LEN: usize = 60;
 pub(crate) struct Header<'a> {
     /// As it stands there, without the spaces behind it.
     pub name: &'a [u8],
-    pub modified: Option<u64>,
+    /// In seconds since 1970; negative before.
+    pub modified: Option<i64>,
     pub owner: Option<(u32, u32)>,
     pub mode: Option<u32>,
     pub size: u64,
@@ -23,7 +24,7 @@ impl Header<'_> {
         let number = |from: usize, to: usize, base| number(&bytes[from..to], base);
         Some(Header {
             name: bytes[..16].trim_ascii_end(),
-            modified: number(16, 28, 10)?,
+            modified: signed(&bytes[16..28])?,
             owner: number(28, 34, 10)?.zip(number(34, 40, 10)?).map(|(user, group)| (user as u32, group as u32)),
             mode: number(40, 48, 8)?.map(|mode| mode as u32),
             size: number(48, 58, 10)??,
@@ -33,6 +34,15 @@ impl Header<'_> {
     /// Whether a byte stands behind the content: members begin at even ones.
     pub(crate) fn padding(&self) -> u64 {
         self.size % 2
+    }
+}
+
+/// A decimal number that may have a sign.
+fn signed(field: &[u8]) -> Option<Option<i64>> {
+    match field.strip_prefix(b"-") {
+        // A sign alone is no number.
+        Some(digits) => Some(Some(-(number(digits, 10)?? as i64))),
+        None => number(field, 10).map(|number| number.map(|number| number as i64)),
     }
 }
 

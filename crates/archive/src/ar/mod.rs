@@ -122,7 +122,7 @@ impl<S: Source> Walk for Scanner<S> {
                 path: name,
                 class: Class::File,
                 mode: header.mode.map(|mode| mode & 0o7777),
-                modified: header.modified.and_then(|seconds| time(seconds as i64, 0)),
+                modified: header.modified.and_then(|seconds| time(seconds, 0)),
                 owner: header.owner,
                 size: self.body.left,
                 ..Member::default()

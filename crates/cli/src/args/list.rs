@@ -21,7 +21,7 @@ use super::{Pattern, Progress, Reading, Unlock};
     group(ArgGroup::new("by_folder").args(["tree", "sizes"]))
 )]
 pub(crate) struct List {
-    /// Archives to list, one after the other; '-' is one on standard input, of any kind but zip
+    /// Archives to list, one after the other; '-' is one on standard input, of any kind but zip, 7z and iso
     #[arg(value_name = "ARCHIVE", required = true, value_hint = ValueHint::FilePath)]
     pub archives: Vec<PathBuf>,
 

@@ -88,7 +88,7 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(after_help = UNPACK_EXAMPLES, after_long_help = UNPACK_EXAMPLES_AND_EXIT)]
 pub(crate) struct Unpack {
-    /// Archives to unpack, one after the other; '-' is one on standard input, of any kind but zip
+    /// Archives to unpack, one after the other; '-' is one on standard input, of any kind but zip, 7z and iso
     #[arg(value_name = "ARCHIVE", required = true, value_hint = ValueHint::FilePath)]
     pub archives: Vec<PathBuf>,
 

@@ -25,7 +25,7 @@ use super::{Progress, Reading, Unlock};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, after_long_help = EXAMPLES_AND_EXIT)]
 pub(crate) struct Test {
-    /// Archives to test, one after the other; '-' is one on standard input, of any kind but zip
+    /// Archives to test, one after the other; '-' is one on standard input, of any kind but zip, 7z and iso
     #[arg(value_name = "ARCHIVE", required = true, value_hint = ValueHint::FilePath)]
     pub archives: Vec<PathBuf>,
 
